@@ -1,0 +1,1 @@
+//! Collective communication over MPI or in process

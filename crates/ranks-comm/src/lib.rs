@@ -1,0 +1,1 @@
+//! Communicators, two-sided communication and the runtime, over MPI or in process

@@ -1,0 +1,1 @@
+//! Finds MPI libraries and their launchers, tells where a process runs, starts jobs

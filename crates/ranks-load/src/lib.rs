@@ -1,0 +1,1 @@
+//! Opens native libraries at run time: candidates in order, every reason kept, symbols

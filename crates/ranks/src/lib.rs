@@ -1,0 +1,1 @@
+//! Communication for Rust on supercomputers: MPI found at run time, or in process
