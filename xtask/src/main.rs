@@ -1,1 +1,41 @@
-fn main() {}
+//! `cargo xtask`: the chores of this workspace, one module a command; this file only dispatches.
+
+#![allow(clippy::print_stdout, reason = "a command talks to its user")]
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod mpi;
+mod run;
+mod workspace;
+
+/// The chores of this workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Lists, provisions and locates the MPI libraries that the tests run on.
+    Mpi(mpi::Arguments),
+    /// Builds an example and runs it on n ranks of one MPI, or in process.
+    Run(run::Arguments),
+}
+
+/// What a command ends in: how it went, or a sentence for the user.
+type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let outcome: Outcome = match Arguments::parse().command {
+        Command::Mpi(arguments) => mpi::main(&arguments),
+        Command::Run(arguments) => run::main(&arguments),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::FAILURE
+    })
+}

