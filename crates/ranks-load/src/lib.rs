@@ -1,1 +1,19 @@
-//! Opens native libraries at run time: candidates in order, every reason kept, symbols
+//! Opens native libraries at run time, and is the one place in the workspace that does.
+//!
+//! A caller lists [`Candidate`]s in the order in which they are to be tried, each with the reason
+//! why. [`Library::open`] takes the first that loads and that the caller accepts; if none does, the
+//! [`LoadError`] holds every candidate with its own reason. Three rules follow from what native
+//! libraries do:
+//!
+//! * **Nothing is ever unloaded.** Exit handlers, threads and component code live in the library.
+//! * **Symbols are looked up in the global scope first** ([`Library::symbol`]), so that a preloaded
+//!   profiling tool sees each call, exactly as in a program that was linked to the library.
+//! * **What is in the process already is adopted** ([`Library::in_process`]), never opened again.
+
+mod candidate;
+mod error;
+mod library;
+
+pub use candidate::Candidate;
+pub use error::{Attempt, LoadError};
+pub use library::Library;

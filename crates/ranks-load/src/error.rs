@@ -1,0 +1,57 @@
+//! What was tried, and why each attempt failed.
+
+use std::fmt;
+
+use crate::Candidate;
+
+/// A candidate that did not serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// What was tried.
+    pub candidate: Candidate,
+    /// The dynamic linker's own message, or the caller's reason for refusing the library.
+    pub reason: String,
+}
+
+/// No candidate could be loaded. The text lists every one with its own reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct LoadError {
+    what: &'static str,
+    attempts: Vec<Attempt>,
+}
+
+impl LoadError {
+    pub(crate) fn new(what: &'static str, attempts: Vec<Attempt>) -> Self {
+        LoadError { what, attempts }
+    }
+
+    /// Every attempt, in the order in which they were made.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no {} could be loaded", self.what)?;
+        if self.attempts.is_empty() {
+            return f.write_str(": there was nothing to try");
+        }
+        f.write_str("; tried")?;
+        let width = self
+            .attempts
+            .iter()
+            .map(|a| a.candidate.file.as_os_str().len())
+            .max()
+            .unwrap_or(0);
+        for Attempt { candidate, reason } in &self.attempts {
+            write!(
+                f,
+                "\n  {:width$}  {reason} [{}]",
+                candidate.file.display(),
+                candidate.why
+            )?;
+        }
+        Ok(())
+    }
+}

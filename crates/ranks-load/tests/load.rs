@@ -1,0 +1,79 @@
+//! Candidates, reasons and symbols, on libraries that every Linux has.
+
+use ranks_load::{Candidate, Library};
+
+fn open(candidates: &[Candidate]) -> Result<Library, ranks_load::LoadError> {
+    // SAFETY: the tests name the C maths library and files that are no libraries at all.
+    unsafe { Library::open("test library", candidates, |_| Ok(())) }
+}
+
+#[test]
+fn the_first_candidate_that_loads_is_taken() {
+    let candidates = [
+        Candidate::new("libsurely_absent.so.9", "a guess"),
+        Candidate::new("libm.so.6", "the maths"),
+    ];
+    let mut library = open(&candidates).unwrap();
+    assert!(library.own_symbol(c"cos").is_some());
+    assert!(library.own_symbol(c"no_such_function").is_none());
+    library.locate(c"cos");
+    assert!(library.path().is_absolute(), "{:?}", library.path());
+    assert!(library.promote());
+}
+
+#[test]
+fn the_error_lists_every_candidate_with_its_own_reason() {
+    let script = std::env::temp_dir().join(format!("ranks-load-{}-libmpi.so", std::process::id()));
+    std::fs::write(&script, "INPUT(libmpi.so.12)\n").unwrap();
+    let candidates = [
+        Candidate::new("libsurely_absent.so.9", "a guess"),
+        Candidate::new(&script, "$RANKS_MPI"),
+    ];
+    let error = open(&candidates).unwrap_err();
+    std::fs::remove_file(&script).unwrap();
+    assert_eq!(error.attempts().len(), 2);
+    let text = error.to_string();
+    assert!(
+        text.contains("no test library could be loaded; tried"),
+        "{text}"
+    );
+    assert!(
+        text.contains("libsurely_absent.so.9") && text.contains("[a guess]"),
+        "{text}"
+    );
+    assert!(
+        text.contains("file too short") && text.contains("[$RANKS_MPI]"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_refused_library_is_an_attempt_with_the_reason_of_the_refusal() {
+    let candidates = [Candidate::new("libm.so.6", "the maths")];
+    // SAFETY: the C maths library.
+    let error = unsafe {
+        Library::open("test library", &candidates, |_| {
+            Err("no MPI_Init in it".into())
+        })
+    };
+    assert!(error.unwrap_err().to_string().contains("no MPI_Init in it"));
+}
+
+#[test]
+fn nothing_to_try_says_so() {
+    assert!(
+        open(&[])
+            .unwrap_err()
+            .to_string()
+            .contains("nothing to try")
+    );
+}
+
+#[test]
+fn what_is_in_the_process_is_found_there() {
+    let library = Library::in_process(c"malloc").unwrap();
+    assert!(library.symbol(c"malloc").is_some());
+    assert!(Library::in_process(c"no_such_function").is_none());
+    assert!(Library::opened_as("libc.so.6").is_some());
+    assert!(Library::opened_as("libsurely_absent.so.9").is_none());
+}
