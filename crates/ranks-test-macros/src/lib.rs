@@ -1,1 +1,65 @@
-//! The attribute of ranks-test
+//! The attribute `#[ranks(…)]` of `ranks-test`, which documents it and re-exports it.
+//!
+//! A test function becomes itself and a module of its own name that holds one `#[test]` a number of ranks:
+//! `#[ranks(1, 4)] fn rings(world: Communicator)` is listed by `cargo test` as `rings::np1` and `rings::np4`.
+
+mod arguments;
+mod expand;
+mod function;
+
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// Makes of a function that takes a communicator one test for each of the numbers of ranks.
+///
+/// See the documentation of `ranks-test`.
+#[proc_macro_attribute]
+pub fn ranks(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    match arguments::parse(arguments).and_then(|arguments| {
+        let function = function::parse(item.clone())?;
+        expand::expand(&arguments, &function)
+    }) {
+        Ok(tokens) => tokens,
+        Err(error) => {
+            let mut tokens = error.into_tokens();
+            tokens.extend(item);
+            tokens
+        }
+    }
+}
+
+/// A mistake in the use of the attribute, and where it is.
+struct Mistake {
+    span: Span,
+    text: String,
+}
+
+impl Mistake {
+    fn new(span: Span, text: impl Into<String>) -> Self {
+        Self {
+            span,
+            text: text.into(),
+        }
+    }
+
+    /// `::core::compile_error!("text");`, every token of it at the place of the mistake.
+    fn into_tokens(self) -> TokenStream {
+        let text = TokenTree::from(Literal::string(&self.text));
+        let path = [
+            TokenTree::from(Punct::new(':', Spacing::Joint)),
+            Punct::new(':', Spacing::Alone).into(),
+            Ident::new("core", self.span).into(),
+            Punct::new(':', Spacing::Joint).into(),
+            Punct::new(':', Spacing::Alone).into(),
+            Ident::new("compile_error", self.span).into(),
+            Punct::new('!', Spacing::Alone).into(),
+            Group::new(Delimiter::Parenthesis, text.into()).into(),
+            Punct::new(';', Spacing::Alone).into(),
+        ];
+        path.into_iter()
+            .map(|mut token| {
+                token.set_span(self.span);
+                token
+            })
+            .collect()
+    }
+}

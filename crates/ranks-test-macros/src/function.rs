@@ -1,0 +1,128 @@
+//! The function under the attribute, taken apart as far as is needed.
+
+use proc_macro::{Delimiter, Span, TokenStream, TokenTree};
+
+use crate::Mistake;
+
+/// A test function.
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// The attributes that belong to the tests: `#[ignore]`.
+    pub(crate) ignore: Option<String>,
+    /// `Some(None)` for a bare `#[should_panic]`, else the expected text as a literal.
+    pub(crate) should_panic: Option<Option<String>>,
+    /// `#[cfg(…)]`, which both the function and its tests carry.
+    pub(crate) cfg: Vec<String>,
+    /// All of the function but what went to the tests.
+    pub(crate) tokens: TokenStream,
+}
+
+/// Takes the item apart.
+pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
+    let mut ignore = None;
+    let mut should_panic = None;
+    let mut cfg = Vec::new();
+    let mut kept = Vec::new();
+
+    let mut rest = item.into_iter().peekable();
+    while let Some(TokenTree::Punct(hash)) = rest.peek() {
+        if hash.as_char() != '#' {
+            break;
+        }
+        let hash = rest.next();
+        let Some(TokenTree::Group(body)) = rest.next() else {
+            break;
+        };
+        let inside: Vec<TokenTree> = body.stream().into_iter().collect();
+        match inside.first().map(ToString::to_string).as_deref() {
+            Some("ignore") => ignore = Some(format!("#{body}")),
+            Some("should_panic") => should_panic = Some(expected(&inside)?),
+            Some("test") => {
+                return Err(Mistake::new(
+                    body.span(),
+                    "#[ranks] makes the tests itself: take #[test] away",
+                ));
+            }
+            first => {
+                if first == Some("cfg") {
+                    cfg.push(format!("#{body}"));
+                }
+                kept.extend(hash);
+                kept.push(TokenTree::Group(body));
+            }
+        }
+    }
+
+    let signature: Vec<TokenTree> = rest.collect();
+    let name = name(&signature)?;
+    kept.extend(signature);
+    Ok(Function {
+        name,
+        ignore,
+        should_panic,
+        cfg,
+        tokens: kept.into_iter().collect(),
+    })
+}
+
+/// The text in `should_panic(expected = "text")` or `should_panic = "text"`.
+fn expected(inside: &[TokenTree]) -> Result<Option<String>, Mistake> {
+    let literal = |tokens: &[TokenTree]| match tokens.last() {
+        Some(TokenTree::Literal(text)) => Some(text.to_string()),
+        _ => None,
+    };
+    match inside {
+        [_] => Ok(None),
+        [_, TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis => {
+            Ok(literal(&group.stream().into_iter().collect::<Vec<_>>()))
+        }
+        [word, ..] => match literal(inside) {
+            Some(text) => Ok(Some(text)),
+            None => Err(Mistake::new(
+                word.span(),
+                "expected should_panic or should_panic(expected = \"text\")",
+            )),
+        },
+        [] => Ok(None),
+    }
+}
+
+/// The name that follows `fn`, if this is a function that a test can be made of.
+fn name(signature: &[TokenTree]) -> Result<String, Mistake> {
+    let start = signature
+        .first()
+        .map_or_else(Span::call_site, TokenTree::span);
+    let place = signature
+        .iter()
+        .position(|token| matches!(token, TokenTree::Ident(word) if word.to_string() == "fn"))
+        .ok_or_else(|| Mistake::new(start, "#[ranks] stands on a function"))?;
+    for token in &signature[..place] {
+        if let TokenTree::Ident(word) = token {
+            if ["async", "unsafe", "extern"].contains(&word.to_string().as_str()) {
+                return Err(Mistake::new(
+                    word.span(),
+                    format!("a test on ranks cannot be {word}"),
+                ));
+            }
+        }
+    }
+    let Some(TokenTree::Ident(name)) = signature.get(place + 1) else {
+        return Err(Mistake::new(start, "#[ranks] stands on a function"));
+    };
+    match signature.get(place + 2) {
+        Some(TokenTree::Group(parameters))
+            if parameters.delimiter() == Delimiter::Parenthesis
+                && !parameters.stream().is_empty() =>
+        {
+            Ok(name.to_string())
+        }
+        Some(TokenTree::Group(parameters)) => Err(Mistake::new(
+            parameters.span(),
+            "a test on ranks takes its communicator: (world: Communicator)",
+        )),
+        _ => Err(Mistake::new(
+            name.span(),
+            "a test on ranks cannot be generic",
+        )),
+    }
+}
