@@ -1,1 +1,36 @@
 //! Communicators, two-sided communication and the runtime, over MPI or in process
+#![deny(unsafe_code)]
+
+#[doc(hidden)]
+pub mod backend;
+mod communicator;
+pub mod element;
+mod error;
+mod group;
+mod in_process;
+mod message;
+#[path = "mpi_stub.rs"]
+mod mpi;
+mod probe;
+mod recv;
+mod run;
+mod runtime;
+mod send;
+mod sendrecv;
+mod settings;
+mod source;
+mod split;
+mod status;
+mod tag;
+mod thread_level;
+
+pub use communicator::{Communicator, Comparison};
+pub use error::{Error, ErrorKind, Result};
+pub use group::Group;
+pub use message::Message;
+pub use run::run;
+pub use runtime::{Backend, Builder, Facts, Runtime};
+pub use source::{Destination, Source};
+pub use status::Status;
+pub use tag::Tag;
+pub use thread_level::ThreadLevel;

@@ -1,0 +1,14 @@
+//! What the sibling crates build on: the two things that a communicator can be.
+
+pub use crate::in_process::Comm as InProcessComm;
+pub use crate::mpi::Comm as MpiComm;
+pub use crate::thread_level::Entered;
+
+/// What stands behind a communicator.
+#[derive(Debug)]
+pub enum Backend {
+    /// An MPI library.
+    Mpi(MpiComm),
+    /// Threads of this process.
+    InProcess(InProcessComm),
+}

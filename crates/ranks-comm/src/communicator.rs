@@ -1,0 +1,368 @@
+//! A group of ranks that can talk to each other, and nothing of which leaks to others.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+
+use crate::backend::Backend;
+use crate::error::{Error, ErrorKind, Result};
+use crate::group::Group;
+use crate::source::{Destination, Source};
+use crate::tag::Tag;
+use crate::thread_level::{Entered, Gate};
+use crate::{in_process, mpi};
+
+/// A communicator: ranks `0..size`, and a context of its own in which their messages travel.
+///
+/// A clone is another handle of the same communicator; [`dup`](Self::dup) makes a new one. Handles cross threads and
+/// keep the runtime alive. A communicator whose last handle goes is put aside and freed, in the order of creation, at
+/// the next collective call that makes communicators from its parent, or when the runtime ends:
+/// dropping never blocks.
+///
+/// MPI 5.0 §7.
+#[doc(alias = "MPI_Comm")]
+#[derive(Clone)]
+pub struct Communicator(Arc<Inner>);
+
+struct Inner {
+    backend: Backend,
+    rank: usize,
+    size: usize,
+    max_tag: i32,
+}
+
+/// How two communicators relate.
+///
+/// MPI 5.0 §7.4.1.
+#[doc(alias = "MPI_Comm_compare")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// Handles of one and the same communicator.
+    Identical,
+    /// The same ranks in the same order, in different contexts.
+    Congruent,
+    /// The same ranks in another order.
+    Similar,
+    /// Anything else.
+    Unequal,
+}
+
+impl Communicator {
+    pub(crate) fn over_mpi(comm: mpi::Comm, rank: usize, size: usize, max_tag: i32) -> Self {
+        Self(Arc::new(Inner {
+            backend: Backend::Mpi(comm),
+            rank,
+            size,
+            max_tag,
+        }))
+    }
+
+    pub(crate) fn in_process(comm: in_process::Comm) -> Self {
+        Self(Arc::new(Inner {
+            rank: comm.rank(),
+            size: comm.size(),
+            max_tag: i32::MAX,
+            backend: Backend::InProcess(comm),
+        }))
+    }
+
+    /// This process's (or thread's) number, from 0 to `size - 1`. Known since the communicator was made; free of charge.
+    #[doc(alias = "MPI_Comm_rank")]
+    #[inline]
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.0.rank
+    }
+
+    /// How many ranks the communicator has. Known since the communicator was made; free of charge.
+    #[doc(alias = "MPI_Comm_size")]
+    #[inline]
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.0.size
+    }
+
+    /// The largest tag that a message may have.
+    #[doc(alias = "MPI_TAG_UB")]
+    #[must_use]
+    pub fn max_tag(&self) -> i32 {
+        self.0.max_tag
+    }
+
+    /// The ranks of this communicator. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// MPI 5.0 §7.3.2 (`MPI_Comm_group`).
+    #[doc(alias = "MPI_Comm_group")]
+    pub fn group(&self) -> Result<Group> {
+        let members = self.dispatch(
+            "MPI_Comm_group",
+            |comm| comm.world_ranks(self.size()),
+            |comm| Ok(comm.members().to_vec()),
+        )?;
+        Ok(Group::new(members, self.rank()))
+    }
+
+    /// How this communicator relates to `other`. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// MPI 5.0 §7.4.1 (`MPI_Comm_compare`).
+    #[doc(alias = "MPI_Comm_compare")]
+    pub fn compare(&self, other: &Self) -> Result<Comparison> {
+        self.dispatch(
+            "MPI_Comm_compare",
+            |comm| match &other.0.backend {
+                Backend::Mpi(other) => comm.compare(other),
+                Backend::InProcess(_) => Ok(Comparison::Unequal),
+            },
+            |comm| match &other.0.backend {
+                Backend::InProcess(other) => Ok(comm.compare(other)),
+                Backend::Mpi(_) => Ok(Comparison::Unequal),
+            },
+        )
+    }
+
+    /// The name that tools and messages show; empty if none was given.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// MPI 5.0 §7.8 (`MPI_Comm_get_name`).
+    #[doc(alias = "MPI_Comm_get_name")]
+    pub fn name(&self) -> Result<String> {
+        self.dispatch("MPI_Comm_get_name", mpi::Comm::name, |comm| {
+            Ok(comm
+                .name
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone())
+        })
+    }
+
+    /// Gives the communicator a name, on this rank.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if the name holds a zero byte; libraries cut names of more than 63 bytes.
+    ///
+    /// MPI 5.0 §7.8 (`MPI_Comm_set_name`).
+    #[doc(alias = "MPI_Comm_set_name")]
+    pub fn set_name(&self, name: &str) -> Result<()> {
+        const OPERATION: &str = "MPI_Comm_set_name";
+        if name.contains('\0') {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                "a name cannot hold a zero byte",
+            ));
+        }
+        self.dispatch(
+            OPERATION,
+            |comm| comm.set_name(name),
+            |comm| {
+                *comm.name.lock().unwrap_or_else(PoisonError::into_inner) = name.to_owned();
+                Ok(())
+            },
+        )
+    }
+
+    /// Frees the communicator now instead of at a later collective call. Collective over its ranks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if other handles of it exist, or if it is the world; it lives on then.
+    ///
+    /// MPI 5.0 §7.4.3 (`MPI_Comm_free`).
+    #[doc(alias = "MPI_Comm_free")]
+    pub fn free(self) -> Result<()> {
+        const OPERATION: &str = "MPI_Comm_free";
+        let others = Arc::strong_count(&self.0) - 1;
+        if others > 0 {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                format_args!("{others} other handles of this communicator exist; drop them first"),
+            ));
+        }
+        self.dispatch(OPERATION, mpi::Comm::free, in_process::Comm::free)
+    }
+
+    /// Ends every process of the job with `code`, at once; in process it ends this process.
+    ///
+    /// MPI 5.0 §9.3.4 (`MPI_Abort`).
+    #[doc(alias = "MPI_Abort")]
+    pub fn abort(&self, code: i32) -> ! {
+        if let Backend::Mpi(comm) = &self.0.backend {
+            comm.abort(code);
+        }
+        std::process::exit(code)
+    }
+
+    /// What stands behind it, if this is the last handle.
+    pub(crate) fn into_backend(self) -> Option<Backend> {
+        Arc::into_inner(self.0).map(|inner| inner.backend)
+    }
+
+    /// What stands behind this communicator.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub fn backend(&self) -> &Backend {
+        &self.0.backend
+    }
+
+    /// Decides whether `operation` (the C name) may go ahead on this thread now; keep what it returns for the call.
+    #[doc(hidden)]
+    #[inline]
+    pub fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
+        match &self.0.backend {
+            Backend::Mpi(_) if mpi::GATE.is_open() => Ok(Entered::freely()),
+            Backend::Mpi(_) => mpi::GATE.enter(operation),
+            Backend::InProcess(comm) => comm.enter(operation),
+        }
+    }
+
+    /// Does `operation` (the C name) on whichever backend this is, if this thread may.
+    ///
+    /// The way over MPI costs two tests; everything else is out of line.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn dispatch<R>(
+        &self,
+        operation: &'static str,
+        over_mpi: impl FnOnce(&mpi::Comm) -> Result<R>,
+        in_process: impl FnOnce(&in_process::Comm) -> Result<R>,
+    ) -> Result<R> {
+        self.dispatch_with(
+            operation,
+            (),
+            |comm, ()| over_mpi(comm),
+            |comm, ()| in_process(comm),
+        )
+    }
+
+    /// As [`dispatch`](Self::dispatch), with something that only one of the two ways can have, such as a `&mut`.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn dispatch_with<A, R>(
+        &self,
+        operation: &'static str,
+        with: A,
+        over_mpi: impl FnOnce(&mpi::Comm, A) -> Result<R>,
+        in_process: impl FnOnce(&in_process::Comm, A) -> Result<R>,
+    ) -> Result<R> {
+        match &self.0.backend {
+            Backend::Mpi(comm) if mpi::GATE.is_open() => over_mpi(comm, with),
+            Backend::Mpi(comm) => checked(&mpi::GATE, operation, || over_mpi(comm, with)),
+            Backend::InProcess(comm) => checked(comm.gate(), operation, || in_process(comm, with)),
+        }
+    }
+
+    /// `dest`, if it is a rank of this communicator or nobody.
+    #[inline(always)]
+    pub(crate) fn destination(
+        &self,
+        operation: &'static str,
+        dest: impl Into<Destination>,
+    ) -> Result<Destination> {
+        let dest = dest.into();
+        match dest {
+            Destination::Rank(rank) if rank >= self.size() => Err(self.no_rank(operation, rank)),
+            _ => Ok(dest),
+        }
+    }
+
+    /// `source`, if it is a rank of this communicator, any or nobody.
+    #[inline(always)]
+    pub(crate) fn source(
+        &self,
+        operation: &'static str,
+        source: impl Into<Source>,
+    ) -> Result<Source> {
+        let source = source.into();
+        match source {
+            Source::Rank(rank) if rank >= self.size() => Err(self.no_rank(operation, rank)),
+            _ => Ok(source),
+        }
+    }
+
+    /// The tag of a message to send must be from 0 to the library's limit.
+    #[inline(always)]
+    pub(crate) fn check_tag(&self, operation: &'static str, tag: i32) -> Result<()> {
+        if tag < 0 || tag > self.0.max_tag {
+            return Err(self.no_tag(operation, tag));
+        }
+        Ok(())
+    }
+
+    /// The tag of a message to receive: the same, or any.
+    #[inline(always)]
+    pub(crate) fn tag(&self, operation: &'static str, tag: impl Into<Tag>) -> Result<Tag> {
+        let tag = tag.into();
+        if let Tag::Value(value) = tag {
+            self.check_tag(operation, value)?;
+        }
+        Ok(tag)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_rank(&self, operation: &'static str, rank: usize) -> Error {
+        let size = self.size();
+        Error::new(
+            ErrorKind::Rank,
+            operation,
+            format_args!(
+                "rank {rank} is not in this communicator of {size}; ranks run from 0 to {}",
+                size - 1
+            ),
+        )
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_tag(&self, operation: &'static str, tag: i32) -> Error {
+        Error::new(
+            ErrorKind::Tag,
+            operation,
+            format_args!(
+                "tag {tag} is not usable; tags run from 0 to {}",
+                self.0.max_tag
+            ),
+        )
+    }
+}
+
+/// The way of every call that is not over MPI at `MPI_THREAD_MULTIPLE` in a living runtime.
+#[cold]
+#[inline(never)]
+fn checked<R>(gate: &Gate, operation: &'static str, call: impl FnOnce() -> Result<R>) -> Result<R> {
+    let _entered = if gate.is_open() {
+        Entered::freely()
+    } else {
+        gate.enter(operation)?
+    };
+    call()
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Communicator")
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn communicators_cross_threads_and_live_in_structs() {
+        fn crosses<T: Clone + Send + Sync + 'static>() {}
+        crosses::<Communicator>();
+        assert_eq!(size_of::<Communicator>(), size_of::<usize>());
+    }
+}

@@ -1,0 +1,65 @@
+//! What travels: any `bytemuck::Pod`.
+//!
+//! Sending needs that a value has no uninitialised bytes, receiving that any bytes make a value; [`Pod`] is both.
+//! `bool`, `char`, enums, references and padded structs are refused by the compiler:
+//!
+//! ```compile_fail
+//! fn receive_a_bool(world: &ranks_comm::Communicator) {
+//!     let mut flag = [false];
+//!     world.recv(&mut flag, 0, 0).unwrap(); // a byte 2 would make an invalid value
+//! }
+//! ```
+//! ```compile_fail
+//! fn send_a_string(world: &ranks_comm::Communicator) {
+//!     world.send(&[String::from("x")], 0, 0).unwrap(); // a pointer means nothing elsewhere
+//! }
+//! ```
+//! ```compile_fail
+//! fn receive_a_char(world: &ranks_comm::Communicator) {
+//!     world.recv_vec::<char>(0, 0).unwrap();
+//! }
+//! ```
+//! ```compile_fail
+//! #[derive(Clone, Copy)]
+//! struct Padded { small: u8, large: u64 }
+//! fn send_padding(world: &ranks_comm::Communicator) {
+//!     world.send(&[Padded { small: 1, large: 2 }], 0, 0).unwrap(); // seven bytes of it are uninitialised
+//! }
+//! ```
+//! ```compile_fail
+//! fn receive_nonzero(world: &ranks_comm::Communicator) {
+//!     world.recv_vec::<std::num::NonZeroU8>(0, 0).unwrap();
+//! }
+//! ```
+//! ```compile_fail
+//! fn receive_references(world: &ranks_comm::Communicator) {
+//!     world.recv_vec::<&'static u8>(0, 0).unwrap();
+//! }
+//! ```
+
+pub use bytemuck::{Pod, Zeroable};
+
+/// How many elements of `T` are `bytes` bytes; `None` if that is no whole number.
+///
+/// Elements of size zero take no bytes, so any message for them is empty and counts none.
+#[inline]
+pub(crate) fn whole<T>(bytes: usize) -> Option<usize> {
+    match size_of::<T>() {
+        0 => (bytes == 0).then_some(0),
+        width => (bytes % width == 0).then_some(bytes / width),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_only() {
+        assert_eq!(whole::<u64>(16), Some(2));
+        assert_eq!(whole::<u64>(17), None);
+        assert_eq!(whole::<[u8; 3]>(9), Some(3));
+        assert_eq!(whole::<()>(0), Some(0));
+        assert_eq!(whole::<()>(1), None);
+    }
+}

@@ -1,0 +1,251 @@
+//! The one error type: pointer-sized, with a kind to match on and a text that a user can act on.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What every fallible operation returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation failed.
+///
+/// One pointer wide, so that a `Result<()>` travels in a register. The text begins with the C name of the
+/// operation and ends, where MPI was asked, with the error class and the library.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<Details>);
+
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+struct Details {
+    kind: ErrorKind,
+    operation: &'static str,
+    code: Option<i32>,
+    class: Option<i32>,
+    text: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// The kinds of failure that a program may want to tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No MPI library could be opened.
+    Load,
+    /// The launcher, the MPI library and the settings do not fit together.
+    Launch,
+    /// The MPI library in use has no such function.
+    NotInLibrary,
+    /// A message is longer than the buffer it was to be received into.
+    Truncated,
+    /// Two lengths that must agree do not.
+    Length,
+    /// A rank that is not in the communicator.
+    Rank,
+    /// A tag below zero or above the library's limit.
+    Tag,
+    /// A root that is not in the communicator.
+    Root,
+    /// A message that is not a whole number of elements of the type asked for.
+    Type,
+    /// A call from a thread that the thread level forbids.
+    WrongThread,
+    /// The runtime has been finalized.
+    Finalized,
+    /// Another rank failed, or ended without doing its part.
+    PeerFailed,
+    /// A time limit passed.
+    TimedOut,
+    /// Any other argument that cannot be used.
+    Argument,
+    /// The MPI library reported a failure of its own.
+    Library,
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Load => "no MPI library",
+            Self::Launch => "launcher and library do not fit",
+            Self::NotInLibrary => "not in this MPI library",
+            Self::Truncated => "message truncated",
+            Self::Length => "lengths differ",
+            Self::Rank => "no such rank",
+            Self::Tag => "no such tag",
+            Self::Root => "no such root",
+            Self::Type => "element type does not fit",
+            Self::WrongThread => "call from a forbidden thread",
+            Self::Finalized => "runtime finalized",
+            Self::PeerFailed => "a peer failed",
+            Self::TimedOut => "time limit passed",
+            Self::Argument => "argument not usable",
+            Self::Library => "failure in the MPI library",
+        })
+    }
+}
+
+impl Error {
+    /// An error of `operation` (the C name); its text is `operation: detail`.
+    #[doc(hidden)]
+    #[cold]
+    #[inline(never)]
+    pub fn new(kind: ErrorKind, operation: &'static str, detail: impl fmt::Display) -> Self {
+        Self::with_text(kind, operation, format!("{operation}: {detail}"))
+    }
+
+    /// An error whose text is complete as it stands.
+    #[doc(hidden)]
+    #[cold]
+    #[inline(never)]
+    pub fn with_text(kind: ErrorKind, operation: &'static str, text: impl Into<String>) -> Self {
+        Self(Box::new(Details {
+            kind,
+            operation,
+            code: None,
+            class: None,
+            text: text.into(),
+            source: None,
+        }))
+    }
+
+    /// The same error with the library's native code and its canonical class.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_code(mut self, code: i32, class: i32) -> Self {
+        self.0.code = Some(code);
+        self.0.class = Some(class);
+        self
+    }
+
+    /// The same error with what caused it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// What kind of failure this is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The MPI library's own error code, if it was the library that failed.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        self.0.code
+    }
+
+    /// The error class with the numbers of the MPI-5.0 standard ABI (15 = `MPI_ERR_TRUNCATE`) on every library,
+    /// if it was the library that failed.
+    #[doc(alias = "MPI_Error_class")]
+    #[must_use]
+    pub fn class(&self) -> Option<i32> {
+        self.0.class
+    }
+
+    /// The C name of the operation that failed, such as `MPI_Recv`.
+    #[must_use]
+    pub fn operation(&self) -> &'static str {
+        self.0.operation
+    }
+}
+
+/// A message of `arrived` bytes does not fit into `capacity` elements of `width` bytes.
+///
+/// `arrived` is `None` if the library does not say how long the message was.
+#[cold]
+#[inline(never)]
+pub(crate) fn truncated(
+    operation: &'static str,
+    arrived: Option<usize>,
+    capacity: usize,
+    width: usize,
+    library: &str,
+) -> Error {
+    let detail = match arrived {
+        Some(bytes) if width > 0 && bytes % width == 0 => format!(
+            "message truncated: {} elements arrived, the buffer holds {capacity}",
+            bytes / width
+        ),
+        Some(bytes) => format!(
+            "message truncated: {bytes} bytes arrived, the buffer holds {}",
+            capacity.saturating_mul(width)
+        ),
+        None => format!(
+            "message truncated: a longer message arrived than the buffer's {capacity} elements"
+        ),
+    };
+    Error::new(
+        ErrorKind::Truncated,
+        operation,
+        format_args!("{detail} (MPI_ERR_TRUNCATE, {library})"),
+    )
+}
+
+/// A message of `bytes` bytes is no whole number of elements of `width` bytes.
+#[cold]
+#[inline(never)]
+pub(crate) fn not_whole(
+    operation: &'static str,
+    bytes: usize,
+    width: usize,
+    element: &str,
+) -> Error {
+    Error::new(
+        ErrorKind::Type,
+        operation,
+        format_args!(
+            "{bytes} bytes arrived, which is not a whole number of {element} of {width} bytes; \
+             receive with the type that was sent"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_pointer_and_fits_a_result() {
+        assert_eq!(size_of::<Error>(), size_of::<usize>());
+        assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn errors_cross_threads() {
+        fn crosses<T: Send + Sync + 'static>() {}
+        crosses::<Error>();
+    }
+
+    #[test]
+    fn truncation_names_both_lengths_in_elements() {
+        let error = truncated("MPI_Recv", Some(72_000), 100, 8, "Open MPI 5.0.11");
+        assert_eq!(error.kind(), ErrorKind::Truncated);
+        assert_eq!(
+            error.to_string(),
+            "MPI_Recv: message truncated: 9000 elements arrived, the buffer holds 100 \
+             (MPI_ERR_TRUNCATE, Open MPI 5.0.11)"
+        );
+    }
+
+    #[test]
+    fn truncation_in_bytes_when_elements_do_not_divide() {
+        let text = truncated("MPI_Recv", Some(81), 10, 8, "in process").to_string();
+        assert!(
+            text.contains("81 bytes arrived, the buffer holds 80"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn code_class_and_source_are_kept() {
+        let error = Error::new(ErrorKind::Library, "MPI_Send", "broken")
+            .with_code(123, 16)
+            .with_source(std::io::Error::other("wire"));
+        assert_eq!((error.code(), error.class()), (Some(123), Some(16)));
+        assert_eq!(error.operation(), "MPI_Send");
+        assert_eq!(error.to_string(), "MPI_Send: broken");
+        assert!(StdError::source(&error).is_some());
+    }
+}

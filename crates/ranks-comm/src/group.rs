@@ -1,0 +1,247 @@
+//! Ordered sets of ranks, of which communicators are made.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::communicator::Comparison;
+use crate::error::{Error, ErrorKind, Result};
+
+/// An ordered set of processes: rank *i* of the group is the *i*-th of them.
+///
+/// A group is plain data; all its operations are local and need no library. It comes from
+/// [`Communicator::group`](crate::Communicator::group) and becomes a communicator by
+/// [`Communicator::create`](crate::Communicator::create).
+///
+/// MPI 5.0 §7.3.
+#[doc(alias = "MPI_Group")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Ranks of the world.
+    members: Arc<[usize]>,
+    /// My rank in the world.
+    me: usize,
+}
+
+impl Group {
+    /// The group of these world ranks, seen from the member of that index.
+    pub(crate) fn new(members: Vec<usize>, index: usize) -> Self {
+        let me = members[index];
+        Self {
+            members: members.into(),
+            me,
+        }
+    }
+
+    fn with(&self, members: impl IntoIterator<Item = usize>) -> Self {
+        Self {
+            members: members.into_iter().collect(),
+            me: self.me,
+        }
+    }
+
+    pub(crate) fn world_ranks(&self) -> &[usize] {
+        &self.members
+    }
+
+    /// How many processes the group has.
+    #[doc(alias = "MPI_Group_size")]
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// This process's rank in the group, `None` if it is not in it.
+    #[doc(alias = "MPI_Group_rank")]
+    #[must_use]
+    pub fn rank(&self) -> Option<usize> {
+        self.members.iter().position(|&rank| rank == self.me)
+    }
+
+    /// The group of the processes with these ranks, in this order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if a rank is not in the group or is named twice.
+    ///
+    /// MPI 5.0 §7.3.2 (`MPI_Group_incl`).
+    #[doc(alias = "MPI_Group_incl")]
+    pub fn include(&self, ranks: &[usize]) -> Result<Self> {
+        self.check("MPI_Group_incl", ranks)?;
+        Ok(self.with(ranks.iter().map(|&rank| self.members[rank])))
+    }
+
+    /// The group without the processes with these ranks, in the order of this group.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if a rank is not in the group or is named twice.
+    ///
+    /// MPI 5.0 §7.3.2 (`MPI_Group_excl`).
+    #[doc(alias = "MPI_Group_excl")]
+    pub fn exclude(&self, ranks: &[usize]) -> Result<Self> {
+        self.check("MPI_Group_excl", ranks)?;
+        let gone: HashSet<usize> = ranks.iter().copied().collect();
+        let left = self.members.iter().enumerate();
+        Ok(self.with(
+            left.filter(|(rank, _)| !gone.contains(rank))
+                .map(|(_, &member)| member),
+        ))
+    }
+
+    /// All of this group, then those of `other` that are not in it.
+    ///
+    /// MPI 5.0 §7.3.2 (`MPI_Group_union`).
+    #[doc(alias = "MPI_Group_union")]
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let mine = self.set();
+        let new = other.members.iter().filter(|rank| !mine.contains(rank));
+        self.with(self.members.iter().chain(new).copied())
+    }
+
+    /// Those of this group that are in `other` too, in the order of this group.
+    ///
+    /// MPI 5.0 §7.3.2 (`MPI_Group_intersection`).
+    #[doc(alias = "MPI_Group_intersection")]
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let theirs = other.set();
+        self.with(
+            self.members
+                .iter()
+                .copied()
+                .filter(|rank| theirs.contains(rank)),
+        )
+    }
+
+    /// Those of this group that are not in `other`, in the order of this group.
+    ///
+    /// MPI 5.0 §7.3.2 (`MPI_Group_difference`).
+    #[doc(alias = "MPI_Group_difference")]
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        let theirs = other.set();
+        self.with(
+            self.members
+                .iter()
+                .copied()
+                .filter(|rank| !theirs.contains(rank)),
+        )
+    }
+
+    /// Which rank in `other` each of these ranks of this group has; `None` where it has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if a rank is not in this group.
+    ///
+    /// MPI 5.0 §7.3.1 (`MPI_Group_translate_ranks`).
+    #[doc(alias = "MPI_Group_translate_ranks")]
+    pub fn translate(&self, ranks: &[usize], other: &Self) -> Result<Vec<Option<usize>>> {
+        ranks
+            .iter()
+            .map(|&rank| match self.members.get(rank) {
+                Some(member) => Ok(other.members.iter().position(|theirs| theirs == member)),
+                None => Err(self.no_rank("MPI_Group_translate_ranks", rank)),
+            })
+            .collect()
+    }
+
+    /// How two groups relate: [`Comparison::Identical`], [`Comparison::Similar`] or [`Comparison::Unequal`].
+    ///
+    /// MPI 5.0 §7.3.1 (`MPI_Group_compare`).
+    #[doc(alias = "MPI_Group_compare")]
+    #[must_use]
+    pub fn compare(&self, other: &Self) -> Comparison {
+        if self.members == other.members {
+            Comparison::Identical
+        } else if self.size() == other.size() && self.set() == other.set() {
+            Comparison::Similar
+        } else {
+            Comparison::Unequal
+        }
+    }
+
+    fn set(&self) -> HashSet<usize> {
+        self.members.iter().copied().collect()
+    }
+
+    fn check(&self, operation: &'static str, ranks: &[usize]) -> Result<()> {
+        let mut seen = HashSet::new();
+        for &rank in ranks {
+            if rank >= self.size() {
+                return Err(self.no_rank(operation, rank));
+            }
+            if !seen.insert(rank) {
+                return Err(Error::new(
+                    ErrorKind::Rank,
+                    operation,
+                    format_args!("rank {rank} is named twice"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn no_rank(&self, operation: &'static str, rank: usize) -> Error {
+        Error::new(
+            ErrorKind::Rank,
+            operation,
+            format_args!("rank {rank} is not in this group of {}", self.size()),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(members: &[usize]) -> Group {
+        Group {
+            members: members.into(),
+            me: 2,
+        }
+    }
+
+    #[test]
+    fn include_keeps_the_order_given() {
+        let some = group(&[4, 2, 9, 7]).include(&[3, 1]).unwrap();
+        assert_eq!(some, group(&[7, 2]));
+        assert_eq!(some.rank(), Some(1));
+        assert_eq!(group(&[4, 5]).rank(), None);
+    }
+
+    #[test]
+    fn exclude_keeps_the_order_it_had() {
+        assert_eq!(group(&[4, 2, 9]).exclude(&[0]).unwrap(), group(&[2, 9]));
+        assert_eq!(group(&[4]).exclude(&[0]).unwrap().size(), 0);
+    }
+
+    #[test]
+    fn wrong_ranks_are_refused() {
+        assert_eq!(
+            group(&[4]).include(&[1]).unwrap_err().kind(),
+            ErrorKind::Rank
+        );
+        assert_eq!(
+            group(&[4, 5]).exclude(&[1, 1]).unwrap_err().kind(),
+            ErrorKind::Rank
+        );
+    }
+
+    #[test]
+    fn set_operations_follow_the_first_group() {
+        let (a, b) = (group(&[3, 1, 2]), group(&[5, 2, 3]));
+        assert_eq!(a.union(&b), group(&[3, 1, 2, 5]));
+        assert_eq!(a.intersection(&b), group(&[3, 2]));
+        assert_eq!(a.difference(&b), group(&[1]));
+        assert_eq!(a.translate(&[0, 1], &b).unwrap(), [Some(2), None]);
+    }
+
+    #[test]
+    fn comparison_sees_the_order() {
+        assert_eq!(
+            group(&[1, 2]).compare(&group(&[1, 2])),
+            Comparison::Identical
+        );
+        assert_eq!(group(&[1, 2]).compare(&group(&[2, 1])), Comparison::Similar);
+        assert_eq!(group(&[1, 2]).compare(&group(&[1, 3])), Comparison::Unequal);
+    }
+}

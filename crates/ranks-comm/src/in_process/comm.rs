@@ -1,0 +1,352 @@
+//! One rank's side of an in-process communicator: point-to-point over the mailboxes.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use super::mailbox::{Envelope, Pattern, Receipt};
+use super::world::{Place, WORLD_CONTEXT};
+use crate::element::{Pod, whole};
+use crate::error::{self, Error, ErrorKind, Result};
+use crate::source::{Destination, Source};
+use crate::status::Status;
+use crate::tag::Tag;
+use crate::thread_level::{Entered, Gate};
+
+/// How this backend names itself where a text names the MPI library.
+pub(crate) const LIBRARY: &str = "in process";
+
+/// A communicator among threads of this process.
+pub struct Comm {
+    pub(super) place: Arc<Place>,
+    pub(super) context: u64,
+    /// The world ranks of the members, in rank order.
+    pub(super) members: Arc<[usize]>,
+    pub(super) rank: usize,
+    pub(crate) name: Mutex<String>,
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Comm")
+            .field("context", &self.context)
+            .field("rank", &self.rank)
+            .field("members", &self.members)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Comm {
+    /// The communicator of all ranks, seen from `place`.
+    pub(crate) fn world(place: Arc<Place>) -> Self {
+        let members = (0..place.world.size()).collect();
+        let rank = place.rank;
+        Self {
+            place,
+            context: WORLD_CONTEXT,
+            members,
+            rank,
+            name: Mutex::new("MPI_COMM_WORLD".to_owned()),
+        }
+    }
+
+    /// This rank.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    pub(crate) fn members(&self) -> &[usize] {
+        &self.members
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.place.gate
+    }
+
+    #[inline]
+    pub(crate) fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
+        if self.place.gate.is_open() {
+            return Ok(Entered::freely());
+        }
+        self.place.gate.enter(operation)
+    }
+
+    /// Ends this rank's part in the world.
+    pub(crate) fn close(&self) {
+        self.place.gate.close();
+        self.place.world.end(self.place.rank);
+    }
+
+    /// Frees nothing: a context is a number.
+    pub(crate) fn free(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Sends a copy of `bytes` and returns.
+    pub(crate) fn send(&self, bytes: &[u8], dest: Destination, tag: i32) -> Result<()> {
+        if let Destination::Rank(dest) = dest {
+            self.deliver(dest, self.context, tag, bytes, None);
+        }
+        Ok(())
+    }
+
+    /// Sends a copy of `bytes` and returns when it has been matched.
+    pub(crate) fn ssend(
+        &self,
+        operation: &'static str,
+        bytes: &[u8],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let Destination::Rank(dest) = dest else {
+            return Ok(());
+        };
+        let receipt = Receipt::new(self.place.rank);
+        self.deliver(dest, self.context, tag, bytes, Some(receipt.clone()));
+        self.place
+            .world
+            .await_receipt(operation, &receipt, self.members[dest])
+    }
+
+    pub(crate) fn recv<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut [T],
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        match self.mprobe(operation, source, tag)? {
+            Some(message) => message.copy_into(operation, buf),
+            None => Ok(Status::null()),
+        }
+    }
+
+    pub(crate) fn recv_vec<T: Pod>(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<(Vec<T>, Status)> {
+        match self.mprobe(operation, source, tag)? {
+            Some(message) => message.into_vec(operation),
+            None => Ok((Vec::new(), Status::null())),
+        }
+    }
+
+    pub(crate) fn probe(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return Ok(Status::null());
+        };
+        let place = &self.place;
+        let (source, tag, bytes) =
+            place
+                .world
+                .probe(operation, place.rank, &pattern, &self.members)?;
+        Ok(Status::local(source, tag, bytes))
+    }
+
+    pub(crate) fn iprobe(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<Status>> {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return Ok(Some(Status::null()));
+        };
+        let place = &self.place;
+        let found = place
+            .world
+            .try_probe(operation, place.rank, &pattern, &self.members)?;
+        Ok(found.map(|(source, tag, bytes)| Status::local(source, tag, bytes)))
+    }
+
+    /// Takes a message out of the mailbox; `None` from [`Source::Null`].
+    pub(crate) fn mprobe(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<Matched>> {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return Ok(None);
+        };
+        let place = &self.place;
+        let found = place
+            .world
+            .receive(operation, place.rank, &pattern, &self.members)?;
+        Ok(Some(Matched(found)))
+    }
+
+    /// As [`Comm::mprobe`], but the outer `None` is "nothing has arrived".
+    pub(crate) fn improbe(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<Option<Matched>>> {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return Ok(Some(None));
+        };
+        let place = &self.place;
+        let found = place
+            .world
+            .try_receive(operation, place.rank, &pattern, &self.members)?;
+        Ok(found.map(|envelope| Some(Matched(envelope))))
+    }
+
+    /// Sends `bytes` to `dest` in the context of collectives, which no point-to-point receive can see.
+    ///
+    /// Messages from one rank to another arrive in the order in which they were sent. Never blocks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if there is no such rank.
+    pub fn coll_send(&self, dest: usize, bytes: &[u8]) -> Result<()> {
+        self.check_member("coll_send", dest)?;
+        self.deliver(dest, self.context + 1, 0, bytes, None);
+        Ok(())
+    }
+
+    /// Receives the next message that `source` sent with [`Comm::coll_send`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if it is not exactly as long as `into`; [`ErrorKind::PeerFailed`] if it can never come.
+    pub fn coll_recv(&self, source: usize, into: &mut [u8]) -> Result<()> {
+        let payload = self.coll_recv_vec(source)?;
+        if payload.len() != into.len() {
+            return Err(Error::new(
+                ErrorKind::Length,
+                "coll_recv",
+                format_args!(
+                    "rank {source} sent {} bytes to rank {} of {}, which expects {}; \
+                     all ranks must pass lengths that agree",
+                    payload.len(),
+                    self.rank,
+                    self.size(),
+                    into.len()
+                ),
+            ));
+        }
+        into.copy_from_slice(&payload);
+        Ok(())
+    }
+
+    /// As [`Comm::coll_recv`], for a message of any length.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PeerFailed`] if it can never come.
+    pub fn coll_recv_vec(&self, source: usize) -> Result<Vec<u8>> {
+        self.check_member("coll_recv", source)?;
+        let pattern = Pattern {
+            context: self.context + 1,
+            source: Some(source),
+            tag: None,
+        };
+        let place = &self.place;
+        let found = place
+            .world
+            .receive("a collective", place.rank, &pattern, &self.members)?;
+        Ok(found.payload)
+    }
+
+    fn check_member(&self, operation: &'static str, rank: usize) -> Result<()> {
+        if rank < self.size() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Rank,
+            operation,
+            format_args!("rank {rank} of a communicator of {}", self.size()),
+        ))
+    }
+
+    fn deliver(&self, dest: usize, context: u64, tag: i32, bytes: &[u8], receipt: Option<Receipt>) {
+        let message = Envelope {
+            source: self.rank,
+            tag,
+            payload: bytes.to_vec(),
+            receipt,
+        };
+        self.place
+            .world
+            .deliver(self.members[dest], context, message);
+    }
+
+    fn pattern(&self, source: Source, tag: Tag) -> Option<Pattern> {
+        let source = match source {
+            Source::Any => None,
+            Source::Rank(rank) => Some(rank),
+            Source::Null => return None,
+        };
+        let tag = match tag {
+            Tag::Any => None,
+            Tag::Value(tag) => Some(tag),
+        };
+        Some(Pattern {
+            context: self.context,
+            source,
+            tag,
+        })
+    }
+}
+
+/// A message that has been taken out of the mailbox and not yet been copied to where it belongs.
+#[derive(Debug)]
+pub(crate) struct Matched(Envelope);
+
+impl Matched {
+    pub(crate) fn status(&self) -> Status {
+        Status::local(self.0.source, self.0.tag, self.0.payload.len())
+    }
+
+    /// Copies the message to the beginning of `buf`; too long a message leaves `buf` as it is.
+    pub(crate) fn copy_into<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut [T],
+    ) -> Result<Status> {
+        let payload = &self.0.payload;
+        let into: &mut [u8] = bytemuck::cast_slice_mut(buf);
+        let Some(into) = into.get_mut(..payload.len()) else {
+            let (arrived, capacity) = (Some(payload.len()), buf.len());
+            return Err(error::truncated(
+                operation,
+                arrived,
+                capacity,
+                size_of::<T>(),
+                LIBRARY,
+            ));
+        };
+        if whole::<T>(payload.len()).is_none() {
+            return Err(not_whole::<T>(operation, payload.len()));
+        }
+        into.copy_from_slice(payload);
+        Ok(self.status())
+    }
+
+    pub(crate) fn into_vec<T: Pod>(self, operation: &'static str) -> Result<(Vec<T>, Status)> {
+        let status = self.status();
+        let payload = self.0.payload;
+        let Some(count) = whole::<T>(payload.len()) else {
+            return Err(not_whole::<T>(operation, payload.len()));
+        };
+        let mut values = vec![T::zeroed(); count];
+        bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(&payload);
+        Ok((values, status))
+    }
+}
+
+fn not_whole<T>(operation: &'static str, bytes: usize) -> Error {
+    error::not_whole(operation, bytes, size_of::<T>(), std::any::type_name::<T>())
+}

@@ -1,0 +1,134 @@
+//! New in-process communicators: rank 0 of the old one hands out the contexts.
+
+use std::cmp::Ordering;
+use std::sync::{Arc, Mutex};
+
+use super::comm::Comm;
+use crate::communicator::Comparison;
+use crate::error::Result;
+
+/// What a rank gets that belongs to no part.
+const NOBODY: u64 = u64::MAX;
+
+impl Comm {
+    /// The same members in a context of their own. Collective.
+    pub(crate) fn dup(&self) -> Result<Self> {
+        let context = self.from_first(|world| world.new_contexts(1))?;
+        Ok(self.child(context, Arc::clone(&self.members), self.rank))
+    }
+
+    /// One communicator a color, ordered by key and then by rank. Collective.
+    pub(crate) fn split(&self, color: Option<i32>, key: i32) -> Result<Option<Self>> {
+        let mine = [
+            i64::from(color.is_some()),
+            i64::from(color.unwrap_or(0)),
+            i64::from(key),
+        ];
+        let Some(all) = self.gather_first(&mine)? else {
+            let mut context = [0u64];
+            self.coll_recv(0, bytemuck::cast_slice_mut(&mut context))?;
+            let ranks = self.coll_recv_vec(0)?;
+            return Ok(self.part(context[0], &ranks));
+        };
+        let mut order: Vec<usize> = (0..self.size()).filter(|&rank| all[rank][0] == 1).collect();
+        order.sort_by(|&a, &b| (all[a][1], all[a][2], a).cmp(&(all[b][1], all[b][2], b)));
+        let mut replies = vec![(NOBODY, Vec::new()); self.size()];
+        for part in order.chunk_by(|&a, &b| all[a][1].cmp(&all[b][1]) == Ordering::Equal) {
+            let context = self.place.world.new_contexts(1);
+            let ranks: Vec<u8> = part
+                .iter()
+                .flat_map(|&rank| (rank as u64).to_ne_bytes())
+                .collect();
+            for &rank in part {
+                replies[rank] = (context, ranks.clone());
+            }
+        }
+        for (rank, (context, ranks)) in replies.iter().enumerate().skip(1) {
+            self.coll_send(rank, bytemuck::cast_slice(&[*context]))?;
+            self.coll_send(rank, ranks)?;
+        }
+        let (context, ranks) = replies.swap_remove(0);
+        Ok(self.part(context, &ranks))
+    }
+
+    /// A communicator of `members` (world ranks), `None` on the ranks that are not among them. Collective over self.
+    pub(crate) fn create(&self, members: &[usize]) -> Result<Option<Self>> {
+        let context = self.from_first(|world| world.new_contexts(1))?;
+        let rank = members.iter().position(|&rank| rank == self.place.rank);
+        Ok(rank.map(|rank| self.child(context, members.into(), rank)))
+    }
+
+    /// How two communicators relate; local.
+    pub(crate) fn compare(&self, other: &Self) -> Comparison {
+        if !Arc::ptr_eq(&self.place.world, &other.place.world) {
+            return Comparison::Unequal;
+        }
+        if self.context == other.context {
+            return Comparison::Identical;
+        }
+        if self.members == other.members {
+            return Comparison::Congruent;
+        }
+        let sorted = |comm: &Self| {
+            let mut ranks = comm.members.to_vec();
+            ranks.sort_unstable();
+            ranks
+        };
+        if sorted(self) == sorted(other) {
+            Comparison::Similar
+        } else {
+            Comparison::Unequal
+        }
+    }
+
+    fn part(&self, context: u64, ranks: &[u8]) -> Option<Self> {
+        if context == NOBODY {
+            return None;
+        }
+        let ranks: Vec<usize> = ranks
+            .chunks_exact(size_of::<u64>())
+            .map(|rank| bytemuck::pod_read_unaligned::<u64>(rank))
+            .filter_map(|rank| usize::try_from(rank).ok())
+            .collect();
+        let rank = ranks.iter().position(|&rank| rank == self.rank)?;
+        let members = ranks.iter().map(|&rank| self.members[rank]).collect();
+        Some(self.child(context, members, rank))
+    }
+
+    fn child(&self, context: u64, members: Arc<[usize]>, rank: usize) -> Self {
+        Self {
+            place: Arc::clone(&self.place),
+            context,
+            members,
+            rank,
+            name: Mutex::default(),
+        }
+    }
+
+    /// A number that rank 0 makes and all get.
+    fn from_first(&self, make: impl FnOnce(&super::world::World) -> u64) -> Result<u64> {
+        let mut number = [0u64];
+        if self.rank == 0 {
+            number[0] = make(&self.place.world);
+            for rank in 1..self.size() {
+                self.coll_send(rank, bytemuck::cast_slice(&number))?;
+            }
+        } else {
+            self.coll_recv(0, bytemuck::cast_slice_mut(&mut number))?;
+        }
+        Ok(number[0])
+    }
+
+    /// Everybody's three numbers at rank 0, `None` elsewhere.
+    fn gather_first(&self, mine: &[i64; 3]) -> Result<Option<Vec<[i64; 3]>>> {
+        if self.rank != 0 {
+            self.coll_send(0, bytemuck::cast_slice(mine))?;
+            return Ok(None);
+        }
+        let mut all = vec![*mine; self.size()];
+        for (rank, theirs) in all.iter_mut().enumerate().skip(1) {
+            self.coll_recv(rank, bytemuck::cast_slice_mut(theirs))?;
+        }
+        Ok(Some(all))
+    }
+}

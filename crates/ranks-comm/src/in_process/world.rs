@@ -1,0 +1,375 @@
+//! The ranks of one in-process run: their mailboxes, who has ended, and what failed first.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::mailbox::{Envelope, Pattern, Queues, Receipt};
+use crate::error::{Error, ErrorKind, Result};
+use crate::thread_level::{Gate, ThreadLevel};
+
+/// The context of the world communicator's messages; collectives use the odd number that follows an even one.
+pub(crate) const WORLD_CONTEXT: u64 = 0;
+
+/// All ranks of a run.
+#[derive(Debug)]
+pub(crate) struct World {
+    mailboxes: Box<[Mailbox]>,
+    next_context: AtomicU64,
+    failure: Mutex<Option<Failure>>,
+    failed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Mailbox {
+    queues: Mutex<Queues>,
+    changed: Condvar,
+    ended: AtomicBool,
+}
+
+/// The rank that failed first, and how: the cause of all that fails later.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) rank: usize,
+    pub(crate) what: String,
+}
+
+/// A lock whose holder panicked holds valid data all the same: no code between lock and unlock can panic half-way.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl World {
+    pub(crate) fn new(size: usize) -> Self {
+        Self {
+            mailboxes: (0..size).map(|_| Mailbox::default()).collect(),
+            next_context: AtomicU64::new(WORLD_CONTEXT + 2),
+            failure: Mutex::new(None),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.mailboxes.len()
+    }
+
+    /// The first of `count` new contexts; they are two apart, the odd ones are for collectives.
+    pub(crate) fn new_contexts(&self, count: usize) -> u64 {
+        self.next_context
+            .fetch_add(2 * count as u64, Ordering::Relaxed)
+    }
+
+    /// Leaves a message in the mailbox of `dest`, a rank of the world.
+    pub(crate) fn deliver(&self, dest: usize, context: u64, message: Envelope) {
+        let mailbox = &self.mailboxes[dest];
+        lock(&mailbox.queues).push(context, message);
+        mailbox.changed.notify_all();
+    }
+
+    /// Takes the first message for `me` that matches, and waits until there is one.
+    ///
+    /// `members` are the world ranks of the communicator, for telling that nobody is left to send.
+    pub(crate) fn receive(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Envelope> {
+        let found = self.wait(operation, me, pattern, members, |queues| {
+            queues.take(pattern)
+        })?;
+        self.acknowledge(&found);
+        Ok(found)
+    }
+
+    /// As [`World::receive`], but looks only: source, tag and length in bytes of the first message that matches.
+    pub(crate) fn probe(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<(usize, i32, usize)> {
+        self.wait(operation, me, pattern, members, |queues| {
+            queues.peek(pattern).map(describe)
+        })
+    }
+
+    /// Takes the first message that matches, if there is one.
+    pub(crate) fn try_receive(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Option<Envelope>> {
+        let mut queues = lock(&self.mailboxes[me].queues);
+        let Some(found) = queues.take(pattern) else {
+            return self
+                .still_possible(operation, me, pattern, members)
+                .map(|()| None);
+        };
+        drop(queues);
+        self.acknowledge(&found);
+        Ok(Some(found))
+    }
+
+    /// Describes the first message that matches, if there is one.
+    pub(crate) fn try_probe(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Option<(usize, i32, usize)>> {
+        let queues = lock(&self.mailboxes[me].queues);
+        match queues.peek(pattern).map(describe) {
+            Some(found) => Ok(Some(found)),
+            None => self
+                .still_possible(operation, me, pattern, members)
+                .map(|()| None),
+        }
+    }
+
+    /// Waits until the message that carries `receipt` has been matched by `dest`.
+    pub(crate) fn await_receipt(
+        &self,
+        operation: &'static str,
+        receipt: &Receipt,
+        dest: usize,
+    ) -> Result<()> {
+        let mailbox = &self.mailboxes[receipt.sender];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            if receipt.is_signed() {
+                return Ok(());
+            }
+            self.no_failure(operation)?;
+            if self.mailboxes[dest].ended.load(Ordering::Acquire) && !receipt.is_signed() {
+                return Err(Error::new(
+                    ErrorKind::PeerFailed,
+                    operation,
+                    format_args!("rank {dest} of the world ended without receiving the message"),
+                ));
+            }
+            queues = mailbox
+                .changed
+                .wait(queues)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Records that `rank` failed, unless another failed before it, and ends everybody's waiting.
+    pub(crate) fn fail(&self, rank: usize, what: String) {
+        lock(&self.failure).get_or_insert(Failure { rank, what });
+        self.failed.store(true, Ordering::Release);
+        self.wake_all();
+    }
+
+    /// Records that `rank` will neither send nor receive any more.
+    pub(crate) fn end(&self, rank: usize) {
+        self.mailboxes[rank].ended.store(true, Ordering::Release);
+        self.wake_all();
+    }
+
+    /// What failed first.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        lock(&self.failure).clone()
+    }
+
+    /// Locking each mailbox before waking means that no waiter can look and then sleep through the change.
+    fn wake_all(&self) {
+        for mailbox in &self.mailboxes {
+            drop(lock(&mailbox.queues));
+            mailbox.changed.notify_all();
+        }
+    }
+
+    fn wait<R>(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+        mut look: impl FnMut(&mut Queues) -> Option<R>,
+    ) -> Result<R> {
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            if let Some(found) = look(&mut queues) {
+                return Ok(found);
+            }
+            self.still_possible(operation, me, pattern, members)?;
+            queues = mailbox
+                .changed
+                .wait(queues)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// An error if the message that `pattern` asks for can never come.
+    ///
+    /// To be called with the mailbox locked since it was searched: a sender delivers before it ends, so one that has
+    /// ended cannot have delivered in between.
+    fn still_possible(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<()> {
+        self.no_failure(operation)?;
+        let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+        let (nobody_left, who) = match pattern.source {
+            Some(source) => (
+                ended(members[source]),
+                format_args!("rank {source}").to_string(),
+            ),
+            None => (
+                members.len() > 1 && members.iter().all(|&rank| rank == me || ended(rank)),
+                "every other rank".to_owned(),
+            ),
+        };
+        if nobody_left {
+            return Err(Error::new(
+                ErrorKind::PeerFailed,
+                operation,
+                format_args!("{who} ended without sending a message that matches"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn no_failure(&self, operation: &'static str) -> Result<()> {
+        if !self.failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let text = match self.failure() {
+            Some(Failure { rank, what }) => {
+                format!("rank {rank} of {} failed: {what}", self.size())
+            }
+            None => "a rank failed".to_owned(),
+        };
+        Err(Error::new(ErrorKind::PeerFailed, operation, text))
+    }
+
+    fn acknowledge(&self, message: &Envelope) {
+        if let Some(receipt) = &message.receipt {
+            let mailbox = &self.mailboxes[receipt.sender];
+            let queues = lock(&mailbox.queues);
+            receipt.sign();
+            drop(queues);
+            mailbox.changed.notify_all();
+        }
+    }
+}
+
+fn describe(message: &Envelope) -> (usize, i32, usize) {
+    (message.source, message.tag, message.payload.len())
+}
+
+/// One rank's place in the world; when its last holder lets go, the rank has ended.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) world: std::sync::Arc<World>,
+    pub(crate) rank: usize,
+    pub(crate) gate: Gate,
+}
+
+impl Place {
+    /// The place of `rank`, whose initialising thread is this one.
+    pub(crate) fn new(world: std::sync::Arc<World>, rank: usize, level: ThreadLevel) -> Self {
+        let gate = Gate::new();
+        gate.set_level(level);
+        Self { world, rank, gate }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.world.end(self.rank);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(source: usize) -> Envelope {
+        Envelope {
+            source,
+            tag: 1,
+            payload: vec![1, 2, 3],
+            receipt: None,
+        }
+    }
+
+    fn from(source: Option<usize>) -> Pattern {
+        Pattern {
+            context: 0,
+            source,
+            tag: None,
+        }
+    }
+
+    #[test]
+    fn a_message_from_a_rank_that_has_ended_is_still_received() {
+        let world = World::new(2);
+        world.deliver(0, 0, message(1));
+        world.end(1);
+        let got = world
+            .receive("MPI_Recv", 0, &from(Some(1)), &[0, 1])
+            .unwrap();
+        assert_eq!(got.payload, [1, 2, 3]);
+        let error = world
+            .receive("MPI_Recv", 0, &from(Some(1)), &[0, 1])
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+        let error = world
+            .receive("MPI_Recv", 0, &from(None), &[0, 1])
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+    }
+
+    #[test]
+    fn a_failure_wakes_those_who_wait_and_names_the_first() {
+        let world = World::new(3);
+        let error = std::thread::scope(|s| {
+            let waiting = s.spawn(|| world.receive("MPI_Recv", 0, &from(Some(1)), &[0, 1, 2]));
+            world.fail(2, "no memory".into());
+            world.fail(1, "later".into());
+            waiting.join().unwrap().unwrap_err()
+        });
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+        assert_eq!(error.to_string(), "MPI_Recv: rank 2 of 3 failed: no memory");
+    }
+
+    #[test]
+    fn a_synchronous_sender_waits_for_its_match() {
+        let world = World::new(2);
+        let receipt = Receipt::new(0);
+        world.deliver(
+            1,
+            0,
+            Envelope {
+                receipt: Some(receipt.clone()),
+                ..message(0)
+            },
+        );
+        std::thread::scope(|s| {
+            let sender = s.spawn(|| world.await_receipt("MPI_Ssend", &receipt, 1));
+            world.receive("MPI_Recv", 1, &from(None), &[0, 1]).unwrap();
+            sender.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_synchronous_sender_learns_that_nobody_will_receive() {
+        let world = World::new(2);
+        world.end(1);
+        let error = world
+            .await_receipt("MPI_Ssend", &Receipt::new(0), 1)
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+    }
+}

@@ -1,0 +1,102 @@
+//! Looking at a message before receiving it, and claiming it.
+
+use crate::communicator::Communicator;
+use crate::error::Result;
+use crate::message::Message;
+use crate::source::Source;
+use crate::status::Status;
+use crate::tag::Tag;
+
+impl Communicator {
+    /// Waits for a message and says what it is; the message stays where it is.
+    ///
+    /// With several threads another one may receive the message first; [`mprobe`](Self::mprobe) claims it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
+    /// reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if nobody is left to send.
+    ///
+    /// MPI 5.0 §3.8.1 (`MPI_Probe`).
+    #[doc(alias = "MPI_Probe")]
+    #[inline]
+    pub fn probe(&self, source: impl Into<Source>, tag: impl Into<Tag>) -> Result<Status> {
+        const OPERATION: &str = "MPI_Probe";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| comm.probe(source, tag),
+            |comm| comm.probe(OPERATION, source, tag),
+        )
+    }
+
+    /// Says what message has arrived, if one has; does not wait.
+    ///
+    /// # Errors
+    /// As [`probe`](Self::probe).
+    ///
+    /// MPI 5.0 §3.8.1 (`MPI_Iprobe`).
+    #[doc(alias = "MPI_Iprobe")]
+    #[inline]
+    pub fn iprobe(&self, source: impl Into<Source>, tag: impl Into<Tag>) -> Result<Option<Status>> {
+        const OPERATION: &str = "MPI_Iprobe";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| comm.iprobe(source, tag),
+            |comm| comm.iprobe(OPERATION, source, tag),
+        )
+    }
+
+    /// Waits for a message and claims it: nobody but the holder of the [`Message`] can receive it.
+    ///
+    /// # Errors
+    /// As [`probe`](Self::probe).
+    ///
+    /// MPI 5.0 §3.8.2 (`MPI_Mprobe`).
+    #[doc(alias = "MPI_Mprobe")]
+    pub fn mprobe(&self, source: impl Into<Source>, tag: impl Into<Tag>) -> Result<Message> {
+        const OPERATION: &str = "MPI_Mprobe";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| Ok(Message::mpi(self, comm.mprobe(source, tag)?)),
+            |comm| {
+                Ok(Message::in_process(
+                    self,
+                    comm.mprobe(OPERATION, source, tag)?,
+                ))
+            },
+        )
+    }
+
+    /// Claims a message that has arrived, if one has; does not wait.
+    ///
+    /// # Errors
+    /// As [`probe`](Self::probe).
+    ///
+    /// MPI 5.0 §3.8.2 (`MPI_Improbe`).
+    #[doc(alias = "MPI_Improbe")]
+    pub fn improbe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Option<Message>> {
+        const OPERATION: &str = "MPI_Improbe";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| {
+                let found = comm.improbe(source, tag)?;
+                Ok(found.map(|message| Message::mpi(self, message)))
+            },
+            |comm| {
+                let found = comm.improbe(OPERATION, source, tag)?;
+                Ok(found.map(|message| Message::in_process(self, message)))
+            },
+        )
+    }
+}

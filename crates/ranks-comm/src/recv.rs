@@ -1,0 +1,64 @@
+//! Receiving a message into a slice or a new `Vec`.
+
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::Result;
+use crate::source::Source;
+use crate::status::Status;
+use crate::tag::Tag;
+
+impl Communicator {
+    /// Receives a message into the beginning of `buf`, and waits for it.
+    ///
+    /// The message may be shorter than `buf`; [`Status::count`] tells. From [`Source::Null`] it returns at once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than `buf`: the message is
+    /// gone then, and nothing outside of `buf` is written whatever the library does.
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements.
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
+    /// reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if nobody is left to send.
+    ///
+    /// MPI 5.0 §3.2.4 (`MPI_Recv`).
+    #[doc(alias = "MPI_Recv")]
+    #[doc(alias = "MPI_Recv_c")]
+    #[inline]
+    pub fn recv<T: Pod>(
+        &self,
+        buf: &mut [T],
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Recv";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        self.dispatch_with(
+            OPERATION,
+            buf,
+            |comm, buf| comm.recv(buf, source, tag),
+            |comm, buf| comm.recv(OPERATION, buf, source, tag),
+        )
+    }
+
+    /// Receives a message of whatever length into a new `Vec`, and waits for it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements; otherwise as
+    /// [`recv`](Self::recv).
+    ///
+    /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
+    pub fn recv_vec<T: Pod>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<(Vec<T>, Status)> {
+        const OPERATION: &str = "MPI_Mrecv";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| comm.recv_vec(source, tag),
+            |comm| comm.recv_vec(OPERATION, source, tag),
+        )
+    }
+}

@@ -1,0 +1,185 @@
+//! Running a closure on every rank, and what becomes of the others when one fails.
+
+use std::any::Any;
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::thread;
+
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::in_process::world::{Place, World};
+use crate::runtime::{self, Runtime};
+use crate::thread_level::ThreadLevel;
+
+/// What a panic makes a process exit with; an aborted job exits with the same.
+const PANIC: i32 = 101;
+
+/// Runs `f` on every rank and returns when all have.
+///
+/// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Alone, `RANKS_NP` threads (one if it is not
+/// set) are the ranks. See [`Runtime::builder`] for more choice.
+///
+/// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message that names the rank.
+/// In process the other ranks' waiting ends with [`ErrorKind::PeerFailed`], and the first failure comes back from here.
+///
+/// # Errors
+/// What `f` returns, or why the runtime could not start or end.
+///
+/// ```
+/// ranks_comm::run(|world| {
+///     if world.rank() == 0 {
+///         world.send(&[3.5], (world.size() - 1).min(0), 7)?;
+///         let mut number = [0.0];
+///         world.recv(&mut number, 0, 7)?;
+///     }
+///     Ok::<(), ranks_comm::Error>(())
+/// })
+/// # .unwrap();
+/// ```
+pub fn run<E>(f: impl Fn(Communicator) -> Result<(), E> + Send + Sync) -> Result<(), E>
+where
+    E: From<Error> + Display + Send,
+{
+    Runtime::builder().run(f)
+}
+
+/// Runs `f` on this process's rank and ends the runtime, unless somebody else started it.
+///
+/// A rank of several that fails ends the job: the others may be waiting for it for ever.
+pub(crate) fn over_mpi<E>(
+    runtime: Runtime,
+    joined: bool,
+    f: impl Fn(Communicator) -> Result<(), E>,
+) -> Result<(), E>
+where
+    E: From<Error> + Display,
+{
+    let world = runtime.world();
+    let alone = world.size() == 1;
+    let end = |runtime: Runtime| if joined { Ok(()) } else { runtime.finalize() };
+    match catch_unwind(AssertUnwindSafe(|| f(world.clone()))) {
+        Ok(Ok(())) => {
+            drop(world);
+            end(runtime).map_err(E::from)
+        }
+        Ok(Err(error)) if alone => {
+            drop(world);
+            if let Err(second) = end(runtime) {
+                eprintln!("ranks: {second}");
+            }
+            Err(error)
+        }
+        Ok(Err(error)) => {
+            report(&world, &error);
+            world.abort(1)
+        }
+        Err(panic) if alone => {
+            drop((world, runtime));
+            resume_unwind(panic)
+        }
+        Err(panic) => {
+            report(&world, message(&*panic));
+            world.abort(PANIC)
+        }
+    }
+}
+
+fn report(world: &Communicator, what: impl Display) {
+    eprintln!(
+        "ranks: rank {} of {} failed: {what}",
+        world.rank(),
+        world.size()
+    );
+}
+
+/// Runs `f` on `ranks` threads, or on this one if it is to be the only rank.
+///
+/// What failed first is what comes back, because the rest may only have followed from it.
+pub(crate) fn in_process<E>(
+    ranks: usize,
+    level: ThreadLevel,
+    f: impl Fn(Communicator) -> Result<(), E> + Sync,
+) -> Result<(), E>
+where
+    E: From<Error> + Display + Send,
+{
+    let world = Arc::new(World::new(ranks));
+    if ranks == 1 {
+        return rank(&world, 0, level, &f).unwrap_or_else(|panic| resume_unwind(panic));
+    }
+    let mut outcomes: Vec<Outcome<E>> = thread::scope(|scope| {
+        let (world, f) = (&world, &f);
+        let started: Vec<_> = (0..ranks)
+            .map(|number| {
+                let thread = thread::Builder::new().name(format!("rank {number}"));
+                thread.spawn_scoped(scope, move || rank(world, number, level, f))
+            })
+            .enumerate()
+            .map(|(number, thread)| thread.map_err(|reason| not_started(world, number, &reason)))
+            .collect();
+        started
+            .into_iter()
+            .map(|thread| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(Err),
+                Err(reason) => Ok(Err(reason.into())),
+            })
+            .collect()
+    });
+    let first = world.failure().map_or(0, |failure| failure.rank);
+    outcomes.swap(0, first);
+    for outcome in outcomes {
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(error),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+    Ok(())
+}
+
+/// What a rank's closure did: returned, or panicked.
+type Outcome<E> = Result<Result<(), E>, Box<dyn Any + Send>>;
+
+/// One rank, from its place in the world to its end.
+fn rank<E: Display>(
+    world: &Arc<World>,
+    number: usize,
+    level: ThreadLevel,
+    f: &impl Fn(Communicator) -> Result<(), E>,
+) -> Outcome<E> {
+    let runtime = runtime::in_process(Place::new(Arc::clone(world), number, level));
+    let outcome = catch_unwind(AssertUnwindSafe(|| f(runtime.world())));
+    match &outcome {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => world.fail(number, error.to_string()),
+        Err(panic) => world.fail(number, message(&**panic)),
+    }
+    if let Err(error) = runtime.finalize() {
+        if error.kind() != ErrorKind::Finalized {
+            eprintln!("ranks: rank {number} of {}: {error}", world.size());
+        }
+    }
+    outcome
+}
+
+fn not_started(world: &World, number: usize, reason: &std::io::Error) -> Error {
+    let text = format!(
+        "the thread of rank {number} of {} could not be started: {reason}",
+        world.size()
+    );
+    world.fail(number, text.clone());
+    Error::with_text(ErrorKind::Launch, "MPI_Init_thread", text)
+}
+
+/// What a panic said.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    match text {
+        Some(text) => format!("panicked: {text}"),
+        None => "panicked".to_owned(),
+    }
+}

@@ -1,0 +1,279 @@
+//! Starting and ending: over MPI under a launcher, as threads of this process without one.
+
+use std::fmt::{self, Display};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::backend::Backend as Behind;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::in_process::world::{Place, World};
+use crate::in_process::{Comm, LIBRARY};
+use crate::thread_level::ThreadLevel;
+use crate::{mpi, run, settings};
+
+/// What ranks are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Backend {
+    /// What `RANKS_BACKEND` says (`mpi` or `inprocess`); if it is not set, MPI under a launcher, else in process.
+    #[default]
+    Auto,
+    /// An MPI library, even with no launcher (as a job of one rank).
+    Mpi,
+    /// Threads of this process.
+    InProcess,
+}
+
+/// The communication layer while it lives: from `MPI_Init_thread` to `MPI_Finalize`, or the in-process world.
+///
+/// Handles are counted. Every [`Communicator`] keeps the runtime alive; it ends when the last of all handles goes.
+/// While an MPI runtime lives, starting another one joins it.
+///
+/// MPI 5.0 §11.2.
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    world: Communicator,
+    facts: Arc<Facts>,
+}
+
+impl Runtime {
+    /// A runtime to be configured.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn new(world: Communicator, facts: Arc<Facts>) -> Self {
+        Self { world, facts }
+    }
+
+    /// The communicator of all ranks.
+    #[doc(alias = "MPI_COMM_WORLD")]
+    #[must_use]
+    pub fn world(&self) -> Communicator {
+        self.world.clone()
+    }
+
+    /// What was found at the start.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Ends communication: from now on every call on any handle is [`ErrorKind::Finalized`].
+    ///
+    /// `MPI_Finalize` runs here if no other handle lives, and else when the last one goes. An MPI that somebody else
+    /// initialised is left running.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`] if it was closed before, [`ErrorKind::WrongThread`], or what `MPI_Finalize` reports if
+    /// it runs here.
+    ///
+    /// MPI 5.0 §11.2.2 (`MPI_Finalize`).
+    #[doc(alias = "MPI_Finalize")]
+    pub fn finalize(self) -> Result<()> {
+        drop(self.world.enter("MPI_Finalize")?);
+        match self.world.backend() {
+            Behind::Mpi(_) => mpi::GATE.close(),
+            Behind::InProcess(comm) => comm.close(),
+        }
+        match self.world.into_backend() {
+            Some(Behind::Mpi(comm)) => comm.end(),
+            Some(Behind::InProcess(_)) | None => Ok(()),
+        }
+    }
+}
+
+/// Which library, which level, how many ranks: for reports and for decisions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    pub(crate) backend: Backend,
+    pub(crate) library: String,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) standard: Option<(i32, i32)>,
+    pub(crate) thread_level: ThreadLevel,
+    pub(crate) launcher: Option<String>,
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+}
+
+impl Facts {
+    /// [`Backend::Mpi`] or [`Backend::InProcess`].
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The library's name and version, such as `Open MPI 5.0.11`, or `in process`.
+    #[doc(alias = "MPI_Get_library_version")]
+    #[must_use]
+    pub fn library(&self) -> &str {
+        &self.library
+    }
+
+    /// The file that was opened; `None` in process.
+    #[must_use]
+    pub fn library_path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The version of the MPI standard that the library reports; `None` in process.
+    #[doc(alias = "MPI_Get_version")]
+    #[must_use]
+    pub fn standard(&self) -> Option<(i32, i32)> {
+        self.standard
+    }
+
+    /// The thread level that was granted. A lower one than [`ThreadLevel::Multiple`] is checked at every call.
+    #[doc(alias = "MPI_Query_thread")]
+    #[must_use]
+    pub fn thread_level(&self) -> ThreadLevel {
+        self.thread_level
+    }
+
+    /// The launcher that started this process, such as `Open MPI's mpiexec`.
+    #[must_use]
+    pub fn launcher(&self) -> Option<&str> {
+        self.launcher.as_deref()
+    }
+
+    /// This rank in the world.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The size of the world.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+}
+
+impl Display for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} of {} on {}", self.rank, self.size, self.library)?;
+        if let Some(path) = &self.path {
+            write!(f, " ({})", path.display())?;
+        }
+        write!(f, ", {}", self.thread_level)?;
+        match &self.launcher {
+            Some(launcher) => write!(f, ", started by {launcher}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How to start: see the methods.
+#[derive(Debug, Clone, Default)]
+#[must_use = "nothing starts before `run` or `init`"]
+pub struct Builder {
+    backend: Backend,
+    ranks: Option<usize>,
+    required: Option<ThreadLevel>,
+}
+
+impl Builder {
+    /// The thread level that is needed. [`ThreadLevel::Multiple`] is asked for if this is not called.
+    ///
+    /// If the library grants less than what is required here, starting is an error. If this is not called, a lower
+    /// grant is taken, seen in [`Facts::thread_level`], and checked at every call.
+    pub fn thread_level(mut self, required: ThreadLevel) -> Self {
+        self.required = Some(required);
+        self
+    }
+
+    /// What the ranks are made of, whatever `RANKS_BACKEND` says.
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.backend = backend;
+        self
+    }
+
+    /// How many ranks to run in process, whatever `RANKS_NP` says. Over MPI the launcher decides, and this is ignored.
+    pub fn ranks(mut self, ranks: usize) -> Self {
+        self.ranks = Some(ranks);
+        self
+    }
+
+    /// Starts, runs `f` on every rank, and ends. See [`run`](crate::run()).
+    ///
+    /// # Errors
+    /// What `f` returns, or why the runtime could not start or end.
+    pub fn run<E>(self, f: impl Fn(Communicator) -> Result<(), E> + Send + Sync) -> Result<(), E>
+    where
+        E: From<Error> + Display + Send,
+    {
+        let environment = settings::environment()?;
+        match settings::resolve(self.backend, &environment)? {
+            Chosen::Mpi => {
+                let (runtime, joined) = mpi::start(&environment, self.required)?;
+                run::over_mpi(runtime, joined, f)
+            }
+            Chosen::InProcess => {
+                let ranks = settings::ranks(self.ranks)?;
+                run::in_process(ranks, self.level(), f)
+            }
+        }
+    }
+
+    /// Starts and returns a handle; for programs that cannot live inside of a closure.
+    ///
+    /// In process this is a world of the calling thread alone.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Load`] or [`ErrorKind::Launch`] if MPI is needed and cannot be used; [`ErrorKind::Argument`] if
+    /// several in-process ranks are asked for; [`ErrorKind::Finalized`] if MPI has already ended in this process;
+    /// [`ErrorKind::WrongThread`] if the library grants less than [`thread_level`](Self::thread_level) requires.
+    ///
+    /// MPI 5.0 §11.2.1 (`MPI_Init_thread`).
+    #[doc(alias = "MPI_Init")]
+    #[doc(alias = "MPI_Init_thread")]
+    pub fn init(self) -> Result<Runtime> {
+        let environment = settings::environment()?;
+        match settings::resolve(self.backend, &environment)? {
+            Chosen::Mpi => mpi::start(&environment, self.required).map(|(runtime, _)| runtime),
+            Chosen::InProcess => {
+                let ranks = settings::ranks(self.ranks)?;
+                if ranks != 1 {
+                    return Err(Error::new(
+                        ErrorKind::Argument,
+                        "MPI_Init_thread",
+                        format_args!(
+                            "{ranks} in-process ranks are threads that only `run` can start; use `run`"
+                        ),
+                    ));
+                }
+                let place = Place::new(Arc::new(World::new(1)), 0, self.level());
+                Ok(in_process(place))
+            }
+        }
+    }
+
+    fn level(&self) -> ThreadLevel {
+        self.required.unwrap_or(ThreadLevel::Multiple)
+    }
+}
+
+/// [`Backend`] with nothing left open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    Mpi,
+    InProcess,
+}
+
+/// The runtime of one in-process rank.
+pub(crate) fn in_process(place: Place) -> Runtime {
+    let facts = Facts {
+        backend: Backend::InProcess,
+        library: LIBRARY.to_owned(),
+        path: None,
+        standard: None,
+        thread_level: place.gate.level(),
+        launcher: None,
+        rank: place.rank,
+        size: place.world.size(),
+    };
+    let world = Communicator::in_process(Comm::world(Arc::new(place)));
+    Runtime::new(world, Arc::new(facts))
+}

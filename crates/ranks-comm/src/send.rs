@@ -1,0 +1,53 @@
+//! Sending a message and waiting until its buffer is free again.
+
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::Result;
+use crate::source::Destination;
+
+impl Communicator {
+    /// Sends `data` to `dest` under `tag` and returns when `data` may be changed again.
+    ///
+    /// Whether that is before the message is received is up to the library; do not rely on it.
+    /// In process the message is copied, and this never waits.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
+    /// reports.
+    ///
+    /// MPI 5.0 §3.2.1 (`MPI_Send`).
+    #[doc(alias = "MPI_Send")]
+    #[doc(alias = "MPI_Send_c")]
+    #[inline]
+    pub fn send<T: Pod>(&self, data: &[T], dest: impl Into<Destination>, tag: i32) -> Result<()> {
+        const OPERATION: &str = "MPI_Send";
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| comm.send(data, dest, tag),
+            |comm| comm.send(bytemuck::cast_slice(data), dest, tag),
+        )
+    }
+
+    /// As [`send`](Self::send), but returns only when the receiver has begun to receive.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
+    /// reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if `dest` can no longer receive.
+    ///
+    /// MPI 5.0 §3.4 (`MPI_Ssend`).
+    #[doc(alias = "MPI_Ssend")]
+    #[doc(alias = "MPI_Ssend_c")]
+    #[inline]
+    pub fn ssend<T: Pod>(&self, data: &[T], dest: impl Into<Destination>, tag: i32) -> Result<()> {
+        const OPERATION: &str = "MPI_Ssend";
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| comm.ssend(data, dest, tag),
+            |comm| comm.ssend(OPERATION, bytemuck::cast_slice(data), dest, tag),
+        )
+    }
+}

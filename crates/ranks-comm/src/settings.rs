@@ -1,0 +1,94 @@
+//! What the environment says about how to run: `RANKS_BACKEND`, `RANKS_NP`, and the launcher's own variables.
+
+use std::env::{self, VarError};
+
+use ranks_launch::Environment;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::{Backend, Chosen};
+
+const OPERATION: &str = "MPI_Init_thread";
+
+/// Where this process runs.
+pub(crate) fn environment() -> Result<Environment> {
+    Ok(Environment::detect())
+}
+
+/// Over MPI or in process?
+///
+/// Under a launcher MPI is needed: n silent worlds of one rank each would be worse than an error.
+pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chosen> {
+    match asked {
+        Backend::Mpi => Ok(Chosen::Mpi),
+        Backend::InProcess => Ok(Chosen::InProcess),
+        Backend::Auto => match variable("RANKS_BACKEND")?.as_deref().map(str::trim) {
+            Some("mpi") => Ok(Chosen::Mpi),
+            Some("inprocess") => Ok(Chosen::InProcess),
+            Some("auto" | "") | None if environment.launcher.is_some() => Ok(Chosen::Mpi),
+            Some("auto" | "") | None => Ok(Chosen::InProcess),
+            Some(other) => Err(Error::with_text(
+                ErrorKind::Argument,
+                OPERATION,
+                format!("RANKS_BACKEND is `{other}`; it must be `mpi`, `inprocess` or `auto`"),
+            )),
+        },
+    }
+}
+
+/// How many in-process ranks: as the program asks, as `RANKS_NP` says, or one.
+pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
+    let (ranks, who) = match asked {
+        Some(ranks) => (ranks, "Builder::ranks"),
+        None => match variable("RANKS_NP")? {
+            Some(text) => (parse(&text)?, "RANKS_NP"),
+            None => (1, ""),
+        },
+    };
+    if ranks == 0 {
+        return Err(Error::with_text(
+            ErrorKind::Argument,
+            OPERATION,
+            format!("{who} is 0; there must be at least one rank"),
+        ));
+    }
+    Ok(ranks)
+}
+
+fn parse(text: &str) -> Result<usize> {
+    text.trim().parse().map_err(|reason| {
+        Error::with_text(
+            ErrorKind::Argument,
+            OPERATION,
+            format!("RANKS_NP is `{text}`; it must be the number of in-process ranks ({reason})"),
+        )
+    })
+}
+
+fn variable(name: &str) -> Result<Option<String>> {
+    match env::var(name) {
+        Ok(value) => Ok(Some(value)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(value)) => Err(Error::with_text(
+            ErrorKind::Argument,
+            OPERATION,
+            format!("{name} is {value:?}, which is not text"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_of_ranks_is_a_positive_number() {
+        assert_eq!(parse(" 4 ").unwrap(), 4);
+        let error = parse("four").unwrap_err();
+        assert!(
+            error.to_string().starts_with("RANKS_NP is `four`"),
+            "{error}"
+        );
+        assert_eq!(ranks(Some(0)).unwrap_err().kind(), ErrorKind::Argument);
+        assert_eq!(ranks(Some(3)).unwrap(), 3);
+    }
+}

@@ -1,0 +1,71 @@
+//! Where a message comes from and where it goes.
+
+/// The rank to receive from.
+///
+/// A `usize` is a rank; `None` is [`Source::Null`]: the receive completes at once, with an empty status.
+/// [`Source::Any`] is a value of its own, so that it can be seen at the call and never be a destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// Any rank of the communicator (`MPI_ANY_SOURCE`).
+    #[doc(alias = "MPI_ANY_SOURCE")]
+    Any,
+    /// This rank.
+    Rank(usize),
+    /// Nobody (`MPI_PROC_NULL`).
+    #[doc(alias = "MPI_PROC_NULL")]
+    Null,
+}
+
+impl From<usize> for Source {
+    #[inline]
+    fn from(rank: usize) -> Self {
+        Self::Rank(rank)
+    }
+}
+
+impl From<Option<usize>> for Source {
+    #[inline]
+    fn from(rank: Option<usize>) -> Self {
+        rank.map_or(Self::Null, Self::Rank)
+    }
+}
+
+/// The rank to send to.
+///
+/// A `usize` is a rank; `None` is [`Destination::Null`]: nothing is sent. A border rank of a stencil passes the
+/// `Option` it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Destination {
+    /// This rank.
+    Rank(usize),
+    /// Nobody (`MPI_PROC_NULL`).
+    #[doc(alias = "MPI_PROC_NULL")]
+    Null,
+}
+
+impl From<usize> for Destination {
+    #[inline]
+    fn from(rank: usize) -> Self {
+        Self::Rank(rank)
+    }
+}
+
+impl From<Option<usize>> for Destination {
+    #[inline]
+    fn from(rank: Option<usize>) -> Self {
+        rank.map_or(Self::Null, Self::Rank)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn none_is_nobody() {
+        assert_eq!(Source::from(None), Source::Null);
+        assert_eq!(Source::from(Some(3)), Source::Rank(3));
+        assert_eq!(Destination::from(None), Destination::Null);
+        assert_eq!(Destination::from(3), Destination::Rank(3));
+    }
+}

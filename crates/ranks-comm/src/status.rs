@@ -1,0 +1,125 @@
+//! What is known of a message that arrived: who sent it, its tag, its length.
+
+use std::fmt;
+
+use crate::element::whole;
+use crate::error::{self, Result};
+use crate::mpi;
+
+/// The status of a receive or a probe.
+///
+/// Kept as the MPI library wrote it and decoded when asked, so that a receive whose status nobody reads pays nothing.
+///
+/// MPI 5.0 §3.2.5 (`MPI_Status`).
+#[doc(alias = "MPI_Status")]
+#[derive(Clone, Copy)]
+pub struct Status(Repr);
+
+#[derive(Clone, Copy)]
+enum Repr {
+    Mpi(mpi::Status),
+    Local {
+        source: usize,
+        tag: i32,
+        bytes: usize,
+    },
+    Null,
+}
+
+impl Status {
+    #[inline(always)]
+    pub(crate) fn mpi(status: mpi::Status) -> Self {
+        Self(Repr::Mpi(status))
+    }
+
+    pub(crate) fn local(source: usize, tag: i32, bytes: usize) -> Self {
+        Self(Repr::Local { source, tag, bytes })
+    }
+
+    /// What a receive from nobody returns.
+    pub(crate) fn null() -> Self {
+        Self(Repr::Null)
+    }
+
+    /// The rank that sent the message, `None` if the source was [`Source::Null`](crate::Source::Null).
+    #[must_use]
+    pub fn source(&self) -> Option<usize> {
+        match &self.0 {
+            Repr::Mpi(status) => status.source(),
+            Repr::Local { source, .. } => Some(*source),
+            Repr::Null => None,
+        }
+    }
+
+    /// The tag of the message, `None` if the source was [`Source::Null`](crate::Source::Null).
+    #[must_use]
+    pub fn tag(&self) -> Option<i32> {
+        match &self.0 {
+            Repr::Mpi(status) => status.tag(),
+            Repr::Local { tag, .. } => Some(*tag),
+            Repr::Null => None,
+        }
+    }
+
+    /// The length of the message in bytes.
+    ///
+    /// Some libraries must be asked for it; once the runtime has ended they cannot be, and the answer is 0.
+    #[doc(alias = "MPI_Get_elements")]
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match &self.0 {
+            Repr::Mpi(status) => status.bytes().unwrap_or(0),
+            Repr::Local { bytes, .. } => *bytes,
+            Repr::Null => 0,
+        }
+    }
+
+    /// The length of the message in elements of `T`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of them.
+    ///
+    /// MPI 5.0 §3.2.5 (`MPI_Get_count`).
+    #[doc(alias = "MPI_Get_count")]
+    pub fn count<T>(&self) -> Result<usize> {
+        let bytes = self.bytes();
+        whole::<T>(bytes).ok_or_else(|| {
+            let element = std::any::type_name::<T>();
+            error::not_whole("MPI_Get_count", bytes, size_of::<T>(), element)
+        })
+    }
+}
+
+impl fmt::Debug for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Status")
+            .field("source", &self.source())
+            .field("tag", &self.tag())
+            .field("bytes", &self.bytes())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn counts_whole_elements_only() {
+        let status = Status::local(2, 7, 24);
+        assert_eq!((status.source(), status.tag()), (Some(2), Some(7)));
+        assert_eq!(status.count::<f64>().unwrap(), 3);
+        let error = Status::local(2, 7, 25).count::<f64>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Type);
+    }
+
+    #[test]
+    fn nobody_sends_nothing() {
+        let status = Status::null();
+        assert_eq!(
+            (status.source(), status.tag(), status.bytes()),
+            (None, None, 0)
+        );
+    }
+}

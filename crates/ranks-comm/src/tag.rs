@@ -1,0 +1,20 @@
+//! The label of a message.
+
+/// The tag of the message to receive: a value, or any.
+///
+/// Tags run from 0 to [`Communicator::max_tag`](crate::Communicator::max_tag), at least 32767.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tag {
+    /// Whatever its tag (`MPI_ANY_TAG`).
+    #[doc(alias = "MPI_ANY_TAG")]
+    Any,
+    /// This tag.
+    Value(i32),
+}
+
+impl From<i32> for Tag {
+    #[inline]
+    fn from(tag: i32) -> Self {
+        Self::Value(tag)
+    }
+}
