@@ -1,0 +1,396 @@
+//! Which MPI libraries may be opened for this process, best first.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use ranks_load::Candidate;
+
+use crate::Family;
+use crate::ancestors::Ancestor;
+use crate::environment::{Environment, process_variable};
+use crate::installation::Installation;
+use crate::names::{self, Content, Names, Preference, Wanted};
+
+/// The variable by which a user names the MPI: a file, a prefix, a family or an installation.
+pub(crate) const CHOICE: &str = "RANKS_MPI";
+
+/// The libraries for this process in the order in which they are to be tried, each with the reason.
+///
+/// `RANKS_MPI`, if set, decides alone: it is the file of a library, the prefix of an MPI, a family (`mpich`,
+/// `openmpi`, `intel`, `cray`), `abi` for any library with the interface of the MPI-5 standard, or the name of an
+/// [`Installation`]. Otherwise: what the launcher says, `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`,
+/// `I_MPI_ROOT`, `MPI_HOME`, `MPICH_DIR`, `CRAY_MPICH_DIR`; the prefix of the launcher above this process; at last
+/// the bare names, for the dynamic linker to find. Libraries of another family than the launcher's come after all
+/// that fit.
+///
+/// # Errors
+/// [`ConfigError`] when `RANKS_MPI` names what is not there or is no library: that is never a reason to take another.
+pub fn candidates(environment: &Environment) -> Result<Vec<Candidate>, ConfigError> {
+    let installations = || {
+        Installation::all(
+            process_variable("RANKS_MPI_DIR")
+                .map(PathBuf::from)
+                .as_deref(),
+        )
+    };
+    Search {
+        variables: &process_variable,
+        ancestor: environment.launcher.and_then(|_| Ancestor::find()),
+        preference: Preference::default(),
+        installations: &installations,
+    }
+    .candidates(environment)
+}
+
+/// Everything that the order of candidates depends on; [`candidates`] takes it from this process.
+#[derive(Clone)]
+pub struct Search<'a> {
+    /// The environment variables.
+    pub variables: &'a dyn Fn(&str) -> Option<String>,
+    /// The launcher above the process.
+    pub ancestor: Option<Ancestor>,
+    /// Which interface goes first.
+    pub preference: Preference,
+    /// The installations that `RANKS_MPI` may name; asked for only then.
+    pub installations: &'a dyn Fn() -> Vec<Installation>,
+}
+
+impl std::fmt::Debug for Search<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Search")
+            .field("ancestor", &self.ancestor)
+            .field("preference", &self.preference)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why `RANKS_MPI` cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// It names a path that is not there.
+    #[error(
+        "RANKS_MPI={value}: there is no such file or folder; name the file of a libmpi, the prefix of an MPI, or a family: mpich, openmpi, intel, cray, abi"
+    )]
+    NotThere {
+        /// What it was set to.
+        value: String,
+    },
+    /// It names a file that the dynamic linker cannot open.
+    #[error(
+        "RANKS_MPI={value}: this file is no library ({what}){}",
+        advice(instead)
+    )]
+    NotALibrary {
+        /// What it was set to.
+        value: String,
+        /// What it is.
+        what: &'static str,
+        /// A library beside it.
+        instead: Option<PathBuf>,
+    },
+    /// It names a folder without an MPI.
+    #[error(
+        "RANKS_MPI={value}: no MPI library lies in this folder nor in its {}",
+        folders(searched)
+    )]
+    NoLibraryIn {
+        /// What it was set to.
+        value: String,
+        /// Where was looked.
+        searched: Vec<PathBuf>,
+    },
+    /// It is a word that names nothing.
+    #[error(
+        "RANKS_MPI={value} is no file, no family (mpich, openmpi, intel, cray, abi) and no installation; {}",
+        known(names)
+    )]
+    Unknown {
+        /// What it was set to.
+        value: String,
+        /// The installations there are.
+        names: Vec<String>,
+    },
+}
+
+fn advice(instead: &Option<PathBuf>) -> String {
+    let name = |file: &PathBuf| format!("; did you mean {}?", file.display());
+    instead.as_ref().map(name).unwrap_or_default()
+}
+
+fn folders(searched: &[PathBuf]) -> String {
+    if searched.is_empty() {
+        return "lib, lib64 and lib/release".into();
+    }
+    let names: Vec<String> = searched
+        .iter()
+        .map(|folder| folder.display().to_string())
+        .collect();
+    names.join(", ")
+}
+
+fn known(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none is installed".into();
+    }
+    format!("installed are {}", names.join(", "))
+}
+
+/// Folders that are searched for one reason.
+struct Place {
+    folders: Vec<PathBuf>,
+    why: String,
+}
+
+impl Search<'_> {
+    /// See [`candidates`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn candidates(&self, environment: &Environment) -> Result<Vec<Candidate>, ConfigError> {
+        if let Some(value) = self.variable(CHOICE) {
+            return self.chosen(value.trim());
+        }
+        let likely = environment
+            .launcher
+            .and_then(|launcher| launcher.likely_family());
+        Ok(self.search(Wanted::Any(likely), &self.places(), ""))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.variables)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    /// What `RANKS_MPI` names.
+    fn chosen(&self, value: &str) -> Result<Vec<Candidate>, ConfigError> {
+        let why = "$RANKS_MPI";
+        if let Ok(family) = value.parse::<Family>() {
+            return Ok(self.of_family(Wanted::Only(family), value));
+        }
+        if value.eq_ignore_ascii_case("abi") {
+            return Ok(self.of_family(Wanted::Standard, value));
+        }
+        let path = Path::new(value);
+        if path.is_dir() {
+            let place = Place {
+                folders: names::library_folders(path),
+                why: why.into(),
+            };
+            let mut found = Vec::new();
+            let names = Names::of(Wanted::Any(None), self.preference);
+            let mut seen = HashSet::new();
+            for name in [names.first, names.then] {
+                self.in_place(&place, &name, &mut seen, &mut found);
+            }
+            let searched = place
+                .folders
+                .into_iter()
+                .filter(|folder| folder != path)
+                .collect();
+            return if found.is_empty() {
+                Err(ConfigError::NoLibraryIn {
+                    value: value.into(),
+                    searched,
+                })
+            } else {
+                Ok(found)
+            };
+        }
+        if path.is_file() {
+            return self.chosen_file(value, path).map(|file| {
+                vec![Candidate {
+                    file,
+                    why: why.into(),
+                }]
+            });
+        }
+        if value.contains('/') {
+            return Err(ConfigError::NotThere {
+                value: value.into(),
+            });
+        }
+        if value.contains(".so") || value.contains(".dylib") {
+            return Ok(vec![Candidate {
+                file: value.into(),
+                why: format!("{why}, found by the dynamic linker"),
+            }]);
+        }
+        let installations = (self.installations)();
+        let named = installations
+            .iter()
+            .find(|installation| installation.name == value);
+        let known = || {
+            installations
+                .iter()
+                .map(|installation| installation.name.clone())
+                .collect()
+        };
+        let installation = named.ok_or_else(|| ConfigError::Unknown {
+            value: value.into(),
+            names: known(),
+        })?;
+        Ok(vec![Candidate {
+            file: installation.library.clone(),
+            why: format!("{why}={value}"),
+        }])
+    }
+
+    /// A file that `RANKS_MPI` names, made absolute so that the dynamic linker does not search for it.
+    fn chosen_file(&self, value: &str, file: &Path) -> Result<PathBuf, ConfigError> {
+        let what = match names::what_it_is(file) {
+            Content::Library => {
+                return Ok(std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf()));
+            }
+            Content::Text => "it is text, as the linker scripts that only compilers understand",
+            Content::Other => "it does not begin as one does, or cannot be read",
+        };
+        let folder = file.parent().unwrap_or(Path::new("."));
+        let names = Names::of(Wanted::Any(None), Preference::Native);
+        let beside = |name: &names::Name| {
+            name.in_folder(folder)
+                .into_iter()
+                .find(|other| other != file)
+        };
+        Err(ConfigError::NotALibrary {
+            value: value.into(),
+            what,
+            instead: names.first.iter().find_map(beside),
+        })
+    }
+
+    /// The libraries of one family: in the usual places, then in the installations there are.
+    fn of_family(&self, wanted: Wanted, value: &str) -> Vec<Candidate> {
+        let mut places = self.places();
+        for installation in (self.installations)() {
+            let fits = match wanted {
+                Wanted::Only(family) => installation.family == family,
+                _ => true,
+            };
+            if let (true, Some(folder)) = (fits, installation.library.parent()) {
+                places.push(Place {
+                    folders: vec![folder.to_path_buf()],
+                    why: format!("the installation {}", installation.name),
+                });
+            }
+        }
+        self.search(wanted, &places, &format!(", chosen by $RANKS_MPI={value}"))
+    }
+
+    /// Where libraries are looked for, in order.
+    fn places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        if let Some(folder) = self.variable("OMPI_LIBDIR_LOC") {
+            places.push(Place {
+                folders: vec![folder.into()],
+                why: "$OMPI_LIBDIR_LOC, set by the launcher".into(),
+            });
+        }
+        for name in [
+            "OPAL_PREFIX",
+            "I_MPI_ROOT",
+            "MPI_HOME",
+            "MPICH_DIR",
+            "CRAY_MPICH_DIR",
+        ] {
+            if let Some(prefix) = self.variable(name) {
+                places.push(Place {
+                    folders: prefix_folders(Path::new(&prefix)),
+                    why: format!("${name}"),
+                });
+            }
+        }
+        if let Some(ancestor) = &self.ancestor {
+            if let Some(prefix) = ancestor.prefix() {
+                let why = format!(
+                    "the launcher {} (process {})",
+                    ancestor.file.display(),
+                    ancestor.pid
+                );
+                places.push(Place {
+                    folders: names::library_folders(prefix),
+                    why,
+                });
+            }
+        }
+        if let Some(paths) = self.variable("CRAY_LD_LIBRARY_PATH") {
+            let folders = std::env::split_paths(&paths).collect();
+            places.push(Place {
+                folders,
+                why: "$CRAY_LD_LIBRARY_PATH".into(),
+            });
+        }
+        places
+    }
+
+    fn search(&self, wanted: Wanted, places: &[Place], suffix: &str) -> Vec<Candidate> {
+        let names = Names::of(wanted, self.preference);
+        let mut seen = HashSet::new();
+        let mut list = Vec::new();
+        for (at, names) in [names.first, names.then].into_iter().enumerate() {
+            for place in places {
+                let found = list.len();
+                self.in_place(place, &names, &mut seen, &mut list);
+                // A variable that leads nowhere shows up in the error, if it comes to one.
+                let leads_nowhere = at == 0 && list.len() == found && place.why.starts_with('$');
+                if let (true, Some(folder), Some(name)) = (
+                    leads_nowhere,
+                    place.folders.first(),
+                    names.first().and_then(|name| name.soname()),
+                ) {
+                    list.push(Candidate {
+                        file: folder.join(name),
+                        why: place.why.clone(),
+                    });
+                }
+            }
+            let linker = |name: &str| Candidate {
+                file: name.into(),
+                why: "the dynamic linker's search".into(),
+            };
+            list.extend(names.iter().filter_map(|name| name.soname()).map(linker));
+        }
+        for candidate in &mut list {
+            candidate.why.push_str(suffix);
+        }
+        list
+    }
+
+    /// Adds the files of `place` that bear one of `names` and were not seen yet.
+    fn in_place(
+        &self,
+        place: &Place,
+        names: &[names::Name],
+        seen: &mut HashSet<PathBuf>,
+        list: &mut Vec<Candidate>,
+    ) {
+        for folder in &place.folders {
+            let mut files: Vec<PathBuf> = names
+                .iter()
+                .flat_map(|name| name.in_folder(folder))
+                .collect();
+            if names::is_intel(folder) {
+                // Whatever the preference: see `Preference::StandardAbi`.
+                files.sort_by_key(|file| file.to_string_lossy().contains("libmpi_abi"));
+            }
+            for file in files {
+                let real = file.canonicalize().unwrap_or_else(|_| file.clone());
+                if seen.insert(real) {
+                    list.push(Candidate {
+                        file,
+                        why: place.why.clone(),
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// The library folders of a prefix that a variable names; its `lib` at least, for the error, if nothing is there.
+fn prefix_folders(prefix: &Path) -> Vec<PathBuf> {
+    let folders = names::library_folders(prefix);
+    if folders.is_empty() {
+        vec![prefix.join("lib")]
+    } else {
+        folders
+    }
+}

@@ -1,0 +1,445 @@
+//! An MPI of this machine: a library, and the launcher that belongs to it.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Family;
+use crate::candidates::CHOICE;
+use crate::launchers::inherited;
+use crate::names;
+
+mod cores;
+
+/// A library and a launcher that belong together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// Its name, such as `mpich-5.0.2`; `…-abi` where the library is the one with the standard interface.
+    pub name: String,
+    /// Its family.
+    pub family: Family,
+    /// Its version, where it is known without asking.
+    pub version: Option<String>,
+    /// The library.
+    pub library: PathBuf,
+    /// Its `mpiexec`.
+    pub launcher: PathBuf,
+    /// Variables that its launcher needs here, whatever the job.
+    pub env: Vec<(String, String)>,
+}
+
+impl Installation {
+    /// Every installation that is found: those in the folders below `provisioned`, then those of the system.
+    ///
+    /// Names are unique; the first of a name counts.
+    pub fn all(provisioned: Option<&Path>) -> Vec<Installation> {
+        let mut list = provisioned.map(Self::below).unwrap_or_default();
+        list.extend(Self::of_system());
+        let mut names = HashSet::new();
+        list.retain(|installation| names.insert(installation.name.clone()));
+        list
+    }
+
+    /// Those whose prefixes are the folders in `folder`, each named after its folder.
+    pub fn below(folder: &Path) -> Vec<Installation> {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return Vec::new();
+        };
+        let mut prefixes: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
+        prefixes.sort();
+        let name = |prefix: &Path| {
+            prefix
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+        };
+        let named = prefixes
+            .iter()
+            .filter_map(|prefix| Some((prefix, name(prefix)?)));
+        named
+            .filter(|(_, name)| !name.starts_with('.'))
+            .flat_map(|(prefix, name)| Self::at(prefix, &name))
+            .collect()
+    }
+
+    /// Those at one prefix: two where a library with the standard interface lies beside MPICH's own.
+    ///
+    /// Empty when there is no launcher, no library, or libraries of several families.
+    pub fn at(prefix: &Path, name: &str) -> Vec<Installation> {
+        let launcher = ["mpiexec", "mpiexec.hydra", "mpirun"]
+            .iter()
+            .map(|file| prefix.join("bin").join(file));
+        let Some(launcher) = launcher.into_iter().find(|file| file.is_file()) else {
+            return Vec::new();
+        };
+        let version = name.split_once('-').map(|(_, version)| version.to_owned());
+        let version =
+            version.filter(|version| version.starts_with(|first: char| first.is_ascii_digit()));
+        for folder in names::library_folders(prefix) {
+            let open_mpi = names::native_library(&folder, Family::OpenMpi);
+            let mpich = names::native_library(&folder, Family::Mpich);
+            let (family, library) = match (open_mpi, mpich) {
+                (Some(library), None) => (Family::OpenMpi, library),
+                (None, Some(library)) if names::is_intel(&folder) => (Family::Intel, library),
+                (None, Some(library)) => (Family::Mpich, library),
+                (Some(_), Some(_)) => return Vec::new(),
+                (None, None) => continue,
+            };
+            let native = Self::new(name.to_owned(), family, version, library, launcher);
+            let standard = names::standard_library(&folder).filter(|_| family == Family::Mpich);
+            let standard = standard.map(|library| Installation {
+                name: format!("{name}-abi"),
+                library,
+                ..native.clone()
+            });
+            return [native].into_iter().chain(standard).collect();
+        }
+        Vec::new()
+    }
+
+    /// Those of the system: launchers in the folders of `PATH` and the libraries in the prefixes of those folders.
+    ///
+    /// They are named `debian-mpich` and `debian-openmpi` on Debian and what descends from it, `system-…` elsewhere.
+    pub fn of_system() -> Vec<Installation> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = std::env::split_paths(&path)
+            .filter(|folder| folder.is_absolute())
+            .collect();
+        let kind = if Path::new("/etc/debian_version").exists() {
+            "debian"
+        } else {
+            "system"
+        };
+        Self::in_path(&folders, kind)
+    }
+
+    fn in_path(folders: &[PathBuf], kind: &str) -> Vec<Installation> {
+        // A launcher that bears its family's name comes first: the plain one is an alias of it, or the only one.
+        const FILES: [(&str, Option<Family>); 5] = [
+            ("mpiexec.mpich", Some(Family::Mpich)),
+            ("mpiexec.openmpi", Some(Family::OpenMpi)),
+            ("mpiexec.hydra", Some(Family::Mpich)),
+            ("prterun", Some(Family::OpenMpi)),
+            ("mpiexec", None),
+        ];
+        let mut list: Vec<Installation> = Vec::new();
+        for (file, family) in FILES {
+            for launcher in folders
+                .iter()
+                .map(|folder| folder.join(file))
+                .filter(|launcher| launcher.is_file())
+            {
+                let found = match (family, launcher.parent().and_then(Path::parent)) {
+                    (Some(family), Some(prefix)) => {
+                        Self::of_family(prefix, family, &launcher, kind)
+                    }
+                    (None, Some(prefix)) => {
+                        Self::at(prefix, "")
+                            .into_iter()
+                            .next()
+                            .map(|found| Installation {
+                                name: format!("{kind}-{}", found.family.word()),
+                                ..found
+                            })
+                    }
+                    (_, None) => None,
+                };
+                // One of a family is enough: a second launcher is an alias, or hidden behind the first by PATH itself.
+                list.extend(
+                    found.filter(|found| list.iter().all(|other| other.name != found.name)),
+                );
+            }
+        }
+        list
+    }
+
+    fn of_family(
+        prefix: &Path,
+        family: Family,
+        launcher: &Path,
+        kind: &str,
+    ) -> Option<Installation> {
+        let folders = names::library_folders(prefix);
+        let (folder, library) = folders
+            .iter()
+            .find_map(|folder| Some((folder, names::native_library(folder, family)?)))?;
+        let family = if family == Family::Mpich && names::is_intel(folder) {
+            Family::Intel
+        } else {
+            family
+        };
+        // `prterun` alone proves that an Open MPI is here, but does not start ranks as Open MPI's own launcher does.
+        let own = launcher.with_file_name("mpiexec");
+        let launcher = if launcher.ends_with("prterun") && own.is_file() {
+            own
+        } else {
+            launcher.to_path_buf()
+        };
+        Some(Self::new(
+            format!("{kind}-{}", family.word()),
+            family,
+            None,
+            library,
+            launcher,
+        ))
+    }
+
+    fn new(
+        name: String,
+        family: Family,
+        version: Option<String>,
+        library: PathBuf,
+        launcher: PathBuf,
+    ) -> Installation {
+        let env = environment(family, version.as_deref(), nix::unistd::geteuid().is_root());
+        Installation {
+            name,
+            family,
+            version,
+            library,
+            launcher,
+            env,
+        }
+    }
+
+    /// The command that starts `ranks` ranks on this node; program and arguments are to be appended.
+    ///
+    /// It names the library in `RANKS_MPI`, allows more ranks than cores where there are more, and takes away the
+    /// variables of a job that this process may itself be a rank of.
+    pub fn command(&self, ranks: usize) -> Command {
+        let mut command = Command::new(&self.launcher);
+        let names: Vec<String> = std::env::vars_os()
+            .filter_map(|(name, _)| name.into_string().ok())
+            .collect();
+        for name in inherited(names.iter().map(String::as_str)) {
+            command.env_remove(name);
+        }
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        if ranks > cores::physical() {
+            command.envs(oversubscribed(self.family).iter().copied());
+        }
+        command
+            .env(CHOICE, &self.library)
+            .arg("-n")
+            .arg(ranks.to_string());
+        if self.family == Family::OpenMpi {
+            command.args(["-x", CHOICE]);
+        }
+        command
+    }
+
+    /// Whether the launcher is Open MPI's of version 5 or later, whose options differ.
+    pub(crate) fn is_prrte(&self) -> bool {
+        let major = |version: &String| {
+            version
+                .split('.')
+                .next()
+                .and_then(|major| major.parse::<u32>().ok())
+        };
+        let beside = |name: &str| self.launcher.with_file_name(name).is_file();
+        self.family == Family::OpenMpi
+            && self.version.as_ref().and_then(major).map_or_else(
+                || beside("prterun") && !beside("orterun"),
+                |major| major >= 5,
+            )
+    }
+}
+
+/// What the launcher of a family needs, whatever the job.
+fn environment(family: Family, version: Option<&str>, root: bool) -> Vec<(String, String)> {
+    let pairs: &[(&str, &str)] = match family {
+        // Open MPI refuses to start anything as root, unless told twice.
+        Family::OpenMpi if root => &[
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ],
+        // Up to here its MPI_Init fails where it finds no libfabric.
+        Family::Intel if version.is_some_and(|version| release(version) <= (2021, 17)) => {
+            &[("I_MPI_FABRICS", "shm")]
+        }
+        _ => &[],
+    };
+    pairs
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+fn release(version: &str) -> (u32, u32) {
+    let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// What a family needs for more ranks than cores: leave to do so, no pinning, and no spinning where that is an option.
+fn oversubscribed(family: Family) -> &'static [(&'static str, &'static str)] {
+    match family {
+        Family::OpenMpi => &[
+            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+            ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+            ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+            ("PRTE_MCA_hwloc_default_binding_policy", "none"),
+            ("OMPI_MCA_mpi_yield_when_idle", "1"),
+        ],
+        Family::Intel => &[("I_MPI_PIN", "0")],
+        Family::Mpich | Family::Cray => &[],
+    }
+}
+
+impl AsRef<OsStr> for Installation {
+    /// The name, as it is typed.
+    fn as_ref(&self) -> &OsStr {
+        self.name.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str, files: &[&str]) -> PathBuf {
+        let root = std::env::temp_dir().join(format!(
+            "ranks-launch-installation-{}-{name}",
+            std::process::id()
+        ));
+        let _ = fs::remove_dir_all(&root);
+        for file in files {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, b"\x7fELF").unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn folders_are_told_apart_by_what_lies_in_them() {
+        let root = scratch(
+            "below",
+            &[
+                "mpich-5.0.2/bin/mpiexec",
+                "mpich-5.0.2/lib/libmpi.so.12",
+                "mpich-5.0.2/lib/libmpi_abi.so.1",
+                "openmpi-5.0.11/bin/mpiexec",
+                "openmpi-5.0.11/lib/libmpi.so.40",
+                "impi-2021.14.2/bin/mpiexec",
+                "impi-2021.14.2/lib/libmpi.so.12",
+                "impi-2021.14.2/lib/libmpi_abi.so.1",
+                "impi-2021.14.2/lib/libmpi_shm_heap_proxy.so",
+                "headers-1/include/mpi.h",
+                ".half-1/bin/mpiexec",
+                ".half-1/lib/libmpi.so.12",
+            ],
+        );
+        let list = Installation::below(&root);
+        let short: Vec<_> = list
+            .iter()
+            .map(|found| (found.name.as_str(), found.family))
+            .collect();
+        assert_eq!(
+            short,
+            [
+                ("impi-2021.14.2", Family::Intel),
+                ("mpich-5.0.2", Family::Mpich),
+                ("mpich-5.0.2-abi", Family::Mpich),
+                ("openmpi-5.0.11", Family::OpenMpi),
+            ]
+        );
+        assert_eq!(
+            list[0].env,
+            [("I_MPI_FABRICS".to_owned(), "shm".to_owned())]
+        );
+        assert_eq!(
+            list[2].library,
+            root.join("mpich-5.0.2/lib/libmpi_abi.so.1")
+        );
+        assert_eq!(list[2].launcher, list[1].launcher);
+        assert_eq!(list[3].version.as_deref(), Some("5.0.11"));
+        assert!(list[3].is_prrte() && !list[1].is_prrte());
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn two_families_in_one_prefix_are_told_apart_by_their_launchers() {
+        let root = scratch(
+            "path",
+            &[
+                "bin/mpiexec.mpich",
+                "bin/mpiexec.openmpi",
+                "bin/mpiexec",
+                "bin/mpiexec.hydra",
+                "lib/libmpi.so.40",
+                "lib/libmpich.so.12",
+            ],
+        );
+        let list = Installation::in_path(&[root.join("bin")], "debian");
+        let names: Vec<_> = list.iter().map(|found| found.name.as_str()).collect();
+        assert_eq!(names, ["debian-mpich", "debian-openmpi"]);
+        assert!(
+            list[0].library.ends_with("libmpich.so.12")
+                && list[0].launcher.ends_with("mpiexec.mpich")
+        );
+        assert!(list[1].library.ends_with("libmpi.so.40") && !list[1].is_prrte());
+        assert!(Installation::at(&root, "x").is_empty());
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn the_command_names_the_library_and_allows_what_is_needed() {
+        let library = PathBuf::from("/m/lib/libmpi.so.40");
+        let installation = Installation::new(
+            "m".into(),
+            Family::OpenMpi,
+            Some("5.0.11".into()),
+            library,
+            "/m/bin/mpiexec".into(),
+        );
+        let variable = |command: &Command, name: &str| {
+            command
+                .get_envs()
+                .find(|(key, _)| *key == name)
+                .and_then(|(_, value)| value.map(|v| v.to_string_lossy().into_owned()))
+        };
+        let few = installation.command(1);
+        assert_eq!(
+            variable(&few, "RANKS_MPI").as_deref(),
+            Some("/m/lib/libmpi.so.40")
+        );
+        assert_eq!(
+            variable(&few, "PRTE_MCA_rmaps_default_mapping_policy"),
+            None
+        );
+        let many = installation.command(cores::physical() + 1);
+        assert_eq!(
+            variable(&many, "PRTE_MCA_rmaps_default_mapping_policy").as_deref(),
+            Some(":oversubscribe")
+        );
+        let args: Vec<_> = many
+            .get_args()
+            .map(|arg| arg.to_string_lossy().into_owned())
+            .collect();
+        assert_eq!(
+            args[..2],
+            ["-n".to_owned(), (cores::physical() + 1).to_string()]
+        );
+    }
+
+    #[test]
+    fn root_needs_leave_and_old_intel_a_fabric() {
+        let text = |family, version, root| {
+            environment(family, version, root)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(text(Family::OpenMpi, None, false), [""; 0]);
+        assert_eq!(text(Family::OpenMpi, None, true).len(), 2);
+        assert_eq!(
+            text(Family::Intel, Some("2021.17.2"), true),
+            ["I_MPI_FABRICS"]
+        );
+        assert_eq!(text(Family::Intel, Some("2021.19.0"), true), [""; 0]);
+        assert_eq!(text(Family::Mpich, Some("5.0.2"), true), [""; 0]);
+    }
+}

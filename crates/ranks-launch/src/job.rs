@@ -1,0 +1,268 @@
+//! A job: n ranks of a program, output told apart by rank, ended as a whole when its time is up.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::installation::Installation;
+use crate::launchers::inherited;
+
+mod output;
+mod supervisor;
+mod tree;
+
+use output::Labels;
+pub use output::RankOutput;
+use supervisor::Supervised;
+
+/// What is to be started.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use ranks_launch::{Installation, Job};
+/// for installation in Installation::of_system() {
+///     let outcome = Job::new("target/debug/heat").on(installation).ranks(4).run()?;
+///     assert!(outcome.success(), "{outcome}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The MPI to run on; `None` starts the program once, with its ranks as threads (`RANKS_NP`).
+    pub installation: Option<Installation>,
+    /// How many ranks, at least 1.
+    pub ranks: usize,
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables for it, added to those of this process.
+    pub env: Vec<(OsString, OsString)>,
+    /// The folder to run in; `None` is the one of this process.
+    pub directory: Option<PathBuf>,
+    /// How long it may take; `None` is for ever.
+    pub timeout: Option<Duration>,
+}
+
+impl Job {
+    /// One rank of `program`, as a process without an MPI, for as long as it takes.
+    pub fn new(program: impl Into<PathBuf>) -> Job {
+        Job {
+            installation: None,
+            ranks: 1,
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            directory: None,
+            timeout: None,
+        }
+    }
+
+    /// Runs on this MPI.
+    pub fn on(mut self, installation: impl Into<Option<Installation>>) -> Job {
+        self.installation = installation.into();
+        self
+    }
+
+    /// Runs this many ranks.
+    pub fn ranks(mut self, ranks: usize) -> Job {
+        self.ranks = ranks;
+        self
+    }
+
+    /// Appends arguments for the program.
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Job {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable for the program.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Job {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Ends the job when it takes longer.
+    pub fn timeout(mut self, timeout: Duration) -> Job {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Starts the job and waits for its end.
+    ///
+    /// # Errors
+    /// [`JobError`] when it cannot be started. How it ended, also badly or too late, is in the [`Outcome`].
+    pub fn run(&self) -> Result<Outcome, JobError> {
+        self.start().map(Running::wait)
+    }
+
+    /// Starts the job.
+    ///
+    /// The launcher leads a process group of its own and ends with this process. Its ranks are told apart by the
+    /// labels that the launcher puts on their output.
+    ///
+    /// # Errors
+    /// [`JobError`] when it cannot be started.
+    pub fn start(&self) -> Result<Running, JobError> {
+        if self.ranks == 0 {
+            return Err(JobError::NoRanks);
+        }
+        let (mut command, labels) = self.command();
+        let mark = tree::Mark::new();
+        command.env(tree::Mark::VARIABLE, mark.value());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let program = PathBuf::from(command.get_program());
+        let supervised = Supervised::start(command, mark)
+            .map_err(|source| JobError::Start { program, source })?;
+        let started = Instant::now();
+        Ok(Running {
+            supervised,
+            labels,
+            ranks: self.ranks,
+            started,
+            deadline: self.timeout.map(|timeout| (timeout, started + timeout)),
+        })
+    }
+
+    fn command(&self) -> (Command, Labels) {
+        let (mut command, labels) = match &self.installation {
+            Some(installation) => {
+                let mut command = installation.command(self.ranks);
+                let labels = Labels::of(installation);
+                command.args(labels.arguments()).arg(&self.program);
+                (command, labels)
+            }
+            None => {
+                let mut command = Command::new(&self.program);
+                let names: Vec<String> = std::env::vars_os()
+                    .filter_map(|(name, _)| name.into_string().ok())
+                    .collect();
+                for name in inherited(names.iter().map(String::as_str)) {
+                    command.env_remove(name);
+                }
+                command.env("RANKS_NP", self.ranks.to_string());
+                (command, Labels::None)
+            }
+        };
+        command
+            .args(&self.args)
+            .envs(self.env.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        (command, labels)
+    }
+}
+
+/// Why a job could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// A job of no ranks.
+    #[error("a job needs at least one rank, and 0 were asked for")]
+    NoRanks,
+    /// The launcher, or the program if there is none, did not start.
+    #[error("{} could not be started: {source}", program.display())]
+    Start {
+        /// What was to be started.
+        program: PathBuf,
+        /// Why it was not.
+        source: io::Error,
+    },
+}
+
+/// A job that was started. Dropping it ends the job: no process of it remains.
+#[derive(Debug)]
+pub struct Running {
+    supervised: Supervised,
+    labels: Labels,
+    ranks: usize,
+    started: Instant,
+    deadline: Option<(Duration, Instant)>,
+}
+
+impl Running {
+    /// The process id of the launcher.
+    pub fn id(&self) -> u32 {
+        self.supervised.id()
+    }
+
+    /// Waits until the job ends or its time is up; whatever of it still runs then is killed.
+    pub fn wait(mut self) -> Outcome {
+        let ended = self.supervised.wait(self.deadline.map(|(_, at)| at));
+        let timed_out = ended.is_none();
+        let status = ended.or_else(|| self.supervised.kill());
+        let (stdout, stderr) = self.supervised.output();
+        let elapsed = self.started.elapsed();
+        let (output, launcher) = output::split(self.labels, self.ranks, &stdout, &stderr);
+        let timeout = self
+            .deadline
+            .filter(|_| timed_out)
+            .map(|(timeout, _)| timeout);
+        Outcome {
+            status,
+            timed_out,
+            output,
+            launcher,
+            elapsed,
+            timeout,
+        }
+    }
+}
+
+/// How a job ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The status of the launcher; `None` if even killed it did not end.
+    ///
+    /// A launcher may report success for a job that lost ranks: let each rank print a last word, and look for it.
+    pub status: Option<ExitStatus>,
+    /// Whether the job was killed because its time was up.
+    pub timed_out: bool,
+    /// What each rank wrote, by rank; where ranks are threads of one process, its output is rank 0's.
+    pub output: Vec<RankOutput>,
+    /// What the launcher wrote itself.
+    pub launcher: RankOutput,
+    /// From start to end.
+    pub elapsed: Duration,
+    timeout: Option<Duration>,
+}
+
+impl Outcome {
+    /// Whether the launcher ended in time and reported success.
+    pub fn success(&self) -> bool {
+        !self.timed_out && self.status.is_some_and(|status| status.success())
+    }
+}
+
+impl fmt::Display for Outcome {
+    /// How it ended, then the last lines of each rank and of the launcher.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LINES: usize = 10;
+        match (self.timeout, self.status) {
+            (Some(timeout), _) => write!(f, "killed after its {timeout:?} were over")?,
+            (None, Some(status)) => write!(f, "{status} after {:.1?}", self.elapsed)?,
+            (None, None) => f.write_str("its launcher could not be ended")?,
+        }
+        let ranks = self
+            .output
+            .iter()
+            .map(|output| (format!("rank {}", output.rank), output));
+        for (name, output) in ranks.chain([("launcher".to_owned(), &self.launcher)]) {
+            for (stream, text) in [("", &output.stdout), (" (stderr)", &output.stderr)] {
+                for line in output::last_lines(text, LINES) {
+                    write!(f, "\n{name}{stream}: {line}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,226 @@
+//! One thread a job, which starts the launcher, outlives it, and reaps it.
+
+#![allow(
+    unsafe_code,
+    reason = "a hook between fork and exec, to end with the parent"
+)]
+
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+
+use super::tree::{self, Mark};
+
+/// How long a launcher may take to end its job after it was asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long to wait for what cannot fail to come soon: the end of a killed process, the end of its output.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A launcher that was started, with its output.
+///
+/// The thread that starts it must live as long as it does: the kernel counts the end of that thread as the end of
+/// the parent, on which the launcher is to be signalled. So a thread of its own does it.
+#[derive(Debug)]
+pub(super) struct Supervised {
+    pid: Pid,
+    mark: Mark,
+    /// Whether it was reaped, from when on its number may be another process's. Held while it is signalled.
+    reaped: Arc<Mutex<bool>>,
+    ended: Receiver<ExitStatus>,
+    status: Option<ExitStatus>,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+impl Supervised {
+    /// Starts `command`, whose output must be piped.
+    pub(super) fn start(mut command: Command, mark: Mark) -> io::Result<Supervised> {
+        let reaped = Arc::new(Mutex::new(false));
+        let (tell_started, started) = channel();
+        let (tell_ended, ended) = channel();
+        let shared = Arc::clone(&reaped);
+        command.process_group(0);
+        end_with_parent(&mut command);
+        let thread = std::thread::Builder::new().name("ranks-job".into());
+        thread.spawn(move || match command.spawn() {
+            Ok(mut child) => {
+                let streams = (
+                    Stream::read(child.stdout.take()),
+                    Stream::read(child.stderr.take()),
+                );
+                if tell_started.send(Ok((child.id(), streams))).is_ok() {
+                    reap(child, &shared, &tell_ended);
+                }
+            }
+            Err(error) => {
+                // The caller waits for exactly this message.
+                let _ = tell_started.send(Err(error));
+            }
+        })?;
+        let gone = |_| io::Error::other("the thread that starts the job ended");
+        let (pid, (stdout, stderr)) = started.recv().map_err(gone)??;
+        let pid = i32::try_from(pid)
+            .map(Pid::from_raw)
+            .map_err(io::Error::other)?;
+        Ok(Supervised {
+            pid,
+            mark,
+            reaped,
+            ended,
+            status: None,
+            stdout,
+            stderr,
+        })
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.pid.as_raw().unsigned_abs()
+    }
+
+    /// Waits for the end of the launcher, not beyond `deadline`; then nothing of the job is left. `None` when it was too late.
+    pub(super) fn wait(&mut self, deadline: Option<Instant>) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            self.status = match deadline {
+                None => self.ended.recv().ok(),
+                Some(deadline) => self
+                    .ended
+                    .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+                    .ok(),
+            };
+        }
+        if self.status.is_some() {
+            tree::kill_all(&self.mark, None, PATIENCE);
+        }
+        self.status
+    }
+
+    /// Ends the job: asks the launcher, which knows best how, then kills whatever is left.
+    pub(super) fn kill(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() && self.signal(Signal::SIGTERM) {
+            // Remote and local ranks end, and files in shared memory go, if the launcher does it itself.
+            self.status = self.ended.recv_timeout(GRACE).ok();
+        }
+        if self.status.is_none() {
+            // Its children first: once it is gone they are told from others only by their mark.
+            tree::kill_all(&self.mark, Some(self.id()), Duration::ZERO);
+            self.signal(Signal::SIGKILL);
+            self.status = match self.ended.recv_timeout(PATIENCE) {
+                Ok(status) => Some(status),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+            };
+        }
+        tree::kill_all(&self.mark, None, PATIENCE);
+        self.status
+    }
+
+    /// Signals the process group of the launcher, unless it was reaped.
+    fn signal(&self, signal: Signal) -> bool {
+        let reaped = self.reaped.lock().unwrap_or_else(PoisonError::into_inner);
+        !*reaped && killpg(self.pid, signal).is_ok()
+    }
+
+    /// What was written so far; all of it once no process of the job is left.
+    pub(super) fn output(&mut self) -> (Vec<u8>, Vec<u8>) {
+        let until = Instant::now() + PATIENCE;
+        (self.stdout.take(until), self.stderr.take(until))
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            self.kill();
+        }
+    }
+}
+
+/// Lets the kernel send SIGTERM to the launcher when the thread that started it is gone, however that came about.
+fn end_with_parent(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    {
+        let me = Pid::this();
+        // SAFETY: the hook runs in the child between fork and exec and does nothing but two system calls, `prctl` and
+        // `getppid`, which are safe to call there; it allocates nothing and takes no lock.
+        unsafe {
+            command.pre_exec(move || {
+                nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
+                // If the parent went before the call, the signal will never come.
+                if nix::unistd::getppid() == me {
+                    Ok(())
+                } else {
+                    Err(io::Error::from_raw_os_error(3))
+                }
+            });
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = command;
+}
+
+/// Waits until `child` has ended, then takes its status while nobody can signal its number.
+fn reap(mut child: Child, reaped: &Mutex<bool>, ended: &Sender<ExitStatus>) {
+    #[cfg(target_os = "linux")]
+    if let Ok(pid) = i32::try_from(child.id()) {
+        // Only waits: an error here shows again below.
+        while waitid(
+            Id::Pid(Pid::from_raw(pid)),
+            WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT,
+        ) == Err(nix::errno::Errno::EINTR)
+        {}
+    }
+    let mut reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner);
+    let status = child.wait().unwrap_or_else(|_| ExitStatus::from_raw(-1));
+    *reaped = true;
+    drop(reaped);
+    // Nobody listens any more when the job was dropped.
+    let _ = ended.send(status);
+}
+
+/// What is read from one pipe, by a thread of its own, so that no rank ever waits for a reader.
+#[derive(Debug)]
+struct Stream {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    finished: Receiver<()>,
+}
+
+impl Stream {
+    fn read(pipe: Option<impl Read + Send + 'static>) -> Stream {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let (finish, finished) = channel();
+        if let Some(mut pipe) = pipe {
+            let into = Arc::clone(&bytes);
+            std::thread::spawn(move || {
+                let mut buffer = vec![0; 64 * 1024];
+                loop {
+                    match pipe.read(&mut buffer) {
+                        Ok(0) => break,
+                        Ok(count) => into
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .extend_from_slice(buffer.get(..count).unwrap_or_default()),
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(_) => break,
+                    }
+                }
+                drop(finish);
+            });
+        }
+        Stream { bytes, finished }
+    }
+
+    /// What was read, after waiting for the end of the pipe, not beyond `until`.
+    fn take(&mut self, until: Instant) -> Vec<u8> {
+        // The sender is dropped at the end: either answer means that there is nothing more to wait for.
+        let _ = self
+            .finished
+            .recv_timeout(until.saturating_duration_since(Instant::now()));
+        std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

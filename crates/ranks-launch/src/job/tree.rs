@@ -1,0 +1,122 @@
+//! All processes of a job, found by a mark in their environment: also those that left its process group, its
+//! session, or their parents.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::ancestors::parent;
+
+/// A mark that every process of a job inherits.
+#[derive(Debug, Clone)]
+pub(super) struct Mark {
+    own: String,
+    value: String,
+}
+
+impl Mark {
+    pub(super) const VARIABLE: &'static str = "RANKS_JOB";
+
+    /// A mark that no other job has; jobs inside of jobs keep the outer mark too.
+    pub(super) fn new() -> Mark {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let time = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.as_nanos());
+        let own = format!(
+            "{}.{time}.{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
+        let value = match std::env::var(Self::VARIABLE) {
+            Ok(outer) if !outer.is_empty() => format!("{outer}:{own}"),
+            _ => own.clone(),
+        };
+        Mark { own, value }
+    }
+
+    /// What the variable is to be set to.
+    pub(super) fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// Whether the process that lies at `folder` bears it.
+    fn is_on(&self, folder: &Path) -> bool {
+        let Ok(environment) = fs::read(folder.join("environ")) else {
+            return false;
+        };
+        environment.split(|&byte| byte == 0).any(|entry| {
+            let value = entry
+                .strip_prefix(Self::VARIABLE.as_bytes())
+                .and_then(|rest| rest.strip_prefix(b"="));
+            value.is_some_and(|value| {
+                value
+                    .split(|&byte| byte == b':')
+                    .any(|mark| mark == self.own.as_bytes())
+            })
+        })
+    }
+}
+
+/// The processes that run now and bear `mark`, and all that descend from `root`.
+fn members(mark: &Mark, root: Option<u32>) -> HashSet<u32> {
+    let proc = Path::new("/proc");
+    let me = std::process::id();
+    let Ok(entries) = fs::read_dir(proc) else {
+        return HashSet::new();
+    };
+    let pids: Vec<u32> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    let mut found: HashSet<u32> = pids
+        .iter()
+        .copied()
+        .filter(|pid| mark.is_on(&proc.join(pid.to_string())))
+        .collect();
+    let mut family: HashSet<u32> = root.into_iter().collect();
+    loop {
+        let before = family.len();
+        for &pid in &pids {
+            if parent(proc, pid).is_some_and(|parent| family.contains(&parent)) {
+                family.insert(pid);
+            }
+        }
+        if family.len() == before {
+            break;
+        }
+    }
+    found.extend(family.into_iter().filter(|&pid| Some(pid) != root));
+    found.remove(&me);
+    found
+}
+
+/// Sends `signal` to every process of the job but its launcher.
+fn signal(mark: &Mark, root: Option<u32>, signal: Signal) -> usize {
+    let members = members(mark, root);
+    for &pid in members.iter().filter(|&&pid| Some(pid) != root) {
+        if let Ok(pid) = i32::try_from(pid) {
+            // It may have ended since it was seen, which is what is wanted.
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
+    }
+    members.len()
+}
+
+/// Kills every process of the job but its launcher `root`, which its parent has to reap, again until none is left.
+///
+/// Returns how many were there at first. Gives up after `patience`: a process in the kernel's hands cannot be helped.
+pub(super) fn kill_all(mark: &Mark, root: Option<u32>, patience: Duration) -> usize {
+    let until = Instant::now() + patience;
+    let first = signal(mark, root, Signal::SIGKILL);
+    let mut left = first;
+    while left > 0 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+        left = signal(mark, root, Signal::SIGKILL);
+    }
+    first
+}

@@ -1,0 +1,65 @@
+//! What a rank must not hand on when it starts a job of its own: the variables by which launchers know their ranks.
+
+/// Names that end in `*` stand for every variable that begins so.
+const INHERITED: [&str; 25] = [
+    "PMI_*",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "HYDI_CONTROL_FD",
+    "HYDRA_BSTRAP_*",
+    "I_MPI_HYDRA_UUID",
+    "OMPI_COMM_WORLD_*",
+    "OMPI_WORLD_*",
+    "OMPI_UNIVERSE_SIZE",
+    "OMPI_LIBDIR_LOC",
+    "OMPI_VERSION",
+    "OMPI_FILE_LOCATION",
+    "OMPI_MCA_ess*",
+    "OMPI_MCA_orte_*",
+    "OMPI_MCA_pmix",
+    "OMPI_MCA_num_procs",
+    "OPAL_PREFIX",
+    "PMIX_RANK",
+    "PMIX_NAMESPACE",
+    "PMIX_ID",
+    "PMIX_PREFIX",
+    "PMIX_SERVER_*",
+    "PRTE_LAUNCHED",
+    "PALS_*",
+    "FLUX_TASK_*",
+];
+
+/// Those of `names` that belong to the job that this process is a rank of.
+pub(crate) fn inherited<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let belongs = |name: &&str| {
+        INHERITED
+            .iter()
+            .any(|pattern| match pattern.strip_suffix('*') {
+                Some(beginning) => name.starts_with(beginning),
+                None => name == pattern,
+            })
+    };
+    names.into_iter().filter(belongs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_marks_of_the_outer_job_go() {
+        let names = [
+            "PMI_RANK",
+            "PATH",
+            "OMPI_MCA_orte_launch",
+            "OMPI_MCA_btl",
+            "PMIX_SERVER_URI2",
+            "RANKS_MPI",
+            "OMPI_ALLOW_RUN_AS_ROOT",
+        ];
+        assert_eq!(
+            inherited(names),
+            ["PMI_RANK", "OMPI_MCA_orte_launch", "PMIX_SERVER_URI2"]
+        );
+    }
+}

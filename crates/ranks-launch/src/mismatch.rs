@@ -1,0 +1,209 @@
+//! Does the MPI that was opened belong to the launcher that started the process?
+//!
+//! Most wrong pairs start n worlds of one rank each and report success, some abort inside of `MPI_Init`. Both are
+//! turned into an error here, the former before `MPI_Init` where the launcher binds to a family.
+
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+use crate::family::Family;
+use crate::launcher::{Launcher, Pmi};
+
+/// The MPI that was opened, as far as this question needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadedMpi<'a> {
+    /// Its family, if known, as from [`Family::from_version_text`].
+    pub family: Option<Family>,
+    /// Its name for messages: `MPICH 5.0.2`.
+    pub name: &'a str,
+    /// The file that was opened.
+    pub file: &'a Path,
+}
+
+impl LoadedMpi<'_> {
+    fn text(&self) -> String {
+        let file = self
+            .file
+            .file_name()
+            .map(PathBuf::from)
+            .unwrap_or_else(|| self.file.to_path_buf());
+        format!("{} ({})", self.name, file.display())
+    }
+}
+
+/// The launcher and the library do not make one job.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// The launcher starts another family.
+    #[error("{started}, but the MPI loaded is {library}; set RANKS_MPI={}", word.word())]
+    Family {
+        /// Who started the process, as which rank.
+        started: String,
+        /// What was loaded.
+        library: String,
+        /// The family that the launcher belongs to.
+        word: Family,
+    },
+    /// The library sees another number of ranks than the launcher started.
+    #[error(
+        "{started}, but {library} sees {world} of them: the library and the launcher do not understand each other; {advice}"
+    )]
+    Size {
+        /// Who started the process, as which rank.
+        started: String,
+        /// What was loaded.
+        library: String,
+        /// The size of `MPI_COMM_WORLD`.
+        world: usize,
+        /// What to change.
+        advice: &'static str,
+    },
+}
+
+/// To be asked before `MPI_Init`: is the library of the family that the launcher starts?
+///
+/// A launcher that binds to no family, no launcher, and a library of unknown family pass;
+/// [`check_after_init`] tells then.
+///
+/// # Errors
+/// [`Mismatch::Family`], naming both sides and what to set.
+pub fn check_before_init(
+    environment: &Environment,
+    library: &LoadedMpi<'_>,
+) -> Result<(), Mismatch> {
+    let launcher = environment.launcher.and_then(Launcher::family);
+    match (launcher, library.family) {
+        (Some(launcher), Some(family)) if !launcher.starts(family) => Err(Mismatch::Family {
+            started: environment.to_string(),
+            library: library.text(),
+            word: launcher,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// To be asked after `MPI_Init`: is `MPI_COMM_WORLD` as large as the launcher said?
+///
+/// Without a launcher, or with one that does not tell the size, everything passes.
+///
+/// # Errors
+/// [`Mismatch::Size`], naming both sides and what to change.
+pub fn check_after_init(
+    environment: &Environment,
+    library: &LoadedMpi<'_>,
+    world: usize,
+) -> Result<(), Mismatch> {
+    match (environment.launcher, environment.size) {
+        (Some(launcher), Some(size)) if size != world => Err(Mismatch::Size {
+            started: environment.to_string(),
+            library: library.text(),
+            world,
+            advice: advice(launcher, library.family),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn advice(launcher: Launcher, family: Option<Family>) -> &'static str {
+    match (launcher, family) {
+        (Launcher::Slurm(Pmi::Pmix), Some(Family::OpenMpi)) => {
+            "this Open MPI does not understand the PMIx of this Slurm: start it with its own mpiexec inside salloc"
+        }
+        (Launcher::Slurm(_), Some(Family::OpenMpi)) => {
+            "use srun --mpi=pmix, or its own mpiexec inside salloc"
+        }
+        (Launcher::Slurm(_), Some(Family::Cray)) => "use srun --mpi=cray_shasta",
+        (Launcher::Slurm(_), Some(Family::Mpich | Family::Intel)) => {
+            "use srun --mpi=pmi2 (Intel MPI: and set I_MPI_PMI_LIBRARY to Slurm's libpmi2.so), or its own mpiexec inside salloc"
+        }
+        (Launcher::Slurm(_), None) => {
+            "use another srun --mpi=…; srun --mpi=list shows which there are"
+        }
+        _ => {
+            "start the program with the mpiexec of that MPI, or set RANKS_MPI to the MPI of this launcher"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(launcher: Launcher) -> Environment {
+        Environment {
+            launcher: Some(launcher),
+            rank: Some(1),
+            size: Some(4),
+            ..Environment::default()
+        }
+    }
+
+    fn mpich() -> LoadedMpi<'static> {
+        LoadedMpi {
+            family: Some(Family::Mpich),
+            name: "MPICH 5.0.2",
+            file: Path::new("/opt/m/lib/libmpi.so.12"),
+        }
+    }
+
+    #[test]
+    fn both_sides_are_named_before_init() {
+        let error = check_before_init(&environment(Launcher::Prrte), &mpich()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "started by Open MPI's mpiexec as rank 1 of 4, but the MPI loaded is MPICH 5.0.2 (libmpi.so.12); \
+             set RANKS_MPI=openmpi"
+        );
+    }
+
+    #[test]
+    fn any_hydra_starts_any_descendant_of_mpich() {
+        for launcher in [
+            Launcher::Hydra,
+            Launcher::IntelHydra,
+            Launcher::Slurm(Pmi::Pmi2),
+            Launcher::Pals,
+        ] {
+            for family in [
+                Some(Family::Mpich),
+                Some(Family::Intel),
+                Some(Family::Cray),
+                None,
+            ] {
+                let library = LoadedMpi { family, ..mpich() };
+                assert_eq!(check_before_init(&environment(launcher), &library), Ok(()));
+            }
+        }
+        let open_mpi = LoadedMpi {
+            family: Some(Family::OpenMpi),
+            name: "Open MPI 5.0.11",
+            ..mpich()
+        };
+        for launcher in [Launcher::Hydra, Launcher::IntelHydra] {
+            assert!(check_before_init(&environment(launcher), &open_mpi).is_err());
+        }
+        assert_eq!(
+            check_before_init(&Environment::default(), &open_mpi),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn singletons_are_found_after_init() {
+        let environment = environment(Launcher::Slurm(Pmi::Pmix));
+        let error = check_after_init(&environment, &mpich(), 1)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("as rank 1 of 4, but MPICH 5.0.2 (libmpi.so.12) sees 1"),
+            "{error}"
+        );
+        assert!(error.contains("--mpi=pmi2"), "{error}");
+        assert_eq!(check_after_init(&environment, &mpich(), 4), Ok(()));
+        assert_eq!(
+            check_after_init(&Environment::default(), &mpich(), 1),
+            Ok(())
+        );
+    }
+}

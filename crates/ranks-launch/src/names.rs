@@ -1,0 +1,292 @@
+//! The file names of MPI libraries: by family, in the order in which they are tried.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::Family;
+
+/// Which interface of a library that offers two is tried first.
+///
+/// MPICH and Intel MPI ship their own interface and the one of the MPI-5 standard side by side, Open MPI will.
+/// Their own has more extensions; the standard's needs no translation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preference {
+    /// The library's own interface first, then `libmpi_abi`.
+    #[default]
+    Native,
+    /// `libmpi_abi` first. Intel MPI stays native: its `libmpi_abi` ends the process on errors that the caller asked
+    /// to have returned.
+    StandardAbi,
+}
+
+/// What a search is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Any library; the family named, if any, is the launcher's and goes first.
+    Any(Option<Family>),
+    /// One family only, because the user said so.
+    Only(Family),
+    /// The standard interface only, because the user said so.
+    Standard,
+}
+
+/// The names to look for: those that fit, and those that are looked for only after everything that fits.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) first: Vec<Name>,
+    pub(crate) then: Vec<Name>,
+}
+
+/// One file name, or a pattern of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// This name.
+    Exact(&'static str),
+    /// This name, which may be a text file for compilers: a candidate only if it is a library.
+    Unversioned(&'static str),
+    /// Every name of this beginning and this end.
+    Between(&'static str, &'static str),
+}
+
+#[cfg(not(target_os = "macos"))]
+mod system {
+    use super::Name::{self, Between, Exact, Unversioned};
+
+    pub(super) const MPICH: &[Name] = &[Exact("libmpi.so.12"), Exact("libmpich.so.12")];
+    pub(super) const INTEL: &[Name] = &[Exact("libmpi.so.12")];
+    pub(super) const CRAY: &[Name] =
+        &[Between("libmpi_gnu_", ".so.12"), Exact("libmpi_cray.so.12")];
+    pub(super) const OPEN_MPI: &[Name] = &[Exact("libmpi.so.40")];
+    pub(super) const STANDARD: &[Name] = &[Exact("libmpi_abi.so.1")];
+    pub(super) const UNVERSIONED: &[Name] = &[Unversioned("libmpi.so"), Unversioned("libmpich.so")];
+    pub(super) const UNVERSIONED_STANDARD: &[Name] = &[Unversioned("libmpi_abi.so")];
+    /// A file that lies beside Intel's libraries and no other.
+    pub(super) const OF_INTEL: &str = "libmpi_shm_heap_proxy.so";
+}
+
+#[cfg(target_os = "macos")]
+mod system {
+    use super::Name::{self, Exact, Unversioned};
+
+    pub(super) const MPICH: &[Name] = &[Exact("libmpi.12.dylib")];
+    pub(super) const INTEL: &[Name] = &[];
+    pub(super) const CRAY: &[Name] = &[];
+    pub(super) const OPEN_MPI: &[Name] = &[Exact("libmpi.40.dylib")];
+    pub(super) const STANDARD: &[Name] = &[Exact("libmpi_abi.1.dylib")];
+    pub(super) const UNVERSIONED: &[Name] = &[Unversioned("libmpi.dylib")];
+    pub(super) const UNVERSIONED_STANDARD: &[Name] = &[Unversioned("libmpi_abi.dylib")];
+    pub(super) const OF_INTEL: &str = "libmpi_shm_heap_proxy.dylib";
+}
+
+fn native(family: Family) -> &'static [Name] {
+    match family {
+        Family::Mpich => system::MPICH,
+        Family::Intel => system::INTEL,
+        Family::Cray => system::CRAY,
+        Family::OpenMpi => system::OPEN_MPI,
+    }
+}
+
+impl Names {
+    /// The names for a search, in order.
+    pub(crate) fn of(wanted: Wanted, preference: Preference) -> Names {
+        let mut names = Names::default();
+        match wanted {
+            Wanted::Standard => push(
+                &mut names.first,
+                [system::STANDARD, system::UNVERSIONED_STANDARD],
+            ),
+            Wanted::Only(family) => push(&mut names.first, [native(family), system::UNVERSIONED]),
+            Wanted::Any(likely) => {
+                // Whatever starts under the same launcher fits; without a launcher all do.
+                let fits = |family: Family| likely.is_none_or(|likely| likely.starts(family));
+                let (fitting, other): (Vec<_>, Vec<_>) =
+                    Family::ALL.into_iter().partition(|&family| fits(family));
+                let own = likely.into_iter().chain(fitting).map(native);
+                match preference {
+                    Preference::Native => push(&mut names.first, own.chain([system::STANDARD])),
+                    Preference::StandardAbi => {
+                        push(&mut names.first, [system::STANDARD].into_iter().chain(own))
+                    }
+                }
+                push(&mut names.then, other.into_iter().map(native));
+                push(
+                    &mut names.then,
+                    [system::UNVERSIONED, system::UNVERSIONED_STANDARD],
+                );
+            }
+        }
+        names
+    }
+}
+
+fn push<'a>(list: &mut Vec<Name>, more: impl IntoIterator<Item = &'a [Name]>) {
+    for &name in more.into_iter().flatten() {
+        if !list.contains(&name) {
+            list.push(name);
+        }
+    }
+}
+
+impl Name {
+    /// The name that the dynamic linker can be asked for; none for a pattern or a name for compilers.
+    pub(crate) fn soname(self) -> Option<&'static str> {
+        match self {
+            Name::Exact(name) => Some(name),
+            Name::Unversioned(_) | Name::Between(..) => None,
+        }
+    }
+
+    /// The files in `folder` that bear this name.
+    pub(crate) fn in_folder(self, folder: &Path) -> Vec<PathBuf> {
+        match self {
+            Name::Exact(name) => [folder.join(name)]
+                .into_iter()
+                .filter(|file| file.is_file())
+                .collect(),
+            Name::Unversioned(name) => [folder.join(name)]
+                .into_iter()
+                .filter(|file| what_it_is(file) == Content::Library)
+                .collect(),
+            Name::Between(beginning, end) => {
+                let Ok(entries) = fs::read_dir(folder) else {
+                    return Vec::new();
+                };
+                let fits = |file: &PathBuf| {
+                    let name = file
+                        .file_name()
+                        .map(|name| name.to_string_lossy().into_owned())
+                        .unwrap_or_default();
+                    name.starts_with(beginning) && name.ends_with(end)
+                };
+                let mut files: Vec<_> = entries
+                    .filter_map(|entry| Some(entry.ok()?.path()))
+                    .filter(fits)
+                    .collect();
+                files.sort();
+                files
+            }
+        }
+    }
+}
+
+/// Whether the libraries in `folder` are Intel's.
+pub(crate) fn is_intel(folder: &Path) -> bool {
+    folder.join(system::OF_INTEL).is_file()
+}
+
+/// The one library in `folder` of `family`, by its own interface.
+pub(crate) fn native_library(folder: &Path, family: Family) -> Option<PathBuf> {
+    native(family)
+        .iter()
+        .find_map(|name| name.in_folder(folder).into_iter().next())
+}
+
+/// The library in `folder` with the standard interface.
+pub(crate) fn standard_library(folder: &Path) -> Option<PathBuf> {
+    system::STANDARD
+        .iter()
+        .find_map(|name| name.in_folder(folder).into_iter().next())
+}
+
+/// What a file holds, by its first bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Something the dynamic linker may open.
+    Library,
+    /// A linker script or other text, which only compilers understand.
+    Text,
+    /// Neither, or it cannot be read.
+    Other,
+}
+
+pub(crate) fn what_it_is(file: &Path) -> Content {
+    const ELF: &[u8] = b"\x7fELF";
+    const MACH_O: [[u8; 4]; 3] = [
+        [0xcf, 0xfa, 0xed, 0xfe],
+        [0xca, 0xfe, 0xba, 0xbe],
+        [0xca, 0xfe, 0xba, 0xbf],
+    ];
+    let mut bytes = Vec::new();
+    let read = fs::File::open(file).and_then(|file| file.take(256).read_to_end(&mut bytes));
+    match bytes.get(..4) {
+        _ if read.is_err() => Content::Other,
+        Some(start) if start == ELF || MACH_O.iter().any(|magic| start == magic) => {
+            Content::Library
+        }
+        _ if bytes
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) =>
+        {
+            Content::Text
+        }
+        _ => Content::Other,
+    }
+}
+
+/// The folders of `prefix` that may hold libraries, those that exist.
+pub(crate) fn library_folders(prefix: &Path) -> Vec<PathBuf> {
+    let multiarch = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
+    ["lib", "lib64", &multiarch, "lib/release", "."]
+        .iter()
+        .map(|folder| {
+            if *folder == "." {
+                prefix.to_path_buf()
+            } else {
+                prefix.join(folder)
+            }
+        })
+        .filter(|folder| folder.is_dir())
+        .collect()
+}
+
+#[cfg(all(test, not(target_os = "macos")))]
+mod tests {
+    use super::*;
+
+    fn order(wanted: Wanted, preference: Preference) -> (Vec<&'static str>, Vec<&'static str>) {
+        let text = |name: &Name| match *name {
+            Name::Exact(name) | Name::Unversioned(name) | Name::Between(name, _) => name,
+        };
+        let names = Names::of(wanted, preference);
+        (
+            names.first.iter().map(text).collect(),
+            names.then.iter().map(text).collect(),
+        )
+    }
+
+    #[test]
+    fn the_family_of_the_launcher_goes_first_and_the_others_last() {
+        let (first, then) = order(Wanted::Any(Some(Family::OpenMpi)), Preference::Native);
+        assert_eq!(first, ["libmpi.so.40", "libmpi_abi.so.1"]);
+        assert_eq!(then[..3], ["libmpi.so.12", "libmpich.so.12", "libmpi_gnu_"]);
+        let (first, then) = order(Wanted::Any(Some(Family::Intel)), Preference::Native);
+        assert_eq!(first[..2], ["libmpi.so.12", "libmpich.so.12"]);
+        assert_eq!(then[0], "libmpi.so.40");
+        assert_eq!(then.last(), Some(&"libmpi_abi.so"));
+    }
+
+    #[test]
+    fn the_preference_moves_the_standard_interface() {
+        let (native, _) = order(Wanted::Any(Some(Family::Mpich)), Preference::Native);
+        assert_eq!(
+            (native[0], native.last()),
+            ("libmpi.so.12", Some(&"libmpi_abi.so.1"))
+        );
+        let (standard, _) = order(Wanted::Any(None), Preference::StandardAbi);
+        assert_eq!(standard[..2], ["libmpi_abi.so.1", "libmpi.so.12"]);
+        assert!(standard.contains(&"libmpi.so.40"));
+    }
+
+    #[test]
+    fn what_the_user_names_is_all_there_is() {
+        assert_eq!(
+            order(Wanted::Standard, Preference::Native),
+            (vec!["libmpi_abi.so.1", "libmpi_abi.so"], vec![])
+        );
+        let (first, then) = order(Wanted::Only(Family::OpenMpi), Preference::StandardAbi);
+        assert_eq!(first[0], "libmpi.so.40");
+        assert!(!first.contains(&"libmpi.so.12") && then.is_empty());
+    }
+}
