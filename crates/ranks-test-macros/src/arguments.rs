@@ -32,7 +32,12 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    const ALL: [Level; 4] = [Level::Single, Level::Funneled, Level::Serialized, Level::Multiple];
+    const ALL: [Level; 4] = [
+        Level::Single,
+        Level::Funneled,
+        Level::Serialized,
+        Level::Multiple,
+    ];
 
     /// As it is written in the attribute and in the names of tests.
     pub(crate) fn name(self) -> &'static str {
@@ -76,7 +81,10 @@ pub(crate) fn parse(tokens: TokenStream) -> Result<Arguments, Mistake> {
                         Mistake::new(number.span(), "a number of ranks is a positive integer")
                     })?;
                 if arguments.ranks.contains(&ranks) {
-                    return Err(Mistake::new(number.span(), "this number of ranks stands twice"));
+                    return Err(Mistake::new(
+                        number.span(),
+                        "this number of ranks stands twice",
+                    ));
                 }
                 arguments.ranks.push(ranks);
             }
@@ -111,7 +119,10 @@ pub(crate) fn parse(tokens: TokenStream) -> Result<Arguments, Mistake> {
                     "timeout" => {
                         arguments.timeout =
                             Some(integer(&text).filter(|&n| n > 0).ok_or_else(|| {
-                                Mistake::new(value.span(), "timeout is a positive number of seconds")
+                                Mistake::new(
+                                    value.span(),
+                                    "timeout is a positive number of seconds",
+                                )
                             })?);
                     }
                     _ => return Err(Mistake::new(key.span(), HELP)),

@@ -1,1 +1,108 @@
-//! A test on n ranks under plain cargo test, in process and on every MPI
+//! A test on n ranks under plain `cargo test`: in process, and on every MPI that is asked for.
+//!
+//! ```toml
+//! [dev-dependencies]
+//! ranks-test = "0.1"
+//! ```
+//!
+//! ```
+//! use ranks_comm::{Communicator, Result};
+//!
+//! #[ranks_test::ranks(1, 2, 4)]
+//! fn each_rank_hears_of_the_one_before(world: Communicator) -> Result<()> {
+//!     let (rank, size) = (world.rank(), world.size());
+//!     let mut heard = [0u64];
+//!     world.sendrecv(&[rank as u64], (rank + 1) % size, 7, &mut heard, (rank + size - 1) % size, 7)?;
+//!     assert_eq!(heard[0], ((rank + size - 1) % size) as u64);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! The function takes its communicator and returns nothing or a `Result` whose error can be displayed; a panic is a
+//! failure as well. It becomes one test a number of ranks:
+//!
+//! ```text
+//! test each_rank_hears_of_the_one_before::np1 ... ok
+//! test each_rank_hears_of_the_one_before::np2 ... ok
+//! test each_rank_hears_of_the_one_before::np4 ... ok
+//! ```
+//!
+//! so `cargo test ring::np4` picks one of them, and `cargo nextest` runs them side by side. The function's name is taken
+//! as the name of a module too: no other module beside it may bear that name.
+//!
+//! # Options
+//!
+//! | in the brackets | meaning |
+//! |---|---|
+//! | `1, 2, 4` | the numbers of ranks |
+//! | `threads = single`, `funneled`, `serialized`, `multiple` | the thread level to ask for; `multiple` if not said |
+//! | `timeout = 30` | seconds after which the test counts as hung; else `RANKS_TEST_TIMEOUT`, else 60 |
+//! | `mpi_only` | has no meaning in process; `cargo test` shows it as ignored, see below |
+//! | `in_process_only` | has no meaning on an MPI |
+//!
+//! `#[ignore]` works as on any test. `#[should_panic]` means that every rank is to panic. `#[cfg]` and the rest stay with the
+//! function.
+//!
+//! # On an MPI
+//!
+//! Each test runs in process: a thread a rank, nothing else needed. With MPIs named in `RANKS_TEST_MPI` it runs on each of them
+//! too, under the launcher of that MPI, whichever launcher that is:
+//!
+//! ```text
+//! RANKS_TEST_MPI=all cargo test                        # all that are found on this machine
+//! RANKS_TEST_MPI=mpich,openmpi cargo test ring         # by name
+//! RANKS_TEST_MPI=/opt/openmpi-5 cargo test ring::np2   # by the folder that it is installed in
+//! RANKS_TEST_MPI=all cargo test -- --include-ignored   # with those that are mpi_only
+//! ```
+//!
+//! A job is started for each test then, which costs about a second. A runner that wants a whole binary in one job
+//! uses [`driver`].
+//!
+//! # What a failure looks like
+//!
+//! ```text
+//! ring::np3 failed on openmpi-5.0.11
+//! rank 1 panicked at tests/ring.rs:9:5: assertion `left == right` failed
+//!   left: 0
+//!  right: 2
+//! rank 0 (pid 4711) was in the test for 0.5 s
+//!     | sent to 1
+//! rank 1 (pid 4712) failed: panicked at tests/ring.rs:9:5: …
+//!     | thread '<unnamed>' panicked at tests/ring.rs:9:5:
+//! rank 2 (pid 4713) passed
+//! ```
+//!
+//! A test that hangs is ended when its time is up, and the failure tells which ranks had not ended it, with the last lines
+//! that each of them printed. In process a thread cannot be ended: the test fails, and its threads stay until the process ends.
+
+#![deny(unsafe_code)]
+
+pub mod driver;
+mod record;
+
+#[cfg(feature = "attribute")]
+mod from_cargo;
+#[cfg(feature = "attribute")]
+mod in_process;
+#[cfg(feature = "attribute")]
+mod installations;
+#[cfg(feature = "attribute")]
+mod job_rank;
+#[cfg(feature = "attribute")]
+mod outcome;
+#[cfg(feature = "attribute")]
+mod test;
+
+#[cfg(feature = "attribute")]
+pub use outcome::Outcome;
+#[cfg(feature = "attribute")]
+pub use ranks_test_macros::ranks;
+
+/// For the attribute alone.
+#[cfg(feature = "attribute")]
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::from_cargo::run;
+    pub use crate::test::{Place, Test};
+    pub use ranks_comm::ThreadLevel;
+}

@@ -1,0 +1,73 @@
+//! A test binary, as `cargo test --no-run` leaves it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{Case, DriverError};
+
+/// A binary of tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binary {
+    /// What reports call it.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The folder that its tests run in; cargo uses that of the package's manifest. None is where the driver runs.
+    pub folder: Option<PathBuf>,
+    /// Variables that its tests are to see beside those of the driver.
+    pub environment: Vec<(String, String)>,
+}
+
+impl Binary {
+    /// The tests on ranks in it, in the order in which libtest runs them, without those that are ignored.
+    ///
+    /// # Errors
+    /// If the binary cannot be run or is no test binary.
+    pub fn cases(&self) -> Result<Vec<Case>, DriverError> {
+        let ignored: BTreeSet<String> = self.list(&["--ignored"])?.into_iter().collect();
+        let mut cases: Vec<Case> = self
+            .list(&[])?
+            .iter()
+            .filter_map(|name| Case::parse(name))
+            .filter(|case| !case.runs_in_process() || !ignored.contains(case.name()))
+            .collect();
+        cases.sort();
+        Ok(cases)
+    }
+
+    /// A command that runs the binary itself.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command.envs(self.environment.iter().map(|(key, value)| (key, value)));
+        command
+    }
+
+    fn list(&self, more: &[&str]) -> Result<Vec<String>, DriverError> {
+        let mut command = self.command();
+        command.args(["--list", "--format", "terse"]).args(more);
+        let output = command.output().map_err(|error| DriverError::Binary {
+            path: self.path.clone(),
+            why: error.to_string(),
+        })?;
+        if !output.status.success() {
+            return Err(DriverError::Binary {
+                path: self.path.clone(),
+                why: format!(
+                    "with --list it ended with {}: {}",
+                    output.status,
+                    String::from_utf8_lossy(&output.stderr).trim()
+                ),
+            });
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text
+            .lines()
+            .filter_map(|line| line.strip_suffix(": test"))
+            .map(str::to_owned)
+            .collect())
+    }
+}

@@ -1,0 +1,345 @@
+//! The records of all processes of a job, followed while they are written.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::record::Event;
+
+/// How many of a rank's last lines a report shows.
+const LAST_LINES: usize = 20;
+
+/// How much of the end of an output is looked at for them, in bytes.
+const LAST_BYTES: u64 = 16 * 1024;
+
+/// What is known of a job by the files of its processes.
+#[derive(Debug)]
+pub(crate) struct Records {
+    folder: PathBuf,
+    processes: BTreeMap<u32, Process>,
+    /// The process that was the first to fail, and when.
+    failed: Option<(u32, Instant)>,
+    library: Option<String>,
+}
+
+/// One process of the job.
+#[derive(Debug, Default)]
+pub(crate) struct Process {
+    rank: Option<usize>,
+    read: u64,
+    half: Vec<u8>,
+    started: Option<Started>,
+    passed: Vec<String>,
+    failed: Option<(String, String)>,
+    finalized: bool,
+}
+
+#[derive(Debug)]
+struct Started {
+    test: String,
+    limit: u64,
+    output: u64,
+    since: Instant,
+}
+
+impl Records {
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            processes: BTreeMap::new(),
+            failed: None,
+            library: None,
+        }
+    }
+
+    /// What the MPI says that it is, once a rank has asked it.
+    pub(crate) fn library(&self) -> Option<&str> {
+        self.library.as_deref()
+    }
+
+    /// Where the records lie.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Reads what was written since the last time, and tells whether that was anything.
+    pub(crate) fn follow(&mut self) -> io::Result<bool> {
+        for entry in std::fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let pid = (path
+                .extension()
+                .is_some_and(|extension| extension == "events"))
+            .then(|| path.file_stem()?.to_str()?.parse().ok())
+            .flatten();
+            if let Some(pid) = pid {
+                self.processes.entry(pid).or_default();
+            }
+        }
+        let mut news = false;
+        for (&pid, process) in &mut self.processes {
+            let mut file = File::open(self.folder.join(format!("{pid}.events")))?;
+            file.seek(SeekFrom::Start(process.read))?;
+            let length = file.read_to_end(&mut process.half)?;
+            process.read += length as u64;
+            news |= length > 0;
+            while let Some(end) = process.half.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = process.half.drain(..=end).collect();
+                let line = String::from_utf8_lossy(&line[..end]);
+                match Event::parse(&line) {
+                    Some(Event::Rank { rank, library, .. }) => {
+                        process.rank = Some(rank);
+                        if !library.is_empty() {
+                            self.library = Some(library);
+                        }
+                    }
+                    Some(event) => process.take(event),
+                    None => {}
+                }
+            }
+            if process.failed.is_some() && self.failed.is_none() {
+                self.failed = Some((pid, Instant::now()));
+            }
+        }
+        Ok(news)
+    }
+
+    /// How many ranks have passed the test.
+    pub(crate) fn passed(&self, test: &str) -> usize {
+        self.processes
+            .values()
+            .filter(|process| process.has_passed(test))
+            .count()
+    }
+
+    /// When the first rank began the test, and after how many seconds it counts as hung.
+    pub(crate) fn began(&self, test: &str) -> Option<(Instant, u64)> {
+        self.processes
+            .values()
+            .filter_map(|process| process.in_test(test))
+            .map(|started| (started.since, started.limit))
+            .min()
+    }
+
+    /// When a rank first failed a test.
+    pub(crate) fn failed(&self) -> Option<Instant> {
+        self.failed.map(|(_, when)| when)
+    }
+
+    /// Whether all of the job's processes said that they are finalized.
+    pub(crate) fn finalized(&self, ranks: usize) -> bool {
+        self.processes.len() == ranks && self.processes.values().all(|process| process.finalized)
+    }
+
+    /// What the first rank to fail says about the test.
+    pub(crate) fn first_failure(&self, test: &str) -> Option<String> {
+        let of = |process: &Process| match &process.failed {
+            Some((name, why)) if name == test => Some(format!("{} {why}", process.name())),
+            _ => None,
+        };
+        let first = self
+            .failed
+            .and_then(|(pid, _)| of(self.processes.get(&pid)?));
+        first.or_else(|| self.processes.values().find_map(of))
+    }
+
+    /// The ranks that have begun the test and not ended it, in words; those that never began it if there are none.
+    pub(crate) fn silent(&self, test: &str, ranks: usize) -> String {
+        let names = |chosen: &dyn Fn(&Process) -> bool| {
+            let mut names: Vec<(Option<usize>, String)> = self
+                .processes
+                .values()
+                .filter(|process| chosen(process))
+                .map(|process| (process.rank, process.name()))
+                .collect();
+            names.sort();
+            let names: Vec<String> = names.into_iter().map(|(_, name)| name).collect();
+            names.join(", ")
+        };
+        let within = names(&|process| {
+            process.in_test(test).is_some() && !process.has_passed(test) && process.failed.is_none()
+        });
+        let before = names(&|process| process.in_test(test).is_none());
+        let mut parts = Vec::new();
+        if !within.is_empty() {
+            parts.push(format!("{within} had not ended it"));
+        }
+        if !before.is_empty() {
+            parts.push(format!("{before} had not begun it"));
+        }
+        if self.processes.len() < ranks {
+            parts.push(format!(
+                "of {ranks} processes {} reported at all",
+                self.processes.len()
+            ));
+        }
+        parts.join("; ")
+    }
+
+    /// A paragraph a rank: how far it came in the test, and its last lines of output.
+    pub(crate) fn describe(&self, test: &str) -> String {
+        let mut processes: Vec<(&u32, &Process)> = self.processes.iter().collect();
+        processes.sort_by_key(|(pid, process)| (process.rank.is_none(), process.rank, **pid));
+        let mut text = String::new();
+        for (pid, process) in processes {
+            let state = match (&process.failed, process.in_test(test)) {
+                (Some((name, why)), _) if name == test => format!("failed: {why}"),
+                _ if process.has_passed(test) => "passed".to_owned(),
+                (_, Some(started)) => format!(
+                    "was in the test for {:.1} s",
+                    started.since.elapsed().as_secs_f64()
+                ),
+                (_, None) => "had not begun the test".to_owned(),
+            };
+            let _ = writeln!(text, "{} (pid {pid}) {state}", process.name());
+            let from = process.started.as_ref().map_or(0, |started| started.output);
+            let output = self.folder.join(format!("{pid}.output"));
+            text.push_str(&last_lines(&output, from));
+        }
+        text
+    }
+}
+
+impl Process {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Rank { rank, .. } => self.rank = Some(rank),
+            Event::Started {
+                test,
+                limit,
+                output,
+            } => {
+                self.started = Some(Started {
+                    test,
+                    limit,
+                    output,
+                    since: Instant::now(),
+                });
+            }
+            Event::Passed { test } => self.passed.push(test),
+            Event::Failed { test, why } => {
+                self.failed.get_or_insert((test, why));
+            }
+            Event::Finalized => self.finalized = true,
+        }
+    }
+
+    fn name(&self) -> String {
+        match self.rank {
+            Some(rank) => format!("rank {rank}"),
+            None => "a rank without a number".to_owned(),
+        }
+    }
+
+    fn has_passed(&self, test: &str) -> bool {
+        self.passed.iter().any(|name| name == test)
+    }
+
+    fn in_test(&self, test: &str) -> Option<&Started> {
+        self.started.as_ref().filter(|started| started.test == test)
+    }
+}
+
+/// The last lines of a file, none before the offset, each behind a bar; nothing if there is no such file.
+pub(crate) fn last_lines(path: &Path, from: u64) -> String {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let end = file.metadata()?.len();
+        file.seek(SeekFrom::Start(from.max(end.saturating_sub(LAST_BYTES))))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..]
+        .iter()
+        .map(|line| format!("    | {line}\n"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::driver::folder::Folder;
+
+    fn write(folder: &Folder, pid: u32, lines: &str) {
+        use std::io::Write;
+        let path = folder.path().join(format!("{pid}.events"));
+        let mut file = File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap();
+        file.write_all(lines.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn events_are_followed_as_they_come_and_half_lines_wait() {
+        let folder = Folder::new().unwrap();
+        let mut records = Records::new(folder.path());
+        assert!(!records.follow().unwrap());
+        write(&folder, 10, "rank\t0\t2\tx\nstarted\ta::np2\t30\t0\nok\ta:");
+        assert!(records.follow().unwrap());
+        assert_eq!(records.passed("a::np2"), 0);
+        assert_eq!(records.began("a::np2").map(|(_, limit)| limit), Some(30));
+        write(&folder, 10, ":np2\n");
+        assert!(records.follow().unwrap());
+        assert_eq!(records.passed("a::np2"), 1);
+        assert!(!records.follow().unwrap());
+    }
+
+    #[test]
+    fn the_first_rank_to_fail_is_the_one_that_is_named() {
+        let folder = Folder::new().unwrap();
+        let mut records = Records::new(folder.path());
+        write(
+            &folder,
+            11,
+            "rank\t1\t2\tx\nstarted\ta::np2\t30\t0\nfailed\ta::np2\tlost it\n",
+        );
+        records.follow().unwrap();
+        write(
+            &folder,
+            10,
+            "rank\t0\t2\tx\nstarted\ta::np2\t30\t0\nfailed\ta::np2\tpeer is gone\n",
+        );
+        records.follow().unwrap();
+        assert_eq!(
+            records.first_failure("a::np2").as_deref(),
+            Some("rank 1 lost it")
+        );
+        assert_eq!(records.first_failure("b::np2"), None);
+    }
+
+    #[test]
+    fn silent_ranks_are_named_and_shown_with_the_output_of_this_test_alone() {
+        let folder = Folder::new().unwrap();
+        let mut records = Records::new(folder.path());
+        write(
+            &folder,
+            10,
+            "rank\t0\t3\tx\nstarted\ta::np3\t30\t8\nok\ta::np3\n",
+        );
+        write(&folder, 11, "rank\t1\t3\tx\nstarted\ta::np3\t30\t8\n");
+        write(&folder, 12, "rank\t2\t3\tx\n");
+        fs::write(folder.path().join("11.output"), "earlier\nwaiting for 0\n").unwrap();
+        records.follow().unwrap();
+        assert_eq!(
+            records.silent("a::np3", 4),
+            "rank 1 had not ended it; rank 2 had not begun it; of 4 processes 3 reported at all"
+        );
+        let text = records.describe("a::np3");
+        assert!(text.contains("rank 0 (pid 10) passed\n"), "{text}");
+        assert!(text.contains("    | waiting for 0\n"), "{text}");
+        assert!(!text.contains("earlier"), "{text}");
+    }
+}

@@ -1,0 +1,290 @@
+//! The tests of one binary on one MPI and one number of ranks: one job after another until each has a verdict.
+
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use super::folder::Folder;
+use super::job::Job;
+use super::records::Records;
+use super::{Binary, Case, DriverError, KnownFault, Report, Verdict};
+
+/// From the start of a job, or from the end of a test, to the beginning of the next.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// From the end of the last test to the end of the job.
+const END_LIMIT: Duration = Duration::from_secs(60);
+
+/// From a rank's failure to the end of the job that it ends itself.
+const FAILED_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often the records are looked at.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Tests of one binary that run on one MPI and one number of ranks.
+pub struct Suite<'a> {
+    /// Where the tests are.
+    pub binary: &'a Binary,
+    /// The tests, all for this number of ranks.
+    pub cases: &'a [Case],
+    /// How many ranks a job has.
+    pub ranks: usize,
+    /// The faults of this MPI; their tests are reported and not run.
+    pub faults: &'a [&'a KnownFault],
+    /// A command that starts a job of so many ranks of the MPI; the program and its arguments are added to it.
+    pub launch: &'a dyn Fn(usize) -> Command,
+}
+
+impl std::fmt::Debug for Suite<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Suite")
+            .field("binary", &self.binary.name)
+            .field("cases", &self.cases.len())
+            .field("ranks", &self.ranks)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What came of a suite.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// One for each test, in the order in which they ended, and more under names in brackets for what failed outside of tests.
+    pub reports: Vec<Report>,
+    /// What the MPI says that it is, if any rank came as far as to ask it.
+    pub library: Option<String>,
+}
+
+/// Why a job's watch ended.
+enum End {
+    /// The launcher ended by itself.
+    Itself(ExitStatus),
+    /// It was ended, for this reason.
+    Forced(String),
+}
+
+impl Suite<'_> {
+    /// Runs all of the tests; `progress` hears of each as it ends.
+    ///
+    /// # Errors
+    /// If no job can be started, or the records cannot be read; a job that ends badly is a report.
+    pub fn run(&self, progress: &mut dyn FnMut(&Report)) -> Result<Ran, DriverError> {
+        let mut ran = Ran::default();
+        let mut levels: Vec<(&str, Vec<Case>)> = Vec::new();
+        for case in self.cases {
+            let fault = self
+                .faults
+                .iter()
+                .find(|fault| fault.is_about(&self.binary.name, case));
+            if let Some(fault) = fault {
+                let verdict = Verdict::Known((*fault).clone());
+                let report = Report::new(case.name(), verdict, Duration::ZERO);
+                progress(&report);
+                ran.reports.push(report);
+                continue;
+            }
+            match levels
+                .iter_mut()
+                .find(|(level, _)| *level == case.threads())
+            {
+                Some((_, cases)) => cases.push(case.clone()),
+                None => levels.push((case.threads(), vec![case.clone()])),
+            }
+        }
+        for (_, mut pending) in levels {
+            pending.sort();
+            while !pending.is_empty() {
+                let ended = self.job(&pending, progress)?;
+                pending.retain(|case| {
+                    ended
+                        .reports
+                        .iter()
+                        .all(|report| report.test != case.name())
+                });
+                ran.reports.extend(ended.reports);
+                ran.library = ended.library.or(ran.library);
+            }
+        }
+        Ok(ran)
+    }
+
+    /// One job with these tests; it ends with the first that fails, and decides on one of them at least.
+    fn job(&self, cases: &[Case], progress: &mut dyn FnMut(&Report)) -> Result<Ran, DriverError> {
+        let folder = Folder::new().map_err(|why| DriverError::Records {
+            folder: std::env::temp_dir(),
+            why,
+        })?;
+        let mut command = (self.launch)(self.ranks);
+        command
+            .arg(&self.binary.path)
+            .envs(
+                self.binary
+                    .environment
+                    .iter()
+                    .map(|(key, value)| (key, value)),
+            )
+            .args([
+                "--exact",
+                "--nocapture",
+                "--test-threads=1",
+                "--include-ignored",
+            ])
+            .args(cases.iter().map(Case::name));
+        if let Some(folder) = &self.binary.folder {
+            command.current_dir(folder);
+        }
+        let mut records = Records::new(folder.path());
+        let mut job = Job::start(command, self.ranks, folder.path())?;
+        let mut reports = Vec::new();
+        let watched = self.watch(cases, &mut job, &mut records, &mut reports);
+        job.end();
+        let end = watched?;
+        self.follow(&mut records, &folder)?;
+        self.conclude(cases, &end, &job, &records, &mut reports);
+        reports.iter().for_each(progress);
+        Ok(Ran {
+            reports,
+            library: records.library().map(str::to_owned),
+        })
+    }
+
+    /// Follows the job to its end, and reports the tests that all ranks passed.
+    fn watch(
+        &self,
+        cases: &[Case],
+        job: &mut Job,
+        records: &mut Records,
+        reports: &mut Vec<Report>,
+    ) -> Result<End, DriverError> {
+        let mut last_end = Instant::now();
+        loop {
+            let ended = job.ended();
+            records.follow().map_err(|why| DriverError::Records {
+                folder: records.folder().to_path_buf(),
+                why,
+            })?;
+            while let Some(case) = cases.get(reports.len()) {
+                if records.passed(case.name()) < self.ranks {
+                    break;
+                }
+                let began = records
+                    .began(case.name())
+                    .map_or(last_end, |(since, _)| since);
+                reports.push(Report::new(case.name(), Verdict::Passed, began.elapsed()));
+                last_end = Instant::now();
+            }
+            if let Some(status) = ended {
+                return Ok(End::Itself(status));
+            }
+            if let Some(reason) = self.overdue(cases.get(reports.len()), records, last_end) {
+                return Ok(End::Forced(reason));
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// Why the job is to be ended now, if it is; `case` is the one that is under way.
+    fn overdue(&self, case: Option<&Case>, records: &Records, last_end: Instant) -> Option<String> {
+        if let Some(failed) = records.failed() {
+            return (failed.elapsed() > FAILED_LIMIT)
+                .then(|| "the job did not end after a rank had failed".to_owned());
+        }
+        let Some(case) = case else {
+            let state = if records.finalized(self.ranks) {
+                "all ranks have finalized"
+            } else {
+                "not all ranks have finalized"
+            };
+            return (last_end.elapsed() > END_LIMIT).then(|| {
+                let limit = END_LIMIT.as_secs();
+                format!("the job did not end within {limit} s after its last test: {state}")
+            });
+        };
+        match records.began(case.name()) {
+            Some((since, limit)) => (since.elapsed() > Duration::from_secs(limit)).then(|| {
+                let silent = records.silent(case.name(), self.ranks);
+                format!("no end after {limit} s: {silent}")
+            }),
+            None => (last_end.elapsed() > START_LIMIT).then(|| {
+                let limit = START_LIMIT.as_secs();
+                let silent = records.silent(case.name(), self.ranks);
+                format!("no rank began it within {limit} s: {silent}")
+            }),
+        }
+    }
+
+    /// Decides on the first test that not all ranks passed, or on the end of the job if there is none.
+    fn conclude(
+        &self,
+        cases: &[Case],
+        end: &End,
+        job: &Job,
+        records: &Records,
+        reports: &mut Vec<Report>,
+    ) {
+        // What was written between the last look and the end of the job counts.
+        while let Some(case) = cases.get(reports.len()) {
+            if records.passed(case.name()) < self.ranks {
+                break;
+            }
+            reports.push(Report::new(case.name(), Verdict::Passed, Duration::ZERO));
+        }
+        let open = &cases[reports.len()..];
+        let (test, why) = match (open.first(), end) {
+            (None, End::Itself(status)) if status.success() => return,
+            (None, End::Itself(status)) => (
+                "(end of the job)",
+                format!("all tests passed, and the launcher ended with {status}"),
+            ),
+            (None, End::Forced(reason)) => ("(end of the job)", reason.clone()),
+            (Some(case), _) => {
+                let test = case.name();
+                let why = match (records.first_failure(test), end) {
+                    (Some(failure), _) => failure,
+                    (None, End::Forced(reason)) => reason.clone(),
+                    (None, End::Itself(status)) => {
+                        let silent = records.silent(test, self.ranks);
+                        format!("the job ended with {status}: {silent}")
+                    }
+                };
+                (test, why)
+            }
+        };
+        let details = format!("{}{}", records.describe(test), job.output());
+        let time = records
+            .began(test)
+            .map_or(Duration::ZERO, |(since, _)| since.elapsed());
+        let in_none = open
+            .first()
+            .is_some_and(|case| records.began(case.name()).is_none() && records.failed().is_none());
+        let first = reports.is_empty();
+        reports.push(Report::new(
+            test,
+            Verdict::Failed {
+                why: why.clone(),
+                details,
+            },
+            time,
+        ));
+        // A job that does not come to its first test, or that ends well without the rest, will do so again.
+        let well = matches!(end, End::Itself(status) if status.success());
+        if in_none && (first || well) {
+            for case in open.iter().skip(1) {
+                let why = format!("was to run and did not: {why}");
+                let verdict = Verdict::Failed {
+                    why,
+                    details: String::new(),
+                };
+                reports.push(Report::new(case.name(), verdict, Duration::ZERO));
+            }
+        }
+    }
+
+    fn follow(&self, records: &mut Records, folder: &Folder) -> Result<(), DriverError> {
+        records
+            .follow()
+            .map(drop)
+            .map_err(|why| DriverError::Records {
+                folder: folder.path().to_path_buf(),
+                why,
+            })
+    }
+}

@@ -1,0 +1,148 @@
+//! One test on one number of ranks, as the attribute describes it.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::time::Duration;
+
+use ranks_comm::ThreadLevel;
+
+/// Seconds after which a test counts as hung, if neither it nor `RANKS_TEST_TIMEOUT` says otherwise.
+const DEFAULT_LIMIT: u64 = 60;
+
+/// A test on one number of ranks. The attribute writes it; it is no public interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Test {
+    /// The path of the test with its crate.
+    pub path: &'static str,
+    /// How many ranks it runs on.
+    pub ranks: usize,
+    /// The thread level that it asks for.
+    pub threads: ThreadLevel,
+    /// Seconds after which it counts as hung.
+    pub timeout: Option<u64>,
+    /// Where it has a meaning.
+    pub place: Place,
+    /// Every rank is to panic, and with a message that has this text in it.
+    pub should_panic: Option<&'static str>,
+}
+
+/// Where a test has a meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On every backend.
+    Everywhere,
+    /// On an MPI alone.
+    MpiOnly,
+    /// In process alone.
+    InProcessOnly,
+}
+
+impl Test {
+    /// The name that libtest has for it: the path without the crate.
+    pub(crate) fn name(&self) -> &'static str {
+        self.path
+            .split_once("::")
+            .map_or(self.path, |(_, name)| name)
+    }
+
+    /// How long it may take.
+    pub(crate) fn limit(&self) -> Duration {
+        let seconds = self.timeout.or_else(|| {
+            std::env::var("RANKS_TEST_TIMEOUT")
+                .ok()
+                .and_then(|text| text.parse().ok())
+        });
+        Duration::from_secs(seconds.unwrap_or(DEFAULT_LIMIT))
+    }
+
+    /// Runs the test's function on one rank, and gives why the test failed on it, if it did.
+    pub(crate) fn attempt(&self, body: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+        note_places_of_panics();
+        PLACE.take();
+        match (catch_unwind(AssertUnwindSafe(body)), self.should_panic) {
+            (Ok(result), None) => result,
+            (Ok(_), Some(_)) => Err("did not panic, and should have".to_owned()),
+            (Err(panic), None) => Err(format!("panicked{}: {}", place(), message(&*panic))),
+            (Err(panic), Some(expected)) if message(&*panic).contains(expected) => Ok(()),
+            (Err(panic), Some(expected)) => Err(format!(
+                "panicked{} as it should, but `{expected}` is not in the message: {}",
+                place(),
+                message(&*panic)
+            )),
+        }
+    }
+}
+
+thread_local! {
+    /// Where this thread panicked last.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Has every thread keep the place of its last panic, beside what the process did on a panic before.
+fn note_places_of_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            PLACE.set(info.location().map(ToString::to_string));
+            before(info);
+        }));
+    });
+}
+
+fn place() -> String {
+    PLACE
+        .take()
+        .map_or_else(String::new, |place| format!(" at {place}"))
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    if let Some(text) = panic.downcast_ref::<String>() {
+        text
+    } else if let Some(text) = panic.downcast_ref::<&'static str>() {
+        text
+    } else {
+        "(the panic carries no text)"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(should_panic: Option<&'static str>) -> Test {
+        Test {
+            path: "crate_name::inner::ring::np4",
+            ranks: 4,
+            threads: ThreadLevel::Multiple,
+            timeout: Some(5),
+            place: Place::Everywhere,
+            should_panic,
+        }
+    }
+
+    #[test]
+    fn the_name_is_the_path_without_the_crate() {
+        assert_eq!(test(None).name(), "inner::ring::np4");
+    }
+
+    #[test]
+    fn a_panic_is_told_with_its_place_and_message() {
+        let why = test(None)
+            .attempt(|| panic!("rank {} lost", 3))
+            .unwrap_err();
+        assert!(why.starts_with("panicked at "), "{why}");
+        assert!(why.contains("test.rs:"), "{why}");
+        assert!(why.ends_with(": rank 3 lost"), "{why}");
+    }
+
+    #[test]
+    fn a_panic_that_should_be_is_a_success_and_its_absence_a_failure() {
+        let panics = test(Some("lost"));
+        assert_eq!(panics.attempt(|| panic!("lost it")), Ok(()));
+        assert!(panics.attempt(|| panic!("found it")).is_err());
+        assert!(panics.attempt(|| Ok(())).is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! The attribute as a user has it: what runs, on how many ranks, and what may be returned.
+
+use std::error::Error;
+
+use ranks_comm::{Communicator, Result, ThreadLevel};
+
+/// Sends a number round the ring and hears of the rank before.
+fn ring(world: &Communicator) -> Result<usize> {
+    let (rank, size) = (world.rank(), world.size());
+    let mut heard = [usize::MAX as u64];
+    world.sendrecv(
+        &[rank as u64],
+        (rank + 1) % size,
+        7,
+        &mut heard,
+        (rank + size - 1) % size,
+        7,
+    )?;
+    Ok(heard[0] as usize)
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn every_rank_takes_part(world: Communicator) -> Result<()> {
+    let before = (world.rank() + world.size() - 1) % world.size();
+    assert_eq!(ring(&world)?, before);
+    Ok(())
+}
+
+#[ranks_test::ranks(3)]
+fn nothing_may_be_returned(world: Communicator) {
+    assert_eq!(world.size(), 3);
+    assert!(world.rank() < 3);
+}
+
+#[ranks_test::ranks(2, timeout = 30)]
+fn any_error_that_can_be_shown_may_be_returned(
+    world: Communicator,
+) -> std::result::Result<(), Box<dyn Error>> {
+    let before = ring(&world)?;
+    if before + world.rank() == 1 {
+        Ok(())
+    } else {
+        Err(format!("heard of {before}").into())
+    }
+}
+
+#[ranks_test::ranks(2)]
+#[should_panic(expected = "on every rank")]
+fn every_rank_is_to_panic(world: Communicator) {
+    panic!("rank {} of {}: on every rank", world.rank(), world.size());
+}
+
+#[ranks_test::ranks(1, 2, threads = funneled)]
+fn the_thread_level_is_the_one_asked_for(world: Communicator) -> Result<()> {
+    ring(&world)?;
+    let elsewhere = std::thread::scope(|scope| scope.spawn(|| ring(&world)).join());
+    let error = elsewhere.expect("the thread does not panic").unwrap_err();
+    assert_eq!(error.kind(), ranks_comm::ErrorKind::WrongThread);
+    assert!(ThreadLevel::Funneled < ThreadLevel::Multiple);
+    Ok(())
+}
+
+#[ranks_test::ranks(2, threads = serialized)]
+fn a_level_between_serves_several_threads_in_turn(world: Communicator) -> Result<()> {
+    for _ in 0..3 {
+        let before = std::thread::scope(|scope| scope.spawn(|| ring(&world)).join());
+        assert_eq!(
+            before.expect("the thread does not panic")?,
+            1 - world.rank()
+        );
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, mpi_only)]
+fn an_mpi_knows_of_its_launcher(world: Communicator) {
+    assert!(ranks_launch::Environment::detect().launcher.is_some());
+    assert_eq!(ranks_launch::Environment::detect().size, Some(world.size()));
+}
+
+#[ranks_test::ranks(2, in_process_only)]
+fn ranks_in_process_are_threads_of_one_process(world: Communicator) -> Result<()> {
+    let mut other = [0u32];
+    let peer = 1 - world.rank();
+    world.sendrecv(&[std::process::id()], peer, 0, &mut other, peer, 0)?;
+    assert_eq!(other[0], std::process::id());
+    Ok(())
+}
+
+/// Messages that a test leaves behind do not reach the next: each has a communicator of its own.
+mod strays {
+    use super::*;
+
+    #[ranks_test::ranks(2)]
+    fn a_leaves_a_message_behind(world: Communicator) -> Result<()> {
+        if world.rank() == 0 {
+            world.send(&[1u8], 1, 5)
+        } else {
+            Ok(())
+        }
+    }
+
+    #[ranks_test::ranks(2)]
+    fn b_does_not_find_it(world: Communicator) -> Result<()> {
+        let stray = world.iprobe(0, 5)?;
+        assert!(stray.is_none(), "{stray:?}");
+        ring(&world).map(drop)
+    }
+}

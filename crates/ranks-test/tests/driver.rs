@@ -1,0 +1,305 @@
+//! The driver against tests that fail on purpose: what it reports, and that nothing is left behind.
+//!
+//! The tests in `fixture` are ignored; the driver, which names them, runs them as ranks of jobs of this very binary.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ranks_test::driver::{Binary, Case, KnownFault, Ran, Suite, Verdict};
+
+mod fixture {
+    use ranks_comm::Communicator;
+
+    /// The last rank, which is the one that misbehaves.
+    fn is_last(world: &Communicator) -> bool {
+        world.rank() + 1 == world.size()
+    }
+
+    /// Waits for a message that nobody sends, for as long as the job lives.
+    fn wait_for_ever(world: &Communicator) {
+        println!("rank {} waits", world.rank());
+        while world.iprobe(0, 99).is_ok_and(|found| found.is_none()) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        std::thread::sleep(std::time::Duration::from_secs(600));
+    }
+
+    #[ranks_test::ranks(1, 2, 3)]
+    #[ignore = "run by the tests of the driver"]
+    fn a_passes(world: Communicator) {
+        println!("what a passing test prints");
+        assert!(world.rank() < world.size());
+    }
+
+    #[ranks_test::ranks(1, 2, 3)]
+    #[ignore = "run by the tests of the driver"]
+    fn b_panics_on_the_last_rank(world: Communicator) {
+        assert!(!is_last(&world), "the last rank gives up");
+        if world.size() > 2 {
+            wait_for_ever(&world);
+        }
+    }
+
+    #[ranks_test::ranks(1, 2, 3)]
+    #[ignore = "run by the tests of the driver"]
+    fn c_returns_an_error_on_all_ranks(world: Communicator) -> Result<(), String> {
+        Err(format!("nothing works on {} ranks", world.size()))
+    }
+
+    #[ranks_test::ranks(1, 2, 3)]
+    #[ignore = "run by the tests of the driver"]
+    fn d_passes_after_failures(_world: Communicator) {}
+
+    #[ranks_test::ranks(1, 2, 3)]
+    #[ignore = "run by the tests of the driver"]
+    fn e_crashes_on_the_last_rank(world: Communicator) {
+        println!("about to crash");
+        if is_last(&world) {
+            std::process::abort();
+        }
+        wait_for_ever(&world);
+    }
+
+    #[ranks_test::ranks(1, 2, 3, timeout = 2)]
+    #[ignore = "run by the tests of the driver"]
+    fn f_hangs_on_the_last_rank(world: Communicator) {
+        if is_last(&world) {
+            println!("hung here");
+            wait_for_ever(&world);
+        }
+    }
+
+    #[ranks_test::ranks(1, 2, 3)]
+    #[ignore = "run by the tests of the driver"]
+    fn g_ends_the_process(_world: Communicator) {
+        println!("leaving early");
+        std::process::exit(0);
+    }
+
+    #[ranks_test::ranks(1, 2, 3)]
+    #[ignore = "run by the tests of the driver"]
+    fn h_is_a_known_fault(_world: Communicator) {
+        panic!("is not to be run");
+    }
+
+    #[ranks_test::ranks(1, 2, 3)]
+    #[ignore = "run by the tests of the driver"]
+    fn i_passes_at_the_end(_world: Communicator) {}
+}
+
+fn this_binary() -> Binary {
+    Binary {
+        name: "driver".to_owned(),
+        path: std::env::current_exe().expect("a test knows its binary"),
+        folder: None,
+        environment: Vec::new(),
+    }
+}
+
+const FIXTURES: [&str; 9] = [
+    "a_passes",
+    "b_panics_on_the_last_rank",
+    "c_returns_an_error_on_all_ranks",
+    "d_passes_after_failures",
+    "e_crashes_on_the_last_rank",
+    "f_hangs_on_the_last_rank",
+    "g_ends_the_process",
+    "h_is_a_known_fault",
+    "i_passes_at_the_end",
+];
+
+/// Runs all of the fixtures on so many ranks.
+fn run_fixtures(ranks: usize, launch: &dyn Fn(usize) -> Command) -> Ran {
+    let cases: Vec<Case> = FIXTURES
+        .iter()
+        .map(|name| {
+            Case::parse(&format!("fixture::{name}::np{ranks}")).expect("the name is a case")
+        })
+        .collect();
+    let fault = KnownFault {
+        test: "fixture::h_is_a_known_fault".to_owned(),
+        reason: "it is for this test".to_owned(),
+        ..KnownFault::default()
+    };
+    let mut heard = Vec::new();
+    let ran = Suite {
+        binary: &this_binary(),
+        cases: &cases,
+        ranks,
+        faults: &[&fault],
+        launch,
+    }
+    .run(&mut |report| heard.push(report.clone()))
+    .expect("the driver runs");
+    assert_eq!(heard, ran.reports);
+    ran
+}
+
+/// Each fixture has the verdict that it should, and the reason names the rank.
+fn check(ran: &Ran, ranks: usize) {
+    let last = ranks - 1;
+    let verdict = |name: &str| {
+        let name = format!("fixture::{name}::np{ranks}");
+        let mut reports = ran.reports.iter().filter(|report| report.test == name);
+        let report = reports
+            .next()
+            .unwrap_or_else(|| panic!("no report of {name}: {ran:#?}"));
+        assert_eq!(reports.next(), None, "two reports of {name}");
+        report.verdict.clone()
+    };
+    let failed = |name: &str| match verdict(name) {
+        Verdict::Failed { why, details } => (why, details),
+        other => panic!("{name} should have failed: {other:?}"),
+    };
+    for name in ["a_passes", "d_passes_after_failures", "i_passes_at_the_end"] {
+        assert_eq!(verdict(name), Verdict::Passed, "{name}");
+    }
+
+    let (why, details) = failed("b_panics_on_the_last_rank");
+    assert!(
+        why.starts_with(&format!("rank {last} panicked at ")),
+        "{why}"
+    );
+    assert!(
+        why.contains("driver.rs:") && why.contains("the last rank gives up"),
+        "{why}"
+    );
+    assert!(details.contains("    | "), "{details}");
+    assert!(!details.contains("what a passing test prints"), "{details}");
+
+    let (why, _) = failed("c_returns_an_error_on_all_ranks");
+    assert!(
+        why.contains(&format!("nothing works on {ranks} ranks")),
+        "{why}"
+    );
+
+    let (why, details) = failed("e_crashes_on_the_last_rank");
+    assert!(
+        why.starts_with("the job ended with ") && why.contains(&format!("rank {last} had not")),
+        "{why}"
+    );
+    assert!(details.contains("    | about to crash"), "{details}");
+
+    let (why, details) = failed("f_hangs_on_the_last_rank");
+    assert!(why.starts_with("no end after 2 s: "), "{why}");
+    assert!(
+        why.contains(&format!("rank {last} had not ended it")),
+        "{why}"
+    );
+    assert!(details.contains("    | hung here"), "{details}");
+    if ranks > 1 {
+        assert!(
+            details.contains("rank 0") && details.contains("passed"),
+            "{details}"
+        );
+    }
+
+    let (why, details) = failed("g_ends_the_process");
+    assert!(why.starts_with("the job ended with "), "{why}");
+    assert!(details.contains("    | leaving early"), "{details}");
+
+    assert!(matches!(verdict("h_is_a_known_fault"), Verdict::Known(_)));
+    assert_eq!(ran.reports.len(), FIXTURES.len(), "{ran:#?}");
+}
+
+/// A job of one rank needs no MPI: the driver runs the binary itself, with the ranks in process.
+fn alone(_ranks: usize) -> Command {
+    let mut command = Command::new("env");
+    command.arg("RANKS_BACKEND=inprocess");
+    command
+}
+
+#[test]
+fn each_failure_costs_its_own_test_only() {
+    let ran = run_fixtures(1, &alone);
+    check(&ran, 1);
+    assert_eq!(ran.library.as_deref(), Some("in process"));
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn each_failure_costs_its_own_test_only_on_an_mpi() {
+    let names = std::env::var("RANKS_TEST_MPI").expect("RANKS_TEST_MPI names MPIs");
+    let folder = std::env::current_dir().expect("there is a folder");
+    let provisioned = folder
+        .ancestors()
+        .map(|folder| folder.join("target/mpi"))
+        .find(|folder| folder.is_dir());
+    let known = ranks_launch::Installation::all(provisioned.as_deref());
+    for name in names.split(',') {
+        let installation = known
+            .iter()
+            .find(|mpi| mpi.name == name)
+            .unwrap_or_else(|| panic!("no {name}"));
+        for ranks in [1, 2, 3] {
+            check(
+                &run_fixtures(ranks, &|ranks| installation.command(ranks)),
+                ranks,
+            );
+        }
+    }
+}
+
+#[test]
+fn the_ignored_and_the_ordinary_are_not_listed() {
+    let cases = this_binary().cases().expect("this is a test binary");
+    assert_eq!(cases, []);
+}
+
+#[test]
+fn a_test_that_is_not_there_has_failed() {
+    let cases = [
+        Case::parse("fixture::a_passes::np1").expect("a case"),
+        Case::parse("fixture::is_not_there::np1").expect("a case"),
+        Case::parse("fixture::neither_is_this::np1").expect("a case"),
+    ];
+    let began = Instant::now();
+    let ran = Suite {
+        binary: &this_binary(),
+        cases: &cases,
+        ranks: 1,
+        faults: &[],
+        launch: &alone,
+    }
+    .run(&mut |_| ())
+    .expect("the driver runs");
+    let verdicts: Vec<bool> = ran
+        .reports
+        .iter()
+        .map(|report| report.verdict == Verdict::Passed)
+        .collect();
+    assert_eq!(verdicts, [true, false, false], "{ran:#?}");
+    assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_launcher_that_starts_nothing_fails_all_tests_at_once() {
+    let cases = ["a_passes", "d_passes_after_failures"]
+        .map(|name| Case::parse(&format!("fixture::{name}::np1")).expect("a case"));
+    let broken = |_: usize| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo 'no such network' >&2; exit 7"]);
+        command
+    };
+    let ran = Suite {
+        binary: &this_binary(),
+        cases: &cases,
+        ranks: 1,
+        faults: &[],
+        launch: &broken,
+    }
+    .run(&mut |_| ())
+    .expect("the driver runs");
+    assert_eq!(ran.reports.len(), 2);
+    for report in &ran.reports {
+        assert!(
+            matches!(report.verdict, Verdict::Failed { .. }),
+            "{report:?}"
+        );
+    }
+    let Verdict::Failed { why, details } = &ran.reports[0].verdict else {
+        panic!("{ran:#?}");
+    };
+    assert!(why.contains("exit status: 7"), "{why}");
+    assert!(details.contains("    | no such network"), "{details}");
+}
