@@ -1,0 +1,131 @@
+//! The class of each function: how its entry in the table is made.
+
+use anyhow::{Result, ensure};
+
+use crate::headers::Function;
+use crate::kinds::Kind;
+
+/// Functions that return something other than an error code: name and reason are in the standard, the
+/// type alone does not tell (`MPI_Comm_toint` returns an `int`).
+pub(crate) const NO_CODE: &[&str] = &[
+    "MPI_Aint_add",
+    "MPI_Aint_diff",
+    "MPI_Comm_fromint",
+    "MPI_Comm_toint",
+    "MPI_Errhandler_fromint",
+    "MPI_Errhandler_toint",
+    "MPI_File_fromint",
+    "MPI_File_toint",
+    "MPI_Group_fromint",
+    "MPI_Group_toint",
+    "MPI_Info_fromint",
+    "MPI_Info_toint",
+    "MPI_Message_fromint",
+    "MPI_Message_toint",
+    "MPI_Op_fromint",
+    "MPI_Op_toint",
+    "MPI_Request_fromint",
+    "MPI_Request_toint",
+    "MPI_Session_fromint",
+    "MPI_Session_toint",
+    "MPI_Type_fromint",
+    "MPI_Type_toint",
+    "MPI_Win_fromint",
+    "MPI_Win_toint",
+    "MPI_Wtick",
+    "MPI_Wtime",
+];
+
+/// By hand for another reason than an argument: emulated where a library lacks them, or, as attributes,
+/// with a value whose meaning depends on the key.
+const BY_HAND: &[&str] = &[
+    "MPI_Abi_get_version",
+    "MPI_Aint_add",
+    "MPI_Aint_diff",
+    "MPI_Attr_get",
+    "MPI_Comm_get_attr",
+    "MPI_Type_get_attr",
+    "MPI_Win_get_attr",
+];
+
+/// Called often enough to deserve an entry that converts nothing, besides those of whole families.
+const HOT: &[&str] = &[
+    "MPI_Accumulate",
+    "MPI_Comm_rank",
+    "MPI_Comm_size",
+    "MPI_Compare_and_swap",
+    "MPI_Fetch_and_op",
+    "MPI_Get",
+    "MPI_Get_accumulate",
+    "MPI_Get_count",
+    "MPI_Get_elements",
+    "MPI_Get_elements_x",
+    "MPI_Put",
+    "MPI_Raccumulate",
+    "MPI_Rget",
+    "MPI_Rget_accumulate",
+    "MPI_Rput",
+    "MPI_Test",
+    "MPI_Wait",
+    "MPI_Win_fence",
+    "MPI_Win_flush",
+    "MPI_Win_flush_all",
+    "MPI_Win_flush_local",
+    "MPI_Win_flush_local_all",
+    "MPI_Win_lock",
+    "MPI_Win_lock_all",
+    "MPI_Win_sync",
+    "MPI_Win_unlock",
+    "MPI_Win_unlock_all",
+];
+
+/// The class of `function`, as the generated line spells it.
+pub(crate) fn class(
+    function: &Function,
+    family: &str,
+    kinds: &[Kind],
+    names: &[&str],
+) -> Result<String> {
+    let name = function.name.as_str();
+    if function.variadic {
+        ensure!(name == "MPI_Pcontrol", "{name} is variadic");
+        return Ok("variadic".to_owned());
+    }
+    let int = name.ends_with("_toint") || name.ends_with("_fromint");
+    if int || BY_HAND.contains(&name) || kinds.iter().any(|kind| kind.by_hand) {
+        return Ok("hand".to_owned());
+    }
+    if kinds.iter().all(Kind::is_same) {
+        return Ok("same".to_owned());
+    }
+    if let Some(base) = name.strip_suffix("_c") {
+        ensure!(
+            names.contains(&base),
+            "{name} is the large-count form of nothing"
+        );
+        return Ok(format!("large({base})"));
+    }
+    Ok(if HOT.contains(&name) || is_hot_family(name, family) {
+        "hot"
+    } else {
+        "shim"
+    }
+    .to_owned())
+}
+
+/// Communication that starts or completes at once: what sets up, attaches or frees is not.
+fn is_hot_family(name: &str, family: &str) -> bool {
+    let sets_up = name.ends_with("_init") || name.contains("uffer");
+    matches!(family, "pt2pt" | "coll" | "neighbor") && !sets_up
+}
+
+/// That each name in the lists above is a function.
+pub(crate) fn check_lists(names: &[&str]) -> Result<()> {
+    for name in NO_CODE.iter().chain(BY_HAND).chain(HOT) {
+        ensure!(
+            names.contains(name),
+            "{name} is in a list of the generator and in no header"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! Writes `functions/`: one macro invocation a family, one line a function.
+
+use std::fmt::Write;
+
+use anyhow::{Result, ensure};
+
+use crate::classes::{NO_CODE, check_lists, class};
+use crate::families::{FAMILIES, family};
+use crate::headers::{Function, Headers};
+use crate::kinds::{Kind, kind};
+use crate::output::{File, preamble};
+
+/// Words of Rust that C uses as names.
+const KEYWORDS: &[&str] = &[
+    "as", "fn", "impl", "in", "loop", "match", "mod", "move", "ref", "self", "type", "use", "where",
+];
+
+/// All files of the folder.
+pub(crate) fn files(headers: &Headers) -> Result<Vec<File>> {
+    let functions = &headers.canonical.functions;
+    let names: Vec<&str> = functions
+        .iter()
+        .map(|function| function.name.as_str())
+        .collect();
+    check_lists(&names)?;
+    let mut files = Vec::new();
+    let mut used = Vec::new();
+    let mut hot = Vec::new();
+    for (name, about) in FAMILIES {
+        let mut text = preamble(&format!("Functions of MPI: {about}."), "mpi_abi.h");
+        text.push_str("\nuse super::*;\n\nfunctions! {\n");
+        for function in functions {
+            if family(&function.name)? == *name {
+                text.push_str(&entry(headers, function, name, &names, &mut used)?);
+            }
+        }
+        text.push_str("}\n");
+        if text.contains("\n    hot ") {
+            hot.push(*name);
+        }
+        files.push(File {
+            path: format!("functions/{name}.rs"),
+            text,
+        });
+    }
+    used.sort();
+    used.dedup();
+    files.push(File {
+        path: "functions/mod.rs".to_owned(),
+        text: root(&used, &hot),
+    });
+    Ok(files)
+}
+
+/// The two lines of one function.
+fn entry(
+    headers: &Headers,
+    function: &Function,
+    family: &str,
+    names: &[&str],
+    used: &mut Vec<String>,
+) -> Result<String> {
+    let name = &function.name;
+    let kinds = function
+        .arguments
+        .iter()
+        .map(|argument| kind(function, argument))
+        .collect::<Result<Vec<Kind>>>()?;
+    let class = class(function, family, &kinds, names)?;
+    let since = headers.since(name);
+    let result = if NO_CODE.contains(&name.as_str()) {
+        format!("Same<{}>", function.result)
+    } else {
+        ensure!(
+            function.result == "c_int",
+            "{name} returns {}",
+            function.result
+        );
+        "Code".to_owned()
+    };
+    ensure!(
+        !function.prototype.is_empty(),
+        "{name}: no prototype on one line"
+    );
+    let mut arguments = Vec::new();
+    for (argument, kind) in function.arguments.iter().zip(&kinds) {
+        let underscore = if KEYWORDS.contains(&argument.name.as_str()) {
+            "_"
+        } else {
+            ""
+        };
+        arguments.push(format!("{}{underscore}: {}", argument.name, kind.text));
+        if !kind.is_same() {
+            used.push(kind.text.clone());
+        }
+    }
+    let mut text = String::new();
+    let (prototype, note) = function
+        .prototype
+        .split_once(';')
+        .unwrap_or((&function.prototype, ""));
+    let age = if since == "3.1" {
+        "MPI 3.1 or earlier".to_owned()
+    } else {
+        format!("MPI {since}")
+    };
+    let note = note
+        .trim()
+        .trim_start_matches("/*")
+        .trim_end_matches("*/")
+        .trim()
+        .replace(": MPI-", " since MPI ");
+    let note = if note.is_empty() {
+        String::new()
+    } else {
+        format!("; {note}")
+    };
+    writeln!(text, "    /// `{prototype}` ({age}{note})")?;
+    writeln!(
+        text,
+        "    {class} {since:?} {name}({}) -> {result};",
+        arguments.join(", ")
+    )?;
+    Ok(text)
+}
+
+fn root(used: &[String], hot: &[&str]) -> String {
+    let mut text = preamble(
+        "The functions of MPI, by family, and the kind of each argument.",
+        "mpi_abi.h",
+    );
+    text.push_str("//!\n//! Kinds in use besides `Same<T>` and `Code`; `Out…` is a pointer to one value, which may also go in:\n//!\n");
+    for kind in used {
+        let _ = writeln!(text, "//! * `{kind}`{}", about(kind));
+    }
+    text.push_str(SCOPE);
+    for (name, _) in FAMILIES {
+        let _ = writeln!(text, "pub mod {name};");
+    }
+    text.push('\n');
+    for (name, _) in FAMILIES {
+        let _ = writeln!(text, "pub use {name}::*;");
+    }
+    text.push_str("\n/// The functions that take and give values in the library's own form.\npub mod native {\n");
+    for name in hot {
+        let _ = writeln!(text, "    pub use super::{name}::native::*;");
+    }
+    text.push_str(
+        "}\n\n/// The table of each family.\npub(crate) static FAMILIES: &[&[Function]] = &[\n",
+    );
+    for (name, _) in FAMILIES {
+        let _ = writeln!(text, "    {name}::FUNCTIONS,");
+    }
+    text.push_str("];\n");
+    text
+}
+
+/// What the macro `functions!` and the types in its lines need.
+const SCOPE: &str = "
+use core::ffi::{c_char, c_double, c_int, c_void};
+
+use crate::Family;
+use crate::abi::Abi;
+use crate::abi::kinds::*;
+use crate::abi::large::Shrink;
+use crate::abi::memory::*;
+use crate::abi::mpich::Mpich;
+use crate::abi::numbers::*;
+use crate::abi::openmpi::OpenMpi;
+use crate::fill::*;
+use crate::function::{Function, Returned};
+use crate::generated::types::*;
+use crate::slot::Slot;
+use crate::types::*;
+
+";
+
+/// What the name of a kind leaves unsaid.
+fn about(kind: &str) -> &'static str {
+    match kind {
+        "Assert" | "FileMode" => ": bits",
+        "AttachBuf" => ": `void *`, may be `MPI_BUFFER_AUTOMATIC`",
+        "Buf" => ": `void *`, may be `MPI_IN_PLACE`",
+        "ConstBuf" => ": `const void *`, may be `MPI_IN_PLACE`",
+        "Displacement" => ": `MPI_Offset`, may be `MPI_DISPLACEMENT_CURRENT`",
+        "InOutStatus" => ": `MPI_Status *` that is changed, never ignored",
+        "InStatus" => ": `const MPI_Status *`",
+        "OutAttachBuf" => ": the place of a `void *`, which may become `MPI_BUFFER_AUTOMATIC`",
+        "OutErrorClass" => ": dynamic classes pass unchanged",
+        "OutStatus" => ": `MPI_Status *` that is written, may be `MPI_STATUS_IGNORE`",
+        "OutTopology" => ": `MPI_UNDEFINED` passes unchanged",
+        "SplitType" => ": `MPI_UNDEFINED` passes unchanged",
+        "ThreadLevel" => ": the level that is asked for",
+        "ToolPvar" => ": `MPI_T_pvar_handle`, may be `MPI_T_PVAR_ALL_HANDLES`",
+        "ToolSafety" => ": `MPI_T_cb_safety` by value",
+        "OutToolOrdering" => ": `MPI_T_source_order *`, may be null",
+        kind if kind.starts_with("OutTool") => ": may be null",
+        _ => "",
+    }
+}

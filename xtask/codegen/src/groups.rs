@@ -1,0 +1,300 @@
+//! Which group each constant of the standard belongs to: data only.
+//!
+//! A constant that no group claims, or that two claim, stops the generator.
+
+/// Constants that are converted together.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// The name of the table in `columns.rs`.
+    pub name: &'static str,
+    /// What one constant of it is.
+    pub about: &'static str,
+    /// Beginnings of the names.
+    pub beginnings: &'static [&'static str],
+    /// Whole names.
+    pub names: &'static [&'static str],
+    /// Names that begin so and are not meant.
+    pub except: &'static [&'static str],
+}
+
+impl Group {
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        let begins = self
+            .beginnings
+            .iter()
+            .any(|beginning| name.starts_with(beginning));
+        self.names.contains(&name)
+            || (begins && !self.except.iter().any(|except| name.starts_with(except)))
+    }
+}
+
+const fn begins(
+    name: &'static str,
+    about: &'static str,
+    beginnings: &'static [&'static str],
+) -> Group {
+    Group {
+        name,
+        about,
+        beginnings,
+        names: &[],
+        except: &[],
+    }
+}
+
+const fn named(name: &'static str, about: &'static str, names: &'static [&'static str]) -> Group {
+    Group {
+        name,
+        about,
+        beginnings: &[],
+        names,
+        except: &[],
+    }
+}
+
+/// Integers whose values a library chooses for itself.
+pub(crate) const VALUES: &[Group] = &[
+    named("UNDEFINED", "Not defined.", &["MPI_UNDEFINED"]),
+    named(
+        "RANK",
+        "A rank that is no process.",
+        &["MPI_ANY_SOURCE", "MPI_PROC_NULL", "MPI_ROOT"],
+    ),
+    named("TAG", "Any tag.", &["MPI_ANY_TAG"]),
+    begins(
+        "THREAD_LEVEL",
+        "A level of thread support.",
+        &["MPI_THREAD_"],
+    ),
+    begins(
+        "SPLIT_TYPE",
+        "How `MPI_Comm_split_type` splits.",
+        &["MPI_COMM_TYPE_"],
+    ),
+    named(
+        "COMPARISON",
+        "The result of a comparison.",
+        &["MPI_CONGRUENT", "MPI_IDENT", "MPI_SIMILAR", "MPI_UNEQUAL"],
+    ),
+    named(
+        "TOPOLOGY",
+        "A kind of process topology.",
+        &["MPI_CART", "MPI_DIST_GRAPH", "MPI_GRAPH"],
+    ),
+    begins(
+        "ORDER",
+        "The order of an array's elements.",
+        &["MPI_ORDER_"],
+    ),
+    begins(
+        "DISTRIBUTION",
+        "How a dimension of an array is distributed.",
+        &["MPI_DISTRIBUTE_"],
+    ),
+    begins("TYPECLASS", "A class of datatypes.", &["MPI_TYPECLASS_"]),
+    begins(
+        "COMBINER",
+        "The constructor of a datatype.",
+        &["MPI_COMBINER_"],
+    ),
+    begins("LOCK_TYPE", "A type of lock on a window.", &["MPI_LOCK_"]),
+    begins(
+        "ASSERT",
+        "An assertion about accesses to a window; a bit.",
+        &["MPI_MODE_NO"],
+    ),
+    begins("WIN_FLAVOR", "How a window was made.", &["MPI_WIN_FLAVOR_"]),
+    named(
+        "WIN_MODEL",
+        "The memory model of a window.",
+        &["MPI_WIN_SEPARATE", "MPI_WIN_UNIFIED"],
+    ),
+    Group {
+        name: "FILE_MODE",
+        about: "How a file is opened; a bit.",
+        beginnings: &["MPI_MODE_"],
+        names: &[],
+        except: &["MPI_MODE_NO"],
+    },
+    begins(
+        "WHENCE",
+        "From where a position in a file counts.",
+        &["MPI_SEEK_"],
+    ),
+    named(
+        "DISPLACEMENT",
+        "The current displacement of a file.",
+        &["MPI_DISPLACEMENT_CURRENT"],
+    ),
+    named(
+        "KEYVAL_INVALID",
+        "No key of an attribute.",
+        &["MPI_KEYVAL_INVALID"],
+    ),
+    named(
+        "COMM_KEYVAL",
+        "The key of a predefined attribute of communicators.",
+        &[
+            "MPI_APPNUM",
+            "MPI_HOST",
+            "MPI_IO",
+            "MPI_LASTUSEDCODE",
+            "MPI_TAG_UB",
+            "MPI_UNIVERSE_SIZE",
+            "MPI_WTIME_IS_GLOBAL",
+        ],
+    ),
+    named(
+        "WIN_KEYVAL",
+        "The key of a predefined attribute of windows.",
+        &[
+            "MPI_WIN_BASE",
+            "MPI_WIN_CREATE_FLAVOR",
+            "MPI_WIN_DISP_UNIT",
+            "MPI_WIN_MODEL",
+            "MPI_WIN_SIZE",
+        ],
+    ),
+    Group {
+        name: "ERROR_CLASS",
+        about: "An error class.",
+        beginnings: &["MPI_ERR_", "MPI_T_ERR_"],
+        names: &["MPI_SUCCESS"],
+        except: &["MPI_ERR_LASTCODE"],
+    },
+    begins(
+        "TOOL_VERBOSITY",
+        "Whom a variable of the tool interface concerns.",
+        &["MPI_T_VERBOSITY_"],
+    ),
+    begins(
+        "TOOL_BIND",
+        "The kind of object that a variable or event is bound to.",
+        &["MPI_T_BIND_"],
+    ),
+    begins(
+        "TOOL_SCOPE",
+        "Where a control variable must be changed.",
+        &["MPI_T_SCOPE_"],
+    ),
+    begins(
+        "TOOL_CLASS",
+        "A class of performance variables.",
+        &["MPI_T_PVAR_CLASS_"],
+    ),
+    begins(
+        "TOOL_SAFETY",
+        "What a callback of an event may do.",
+        &["MPI_T_CB_REQUIRE_"],
+    ),
+    begins(
+        "TOOL_ORDERING",
+        "Whether a source of events keeps their order.",
+        &["MPI_T_SOURCE_"],
+    ),
+];
+
+/// Addresses with a meaning, chosen by the library, and what they mean.
+pub(crate) const POINTERS: &[(&str, &str)] = &[
+    (
+        "MPI_BUFFER_AUTOMATIC",
+        "The library provides the buffer of buffered sends.",
+    ),
+    (
+        "MPI_IN_PLACE",
+        "The data are in the other buffer of the call.",
+    ),
+    ("MPI_STATUSES_IGNORE", "No statuses are wanted."),
+    ("MPI_STATUS_IGNORE", "No status is wanted."),
+    (
+        "MPI_T_PVAR_ALL_HANDLES",
+        "All performance variables of a session.",
+    ),
+    ("MPI_UNWEIGHTED", "The edges of a graph have no weights."),
+    ("MPI_WEIGHTS_EMPTY", "The list of weights is empty."),
+];
+
+/// Null pointers in every library, which the generator checks, and what they mean.
+pub(crate) const NULLS: &[(&str, &str)] = &[
+    ("MPI_ARGVS_NULL", "No arguments for any command."),
+    ("MPI_ARGV_NULL", "No arguments."),
+    ("MPI_BOTTOM", "Displacements are absolute addresses."),
+    ("MPI_CONVERSION_FN_NULL", "No conversion of data."),
+    (
+        "MPI_CONVERSION_FN_NULL_C",
+        "No conversion of data, large counts.",
+    ),
+    ("MPI_ERRCODES_IGNORE", "No error codes are wanted."),
+    ("MPI_T_CVAR_HANDLE_NULL", "No control variable."),
+    ("MPI_T_ENUM_NULL", "No enumeration."),
+    ("MPI_T_PVAR_HANDLE_NULL", "No performance variable."),
+    (
+        "MPI_T_PVAR_SESSION_NULL",
+        "No session of performance variables.",
+    ),
+];
+
+/// Predefined callbacks of attributes.
+pub(crate) const FUNCTIONS: &[(&str, &str)] = &[
+    ("MPI_COMM_DUP_FN", "Copies an attribute as it is."),
+    ("MPI_COMM_NULL_COPY_FN", "Copies no attribute."),
+    (
+        "MPI_COMM_NULL_DELETE_FN",
+        "Does nothing with an attribute that goes.",
+    ),
+    ("MPI_DUP_FN", "Copies an attribute as it is."),
+    ("MPI_NULL_COPY_FN", "Copies no attribute."),
+    (
+        "MPI_NULL_DELETE_FN",
+        "Does nothing with an attribute that goes.",
+    ),
+    ("MPI_TYPE_DUP_FN", "Copies an attribute as it is."),
+    ("MPI_TYPE_NULL_COPY_FN", "Copies no attribute."),
+    (
+        "MPI_TYPE_NULL_DELETE_FN",
+        "Does nothing with an attribute that goes.",
+    ),
+    ("MPI_WIN_DUP_FN", "Copies an attribute as it is."),
+    ("MPI_WIN_NULL_COPY_FN", "Copies no attribute."),
+    (
+        "MPI_WIN_NULL_DELETE_FN",
+        "Does nothing with an attribute that goes.",
+    ),
+];
+
+/// Lengths, versions and positions: a library's own differ, and nothing that is passed to it says so.
+pub(crate) const LIMITS: Group = Group {
+    name: "LIMITS",
+    about: "A length, a version or the layout of a Fortran status, as in the standard ABI.",
+    beginnings: &["MPI_ABI_", "MPI_F_", "MPI_MAX_"],
+    names: &[
+        "MPI_BSEND_OVERHEAD",
+        "MPI_ERR_LASTCODE",
+        "MPI_SUBVERSION",
+        "MPI_VERSION",
+    ],
+    except: &[],
+};
+
+/// Integers that must be equal in every library because they pass unconverted.
+pub(crate) const EQUAL: &[&str] = &["MPI_SUCCESS", "MPI_UNDEFINED"];
+
+/// Names of the standard that no header of Open MPI up to 5.0 defines; the generator checks that these are all.
+pub(crate) const ABSENT_IN_OPEN_MPI: &[&str] = &[
+    "MPI_LOGICAL16",
+    "MPI_COMM_TYPE_RESOURCE_GUIDED",
+    "MPI_COMBINER_VALUE_INDEX",
+    "MPI_ERR_ERRHANDLER",
+    "MPI_ERR_ABI",
+    "MPI_T_ERR_NOT_ACCESSIBLE",
+    "MPI_T_ERR_NOT_SUPPORTED",
+    "MPI_T_BIND_MPI_SESSION",
+    "MPI_T_CB_REQUIRE_NONE",
+    "MPI_T_CB_REQUIRE_MPI_RESTRICTED",
+    "MPI_T_CB_REQUIRE_THREAD_SAFE",
+    "MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE",
+    "MPI_T_SOURCE_ORDERED",
+    "MPI_T_SOURCE_UNORDERED",
+    "MPI_BUFFER_AUTOMATIC",
+    "MPI_CONVERSION_FN_NULL_C",
+];
