@@ -8,12 +8,11 @@
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
 use super::tree::{self, Mark};
@@ -111,10 +110,7 @@ impl Supervised {
             // Its children first: once it is gone they are told from others only by their mark.
             tree::kill_all(&self.mark, Some(self.id()), Duration::ZERO);
             self.signal(Signal::SIGKILL);
-            self.status = match self.ended.recv_timeout(PATIENCE) {
-                Ok(status) => Some(status),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-            };
+            self.status = self.ended.recv_timeout(PATIENCE).ok();
         }
         tree::kill_all(&self.mark, None, PATIENCE);
         self.status
@@ -168,6 +164,7 @@ fn end_with_parent(command: &mut Command) {
 fn reap(mut child: Child, reaped: &Mutex<bool>, ended: &Sender<ExitStatus>) {
     #[cfg(target_os = "linux")]
     if let Ok(pid) = i32::try_from(child.id()) {
+        use nix::sys::wait::{Id, WaitPidFlag, waitid};
         // Only waits: an error here shows again below.
         while waitid(
             Id::Pid(Pid::from_raw(pid)),
