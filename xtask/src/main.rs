@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 mod mpi;
 mod run;
+mod test;
 mod workspace;
 
 /// The chores of this workspace.
@@ -24,6 +25,8 @@ enum Command {
     Mpi(mpi::Arguments),
     /// Builds an example and runs it on n ranks of one MPI, or in process.
     Run(run::Arguments),
+    /// Tests everything in process, and every test on ranks on every MPI.
+    Test(test::Arguments),
 }
 
 /// What a command ends in: how it went, or a sentence for the user.
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let outcome: Outcome = match Arguments::parse().command {
         Command::Mpi(arguments) => mpi::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),
+        Command::Test(arguments) => test::main(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -303,3 +303,45 @@ fn a_launcher_that_starts_nothing_fails_all_tests_at_once() {
     assert!(why.contains("exit status: 7"), "{why}");
     assert!(details.contains("    | no such network"), "{details}");
 }
+
+/// What libtest says when it runs one fixture in process.
+fn in_process(name: &str) -> String {
+    let output = Command::new(this_binary().path)
+        .args(["--ignored", "--exact", name])
+        .output()
+        .expect("this binary runs");
+    assert!(!output.status.success(), "{name} should fail");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_failure_in_process_says_what_became_of_each_rank() {
+    let text = in_process("fixture::b_panics_on_the_last_rank::np2");
+    assert!(
+        text.contains("np2 failed in process: a rank failed\n"),
+        "{text}"
+    );
+    assert!(text.contains("  rank 0 passed\n"), "{text}");
+    assert!(text.contains("  rank 1 panicked at "), "{text}");
+
+    let text = in_process("fixture::c_returns_an_error_on_all_ranks::np3");
+    let told = text
+        .matches("returned an error: nothing works on 3 ranks")
+        .count();
+    assert_eq!(told, 3, "{text}");
+}
+
+#[test]
+fn a_hang_in_process_ends_with_its_time() {
+    let began = Instant::now();
+    let text = in_process("fixture::f_hangs_on_the_last_rank::np3");
+    assert!(
+        text.contains("failed in process: no end after 2 s\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  rank 0 passed\n  rank 1 passed\n  rank 2 has not ended\n"),
+        "{text}"
+    );
+    assert!(began.elapsed() < Duration::from_secs(60));
+}

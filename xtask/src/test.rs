@@ -1,0 +1,235 @@
+//! `cargo xtask test`: everything in process, then every test on ranks on every MPI, and a table of what ran on what.
+
+use std::process::ExitCode;
+
+use ranks_test::driver::{Binary, Case, KnownFault, Suite, Verdict};
+
+use crate::{Outcome, workspace};
+
+mod cargo;
+mod faults;
+mod place;
+mod tally;
+
+use place::Place;
+use tally::{Cell, Failure, Row, Tally};
+
+/// What to test, and on what.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// MPIs to run on, as `cargo xtask mpi` names them; `none` for none. Those that are named must be there.
+    /// [default: all that are there; all must be there with --require-all, or where CI is set]
+    #[arg(long, num_args = 1.., value_delimiter = ',')]
+    mpi: Vec<String>,
+    /// Numbers of ranks.
+    #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = [1, 2, 3, 4])]
+    np: Vec<usize>,
+    /// Counts an MPI that is not there as a failure.
+    #[arg(long)]
+    require_all: bool,
+    /// Tests whose names contain one of these; all if there is none.
+    #[arg(last = true)]
+    filter: Vec<String>,
+}
+
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    let faults = faults::read(&workspace::root().join("testing/known-faults.toml"))?;
+    let places = place::places(&arguments.mpi)?;
+    let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    let required = arguments.require_all || in_ci || !arguments.mpi.is_empty();
+
+    let mut tally = Tally {
+        ranks: arguments.np.clone(),
+        ..Tally::default()
+    };
+    in_process(arguments, &mut tally)?;
+    if !places.is_empty() {
+        let tests = tests()?;
+        for fault in faults::about_nothing(&faults, &tests) {
+            tally.fail(Failure {
+                place: "testing/known-faults.toml".to_owned(),
+                test: fault.test.clone(),
+                why: format!(
+                    "no test of this name is left for the fault of {}",
+                    fault.library
+                ),
+                details: String::new(),
+            });
+        }
+        for place in &places {
+            on_mpi(place, arguments, required, &faults, &tests, &mut tally);
+        }
+    }
+    println!("\n{}", tally.table());
+    println!("{}", tally.last_line());
+    Ok(if tally.total.failed > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// `cargo test`, and its row of the table.
+fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<(), String> {
+    let counted = cargo::test(&arguments.filter)?;
+    tally.total += counted.all;
+    tally.failures.extend(counted.failures);
+    let cell = |ranks: &usize| {
+        let row = counted
+            .in_process
+            .iter()
+            .find(|(number, _)| number == ranks);
+        row.map_or(Cell::default(), |(_, cell)| *cell)
+    };
+    tally.rows.push(Row {
+        name: "in process".to_owned(),
+        library: String::new(),
+        abi: String::new(),
+        cells: Ok(arguments.np.iter().map(cell).collect()),
+    });
+    Ok(())
+}
+
+/// The test binaries that have tests on ranks, with these.
+fn tests() -> Result<Vec<(Binary, Vec<Case>)>, String> {
+    let mut tests = Vec::new();
+    for binary in cargo::binaries()? {
+        let cases = binary.cases().map_err(|error| error.to_string())?;
+        tests.push((binary, cases));
+    }
+    tests.retain(|(_, cases)| !cases.is_empty());
+    Ok(tests)
+}
+
+/// All numbers of ranks on one MPI.
+fn on_mpi(
+    place: &Place,
+    arguments: &Arguments,
+    required: bool,
+    faults: &[KnownFault],
+    tests: &[(Binary, Vec<Case>)],
+    tally: &mut Tally,
+) {
+    let mut row = Row {
+        name: place.name.clone(),
+        library: String::new(),
+        abi: place.abi.to_owned(),
+        cells: Ok(Vec::new()),
+    };
+    let installation = match &place.installation {
+        Ok(installation) => installation,
+        Err(why) => {
+            println!("{}: {why}", place.name);
+            if required {
+                tally.fail(Failure {
+                    place: place.name.clone(),
+                    test: "(all)".to_owned(),
+                    why: why.clone(),
+                    details: String::new(),
+                });
+            }
+            row.cells = Err(why.clone());
+            tally.rows.push(row);
+            return;
+        }
+    };
+    let faults: Vec<&KnownFault> = faults
+        .iter()
+        .filter(|fault| fault.is_of(place.library()))
+        .collect();
+    let mut cells = Vec::new();
+    for &ranks in &arguments.np {
+        let mut sum = Cell::default();
+        for (binary, cases) in tests {
+            let chosen: Vec<Case> = cases
+                .iter()
+                .filter(|case| case.ranks() == ranks && case.runs_on_mpi())
+                .filter(|case| arguments.chooses(case))
+                .cloned()
+                .collect();
+            if chosen.is_empty() {
+                continue;
+            }
+            let suite = Suite {
+                binary,
+                cases: &chosen,
+                ranks,
+                faults: &faults,
+                launch: &|ranks| installation.command(ranks),
+            };
+            let at = format!("{}, np {ranks}, {}", place.name, binary.name);
+            let (cell, library) = run(&suite, &at, tally);
+            sum += cell;
+            row.library = library.unwrap_or(row.library);
+        }
+        cells.push(sum);
+        tally.total += sum;
+    }
+    row.cells = Ok(cells);
+    tally.rows.push(row);
+}
+
+impl Arguments {
+    fn chooses(&self, case: &Case) -> bool {
+        self.filter.is_empty()
+            || self
+                .filter
+                .iter()
+                .any(|part| case.name().contains(part.as_str()))
+    }
+}
+
+/// One binary on one MPI and number of ranks.
+fn run(suite: &Suite<'_>, at: &str, tally: &mut Tally) -> (Cell, Option<String>) {
+    let began = std::time::Instant::now();
+    let mut cell = Cell::default();
+    let mut progress = |report: &ranks_test::driver::Report| match &report.verdict {
+        Verdict::Passed => cell.passed += 1,
+        Verdict::Known(_) => cell.known += 1,
+        Verdict::Failed { why, .. } => {
+            cell.failed += 1;
+            println!("FAILED {} ({at}): {why}", report.test);
+        }
+    };
+    let ran = match suite.run(&mut progress) {
+        Ok(ran) => ran,
+        Err(error) => {
+            tally.failures.push(Failure {
+                place: at.to_owned(),
+                test: "(all)".to_owned(),
+                why: error.to_string(),
+                details: String::new(),
+            });
+            // What the driver did not come to has not passed.
+            cell.failed += suite
+                .cases
+                .len()
+                .saturating_sub(cell.passed + cell.known + cell.failed)
+                .max(1);
+            return (cell, None);
+        }
+    };
+    println!(
+        "{at}: {} in {:.1} s",
+        cell.text(),
+        began.elapsed().as_secs_f64()
+    );
+    for report in ran.reports {
+        match report.verdict {
+            Verdict::Passed => {}
+            Verdict::Known(fault) => {
+                tally.known.push(format!(
+                    "{} ({at}): {} {}",
+                    report.test, fault.reason, fault.link
+                ));
+            }
+            Verdict::Failed { why, details } => tally.failures.push(Failure {
+                place: at.to_owned(),
+                test: report.test,
+                why,
+                details,
+            }),
+        }
+    }
+    (cell, ran.library)
+}

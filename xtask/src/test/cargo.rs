@@ -1,0 +1,306 @@
+//! `cargo test`: run and counted, and asked for its binaries.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ranks_test::driver::{Binary, Case};
+
+use super::tally::{Cell, Failure};
+use crate::workspace;
+
+/// What `cargo test` came to.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) all: Cell,
+    /// Those of `all` that are tests on ranks in process, by the number of ranks.
+    pub(super) in_process: Vec<(usize, Cell)>,
+    pub(super) failures: Vec<Failure>,
+}
+
+/// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by another test.
+const RUN_ELSEWHERE: [&str; 2] = ["needs an MPI", "run by "];
+
+fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace::root());
+    command
+}
+
+/// Runs `cargo test` on the whole workspace, lets the user see it, and counts.
+pub(super) fn test(filters: &[String]) -> Result<Counted, String> {
+    let mut command = cargo();
+    command
+        .args(["test", "--workspace", "--no-fail-fast", "--"])
+        .args(filters)
+        .env_remove("RANKS_TEST_MPI")
+        .stdout(Stdio::piped());
+    let failed = |error: std::io::Error| format!("cargo test: {error}");
+    let mut child = command.spawn().map_err(failed)?;
+    let mut counter = Counter::default();
+    if let Some(output) = child.stdout.take() {
+        let mut user = std::io::stdout();
+        each_line(output, |line| {
+            counter.line(line);
+            writeln!(user, "{line}")
+        })
+        .map_err(failed)?;
+    }
+    let status = child.wait().map_err(failed)?;
+    Ok(counter.end(status.success(), &status.to_string()))
+}
+
+/// The lines of what a process prints, whatever bytes they hold.
+fn each_line(
+    from: impl Read,
+    mut with: impl FnMut(&str) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut reader = BufReader::new(from);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        with(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']))?;
+        line.clear();
+    }
+    Ok(())
+}
+
+/// Reads what libtest prints.
+#[derive(Default)]
+struct Counter {
+    counted: Counted,
+    /// Binaries that have said how many tests they run, and not yet how that went.
+    running: usize,
+    failed: BTreeSet<String>,
+    elsewhere: usize,
+}
+
+impl Counter {
+    fn line(&mut self, line: &str) {
+        if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
+            self.running += 1;
+        } else if let Some(rest) = line.strip_prefix("test result: ") {
+            self.running = self.running.saturating_sub(1);
+            let all = &mut self.counted.all;
+            all.passed += number_before(rest, " passed");
+            all.failed += number_before(rest, " failed");
+            all.skipped += number_before(rest, " ignored");
+        } else if let Some(rest) = line.strip_prefix("test ") {
+            if let Some((name, verdict)) = rest.rsplit_once(" ... ") {
+                self.verdict(name, verdict);
+            }
+        }
+    }
+
+    fn verdict(&mut self, name: &str, verdict: &str) {
+        // "name - should panic ... ok"
+        let name = name.trim_end_matches(" - should panic");
+        let mut cell = Cell::default();
+        if verdict == "ok" {
+            cell.passed = 1;
+        } else if verdict == "FAILED" {
+            cell.failed = 1;
+            self.failed.insert(name.to_owned());
+        } else if let Some(reason) = verdict.strip_prefix("ignored, ") {
+            if RUN_ELSEWHERE
+                .iter()
+                .any(|beginning| reason.starts_with(beginning))
+            {
+                self.elsewhere += 1;
+                return;
+            }
+            cell.skipped = 1;
+        }
+        if let Some(case) = Case::parse(name).filter(Case::runs_in_process) {
+            let rows = &mut self.counted.in_process;
+            match rows.iter_mut().find(|(ranks, _)| *ranks == case.ranks()) {
+                Some((_, sum)) => *sum += cell,
+                None => rows.push((case.ranks(), cell)),
+            }
+        }
+    }
+
+    fn end(mut self, success: bool, status: &str) -> Counted {
+        let counted = &mut self.counted;
+        counted.all.skipped = counted.all.skipped.saturating_sub(self.elsewhere);
+        let mut fail = |test: String, why: &str| {
+            counted.failures.push(Failure {
+                place: "cargo test".to_owned(),
+                test,
+                why: why.to_owned(),
+                details: String::new(),
+            });
+        };
+        for test in self.failed {
+            fail(test, "see its output above");
+        }
+        if self.running > 0 {
+            fail(
+                "(a test binary)".to_owned(),
+                "it ended before its tests did: see the output above",
+            );
+            counted.all.failed += self.running;
+        } else if !success && counted.all.failed == 0 {
+            fail(
+                "(cargo)".to_owned(),
+                &format!("cargo test ended with {status}"),
+            );
+            counted.all.failed += 1;
+        }
+        self.counted
+    }
+}
+
+/// The number before a word in "ok. 12 passed; 0 failed; …".
+fn number_before(text: &str, word: &str) -> usize {
+    text.find(word)
+        .and_then(|end| text[..end].rsplit([' ', '.']).next()?.parse().ok())
+        .unwrap_or(0)
+}
+
+/// Builds the test binaries of the workspace, without running them.
+pub(super) fn binaries() -> Result<Vec<Binary>, String> {
+    let mut command = cargo();
+    command
+        .args([
+            "test",
+            "--workspace",
+            "--no-run",
+            "--message-format=json-render-diagnostics",
+        ])
+        .stdout(Stdio::piped());
+    let failed = |error: std::io::Error| format!("cargo test --no-run: {error}");
+    let mut child = command.spawn().map_err(failed)?;
+    let mut binaries = Vec::new();
+    if let Some(output) = child.stdout.take() {
+        each_line(output, |line| {
+            binaries.extend(binary(line));
+            Ok(())
+        })
+        .map_err(failed)?;
+    }
+    let status = child.wait().map_err(failed)?;
+    if !status.success() {
+        return Err(format!("cargo test --no-run ended with {status}"));
+    }
+    binaries.sort_by(|one: &Binary, other| one.name.cmp(&other.name));
+    Ok(binaries)
+}
+
+/// The binary in a message of cargo, if it is about one with tests.
+fn binary(message: &str) -> Option<Binary> {
+    let message: serde_json::Value = serde_json::from_str(message).ok()?;
+    let target = &message["target"];
+    let kinds = target["kind"].as_array()?;
+    // Compiler plug-ins need the compiler's libraries to run, and have no tests on ranks.
+    if message["profile"]["test"] != true || kinds.iter().any(|kind| kind == "proc-macro") {
+        return None;
+    }
+    let path = PathBuf::from(message["executable"].as_str()?);
+    let folder = Path::new(message["manifest_path"].as_str()?)
+        .parent()?
+        .to_path_buf();
+    let package = folder.file_name()?.to_str()?.to_owned();
+    let target_name = target["name"].as_str()?;
+    let name = if kinds.iter().any(|kind| kind == "test") {
+        format!("{package}::{target_name}")
+    } else {
+        package
+    };
+    let manifest = folder.display().to_string();
+    Some(Binary {
+        name,
+        path,
+        folder: Some(folder),
+        environment: vec![("CARGO_MANIFEST_DIR".to_owned(), manifest)],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(text: &str, success: bool) -> Counted {
+        let mut counter = Counter::default();
+        text.lines().for_each(|line| counter.line(line));
+        counter.end(success, "exit status: 101")
+    }
+
+    const OUTPUT: &str = "
+running 6 tests
+test plain ... ok
+test panics - should panic ... ok
+test slow ... ignored
+test ring::np1 ... ok
+test ring::np4 ... FAILED
+test names::np2_mpi ... ignored, needs an MPI
+
+test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.00s
+";
+
+    #[test]
+    fn the_counts_are_those_of_libtest_and_what_runs_elsewhere_is_not_skipped() {
+        let counted = counted(OUTPUT, false);
+        assert_eq!(
+            counted.all,
+            Cell {
+                passed: 3,
+                failed: 1,
+                known: 0,
+                skipped: 1
+            }
+        );
+        assert_eq!(counted.in_process.len(), 2);
+        assert_eq!(
+            counted.in_process[0],
+            (
+                1,
+                Cell {
+                    passed: 1,
+                    ..Cell::default()
+                }
+            )
+        );
+        assert_eq!(
+            counted.in_process[1],
+            (
+                4,
+                Cell {
+                    failed: 1,
+                    ..Cell::default()
+                }
+            )
+        );
+        assert_eq!(counted.failures.len(), 1);
+        assert_eq!(counted.failures[0].test, "ring::np4");
+    }
+
+    #[test]
+    fn a_binary_that_dies_is_a_failure() {
+        let crashed = counted("running 2 tests\ntest plain ... ok\n", false);
+        assert_eq!(crashed.all.failed, 1);
+        let unbuilt = counted("", false);
+        assert_eq!(unbuilt.all.failed, 1);
+        assert_eq!(unbuilt.failures.len(), 1);
+        assert_eq!(counted("", true).all, Cell::default());
+    }
+
+    #[test]
+    fn test_binaries_are_found_among_the_messages() {
+        let message = |kind: &str, test: bool| {
+            format!(
+                r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/ranks-comm/Cargo.toml",
+                "target":{{"kind":["{kind}"],"name":"p2p"}},"profile":{{"test":{test}}},"executable":"/t/p2p-1"}}"#
+            )
+            .replace('\n', "")
+        };
+        assert_eq!(
+            binary(&message("test", true)).unwrap().name,
+            "ranks-comm::p2p"
+        );
+        assert_eq!(binary(&message("lib", true)).unwrap().name, "ranks-comm");
+        assert_eq!(binary(&message("lib", false)), None);
+        assert_eq!(binary(&message("proc-macro", true)), None);
+        assert_eq!(binary("warning: not a message"), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! `testing/known-faults.toml`: which test is not run on which library, and why.
+
+use std::path::Path;
+
+use ranks_test::driver::{Binary, Case, KnownFault};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(default)]
+    fault: Vec<Fault>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fault {
+    library: String,
+    versions: String,
+    abi: Option<String>,
+    test: String,
+    binary: Option<String>,
+    #[serde(default)]
+    ranks: Vec<usize>,
+    reason: String,
+    link: String,
+}
+
+/// Reads the file.
+pub(super) fn read(path: &Path) -> Result<Vec<KnownFault>, String> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    parse(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn parse(text: &str) -> Result<Vec<KnownFault>, String> {
+    let document: Document = toml::from_str(text).map_err(|error| error.to_string())?;
+    let faults = document.fault.into_iter().map(|fault| KnownFault {
+        library: fault.library,
+        versions: fault.versions,
+        abi: fault.abi,
+        test: fault.test,
+        binary: fault.binary,
+        ranks: fault.ranks,
+        reason: fault.reason,
+        link: fault.link,
+    });
+    Ok(faults.collect())
+}
+
+/// The faults that are about no test of these: their tests have been renamed or removed.
+pub(super) fn about_nothing<'a>(
+    faults: &'a [KnownFault],
+    tests: &[(Binary, Vec<Case>)],
+) -> Vec<&'a KnownFault> {
+    let about_one = |fault: &&KnownFault| {
+        tests
+            .iter()
+            .any(|(binary, cases)| cases.iter().any(|case| fault.is_about(&binary.name, case)))
+    };
+    faults.iter().filter(|fault| !about_one(fault)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_this_workspace_can_be_read() {
+        let path = crate::workspace::root().join("testing/known-faults.toml");
+        for fault in read(&path).unwrap() {
+            assert!(
+                !fault.reason.is_empty() && !fault.link.is_empty(),
+                "{fault:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_fault_needs_its_reason_and_a_misspelt_key_is_an_error() {
+        let fault = "[[fault]]\nlibrary = \"mpich\"\nversions = \"*\"\ntest = \"a::b\"\n";
+        assert!(parse(fault).unwrap_err().contains("reason"));
+        let whole = format!("{fault}reason = \"r\"\nlink = \"l\"\n");
+        assert_eq!(parse(&whole).unwrap()[0].test, "a::b");
+        assert!(parse(&format!("{whole}rank = [4]\n")).is_err());
+    }
+
+    #[test]
+    fn a_fault_about_no_test_is_found() {
+        let faults = parse(
+            "[[fault]]\nlibrary = \"mpich\"\nversions = \"*\"\ntest = \"a::b\"\nreason = \"r\"\nlink = \"l\"\n",
+        )
+        .unwrap();
+        let binary = Binary {
+            name: "x".to_owned(),
+            path: "/x".into(),
+            folder: None,
+            environment: Vec::new(),
+        };
+        let cases = |name: &str| vec![(binary.clone(), vec![Case::parse(name).unwrap()])];
+        assert_eq!(about_nothing(&faults, &cases("a::b::np2")).len(), 0);
+        assert_eq!(about_nothing(&faults, &cases("a::c::np2")).len(), 1);
+    }
+}

@@ -1,0 +1,164 @@
+//! The MPIs of the matrix: those that are here, and those that should be.
+
+use std::process::Command;
+
+use ranks_launch::{Family, Installation};
+use ranks_test::driver::Library;
+
+use crate::mpi;
+
+/// What every run on all MPIs is to cover.
+const MATRIX: [&str; 6] = [
+    "mpich-3.4.3",
+    "mpich-4.3.2",
+    "mpich-5.0.2",
+    "mpich-5.0.2-abi",
+    "openmpi-4.1.8",
+    "openmpi-5.0.11",
+];
+
+/// An MPI to run on.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) name: String,
+    /// Which ABI the library has: `standard`, `mpich` or `openmpi`.
+    pub(super) abi: &'static str,
+    library: &'static str,
+    version: String,
+    /// Where it is, or why it is not.
+    pub(super) installation: Result<Installation, String>,
+}
+
+impl Place {
+    fn here(installation: Installation) -> Place {
+        let standard = installation
+            .library
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("libmpi_abi"));
+        let (library, own) = match installation.family {
+            Family::OpenMpi => ("openmpi", "openmpi"),
+            Family::Intel => ("impi", "mpich"),
+            _ => ("mpich", "mpich"),
+        };
+        Place {
+            name: installation.name.clone(),
+            abi: if standard { "standard" } else { own },
+            library,
+            version: version(&installation),
+            installation: Ok(installation),
+        }
+    }
+
+    fn missing(name: &str) -> Place {
+        Place {
+            name: name.to_owned(),
+            abi: "",
+            library: "",
+            version: String::new(),
+            installation: Err(format!(
+                "is not here: cargo xtask mpi install {}",
+                name.trim_end_matches("-abi")
+            )),
+        }
+    }
+
+    /// As known faults go by it.
+    pub(super) fn library(&self) -> Library<'_> {
+        Library {
+            name: self.library,
+            version: &self.version,
+            abi: self.abi,
+        }
+    }
+}
+
+/// The version, which the launcher tells where the name does not.
+fn version(installation: &Installation) -> String {
+    if let Some(version) = &installation.version {
+        return version.clone();
+    }
+    let mut command = Command::new(&installation.launcher);
+    command.arg("--version");
+    command.envs(installation.env.iter().map(|(name, value)| (name, value)));
+    let text = command.output().map_or_else(
+        |_| String::new(),
+        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
+    );
+    version_in(&text).unwrap_or_default()
+}
+
+/// The first word of numbers with dots between them.
+fn version_in(text: &str) -> Option<String> {
+    text.split_whitespace()
+        .find(|word| {
+            word.contains('.')
+                && word
+                    .split('.')
+                    .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+        .map(str::to_owned)
+}
+
+/// The MPIs to run on: those that are named, or all that are here and all that should be.
+pub(super) fn places(names: &[String]) -> Result<Vec<Place>, String> {
+    if names == ["none"] {
+        return Ok(Vec::new());
+    }
+    let here = Installation::all(Some(&mpi::folder()));
+    if names.is_empty() {
+        let known = |name: &str| here.iter().any(|installation| installation.name == name);
+        let missing: Vec<Place> = MATRIX
+            .into_iter()
+            .filter(|name| !known(name))
+            .map(Place::missing)
+            .collect();
+        return Ok(here.into_iter().map(Place::here).chain(missing).collect());
+    }
+    names
+        .iter()
+        .map(|name| {
+            let found = here.iter().find(|installation| installation.name == *name);
+            match found {
+                Some(installation) => Ok(Place::here(installation.clone())),
+                None if MATRIX.contains(&name.as_str()) => Ok(Place::missing(name)),
+                None => {
+                    let names: Vec<&str> = here.iter().map(|mpi| mpi.name.as_str()).collect();
+                    Err(format!(
+                        "no MPI is named {name}; here are {}",
+                        names.join(", ")
+                    ))
+                }
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_found_in_what_launchers_print() {
+        let found = |text| version_in(text);
+        assert_eq!(
+            found("mpiexec (OpenRTE) 4.1.4\n\nReport bugs").as_deref(),
+            Some("4.1.4")
+        );
+        assert_eq!(
+            found("HYDRA build details:\n    Version:       4.0.2\n").as_deref(),
+            Some("4.0.2")
+        );
+        assert_eq!(found("no number. 4. .1 x.y"), None);
+    }
+
+    #[test]
+    fn one_that_should_be_here_and_is_not_says_how_to_get_it() {
+        let place = Place::missing("mpich-5.0.2-abi");
+        assert!(
+            place
+                .installation
+                .unwrap_err()
+                .ends_with("install mpich-5.0.2")
+        );
+    }
+}

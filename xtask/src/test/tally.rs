@@ -1,0 +1,215 @@
+//! What ran where, counted, and the table of it.
+
+use std::fmt::Write as _;
+use std::ops::AddAssign;
+
+/// The tests of one MPI and one number of ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+    /// Not run, because the library is known to fail them.
+    pub(super) known: usize,
+    /// Not run for another reason.
+    pub(super) skipped: usize,
+}
+
+impl AddAssign for Cell {
+    fn add_assign(&mut self, other: Cell) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.known += other.known;
+        self.skipped += other.skipped;
+    }
+}
+
+impl Cell {
+    /// The counts that are not zero, in words.
+    pub(super) fn text(self) -> String {
+        let parts = [
+            (self.passed, "ok"),
+            (self.failed, "FAILED"),
+            (self.known, "known"),
+            (self.skipped, "skipped"),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        if parts.is_empty() {
+            "-".to_owned()
+        } else {
+            parts.join(", ")
+        }
+    }
+}
+
+/// A test that failed.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    /// `openmpi-5.0.11, np 4`.
+    pub(super) place: String,
+    pub(super) test: String,
+    pub(super) why: String,
+    pub(super) details: String,
+}
+
+/// A line of the table.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) name: String,
+    /// What the library says it is.
+    pub(super) library: String,
+    pub(super) abi: String,
+    /// A cell a number of ranks, or why nothing ran.
+    pub(super) cells: Result<Vec<Cell>, String>,
+}
+
+/// All that ran.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) ranks: Vec<usize>,
+    pub(super) rows: Vec<Row>,
+    pub(super) failures: Vec<Failure>,
+    /// Known faults that were met, each in a line.
+    pub(super) known: Vec<String>,
+    pub(super) total: Cell,
+}
+
+impl Tally {
+    /// A failure that no cell counts.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.total.failed += 1;
+        self.failures.push(failure);
+    }
+
+    /// The table, the known faults that were met and the failures.
+    pub(super) fn table(&self) -> String {
+        let mut lines = vec![vec![
+            "MPI".to_owned(),
+            "library".to_owned(),
+            "ABI".to_owned(),
+        ]];
+        lines[0].extend(self.ranks.iter().map(|ranks| format!("np {ranks}")));
+        for row in &self.rows {
+            let mut line = vec![row.name.clone(), row.library.clone(), row.abi.clone()];
+            match &row.cells {
+                Ok(cells) => line.extend(cells.iter().map(|cell| cell.text())),
+                Err(why) => line.push(why.clone()),
+            }
+            lines.push(line);
+        }
+        let missing = |line: usize| line > 0 && self.rows[line - 1].cells.is_err();
+        let columns = 3 + self.ranks.len();
+        let mut widths = vec![0; columns];
+        for (index, line) in lines.iter().enumerate() {
+            // Why an MPI is missing runs over all columns to its right.
+            let narrow = if missing(index) { 3 } else { line.len() };
+            for (width, text) in widths.iter_mut().zip(line).take(narrow) {
+                *width = (*width).max(text.chars().count());
+            }
+        }
+        let mut table = String::new();
+        for line in &lines {
+            let mut text = String::new();
+            for (width, field) in widths.iter().zip(line) {
+                let _ = write!(text, "{field:<width$}  ");
+            }
+            let _ = writeln!(table, "{}", text.trim_end());
+        }
+        if !self.known.is_empty() {
+            let _ = writeln!(table, "\nknown faults of libraries, not run:");
+            for line in &self.known {
+                let _ = writeln!(table, "  {line}");
+            }
+        }
+        for failure in &self.failures {
+            let Failure {
+                place,
+                test,
+                why,
+                details,
+            } = failure;
+            let _ = writeln!(table, "\nFAILED {test} ({place})\n{why}");
+            if !details.is_empty() {
+                let _ = writeln!(table, "{}", details.trim_end());
+            }
+        }
+        table
+    }
+
+    /// `12 passed, 0 failed`, and how many did not run if any did not.
+    pub(super) fn last_line(&self) -> String {
+        let Cell {
+            passed,
+            failed,
+            known,
+            skipped,
+        } = self.total;
+        let mut line = format!("{passed} passed, {failed} failed");
+        if known + skipped > 0 {
+            let _ = write!(line, ", {} skipped", known + skipped);
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, cells: Result<Vec<Cell>, String>) -> Row {
+        Row {
+            name: name.to_owned(),
+            library: "Lib 1.0".to_owned(),
+            abi: "mpich".to_owned(),
+            cells,
+        }
+    }
+
+    #[test]
+    fn the_table_has_a_row_an_mpi_and_a_column_a_number_of_ranks() {
+        let cell = |passed, failed, known| Cell {
+            passed,
+            failed,
+            known,
+            skipped: 0,
+        };
+        let tally = Tally {
+            ranks: vec![1, 4],
+            rows: vec![
+                row("one", Ok(vec![cell(12, 0, 0), cell(9, 1, 2)])),
+                row(
+                    "another",
+                    Err("not provisioned, for a reason that is rather long".to_owned()),
+                ),
+            ],
+            ..Tally::default()
+        };
+        let table = tally.table();
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines[0], "MPI      library  ABI    np 1   np 4");
+        assert_eq!(
+            lines[1],
+            "one      Lib 1.0  mpich  12 ok  9 ok, 1 FAILED, 2 known"
+        );
+        assert_eq!(
+            lines[2],
+            "another  Lib 1.0  mpich  not provisioned, for a reason that is rather long"
+        );
+    }
+
+    #[test]
+    fn the_last_line_sums_all() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.last_line(), "0 passed, 0 failed");
+        tally.total = Cell {
+            passed: 3,
+            failed: 1,
+            known: 2,
+            skipped: 1,
+        };
+        assert_eq!(tally.last_line(), "3 passed, 1 failed, 3 skipped");
+    }
+}
