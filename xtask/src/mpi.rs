@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use ranks_launch::Installation;
+
 use crate::{Outcome, workspace};
 
 mod provision;
@@ -53,15 +55,77 @@ fn named(name: &str) -> Result<&'static Wheel, String> {
     })
 }
 
+/// The MPIs to run on: those that `select` names, or all that are here.
+///
+/// With `provision`, what is known and not here is brought first: what was named, or the default set. One that
+/// cannot be brought is reported on standard error, and left out if it was not named.
+///
+/// # Errors
+/// A sentence when one that was named is not here in the end.
+pub(crate) fn matrix(select: &[String], provision: bool) -> Result<Vec<Installation>, String> {
+    if provision {
+        let bring: Vec<&Wheel> = if select.is_empty() {
+            WHEELS.iter().filter(|wheel| wheel.by_default).collect()
+        } else {
+            select
+                .iter()
+                .filter_map(|name| wheels::named(name))
+                .collect()
+        };
+        for wheel in bring {
+            if let Err(error) = provision::provision(wheel, &folder()) {
+                eprintln!("{} is missing: {error}", wheel.folder);
+            }
+        }
+    }
+    let here = Installation::all(Some(&folder()));
+    if select.is_empty() {
+        return Ok(here);
+    }
+    let find = |name: &String| {
+        let found = here.iter().find(|installation| installation.name == *name);
+        found
+            .cloned()
+            .ok_or_else(|| match wheels::named(name).filter(|wheel| wheel.runs) {
+                Some(wheel) => format!(
+                    "{name} is not here: cargo xtask mpi install {}",
+                    wheel.folder
+                ),
+                None => {
+                    let names: Vec<&str> = here
+                        .iter()
+                        .map(|installation| installation.name.as_str())
+                        .collect();
+                    format!("no MPI is named {name}; here are: {}", names.join(", "))
+                }
+            })
+    };
+    select.iter().map(find).collect()
+}
+
 fn list() -> Outcome {
+    let here = Installation::all(Some(&folder()));
+    for installation in &here {
+        println!(
+            "{:<22} {}",
+            installation.name,
+            installation.library.display()
+        );
+    }
     for wheel in WHEELS {
         let prefix = folder().join(wheel.folder);
-        let state = match (prefix.is_dir(), wheel.runs) {
-            (true, _) => prefix.display().to_string(),
-            (false, true) => format!("not provisioned: cargo xtask mpi install {}", wheel.folder),
-            (false, false) => format!("headers, not provisioned: cargo xtask mpi install {}", wheel.folder),
-        };
-        println!("{:<22} {state}", wheel.folder);
+        let what = if wheel.runs { "" } else { "headers, " };
+        if !prefix.is_dir() {
+            println!(
+                "{:<22} {what}not provisioned: cargo xtask mpi install {}",
+                wheel.folder, wheel.folder
+            );
+        } else if here
+            .iter()
+            .all(|installation| installation.name != wheel.folder)
+        {
+            println!("{:<22} {what}{}", wheel.folder, prefix.display());
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -71,7 +135,10 @@ fn install(names: &[String]) -> Outcome {
     let chosen: Vec<&Wheel> = if names.is_empty() {
         WHEELS.iter().filter(|wheel| wheel.by_default).collect()
     } else {
-        names.iter().map(|name| named(name)).collect::<Result<_, _>>()?
+        names
+            .iter()
+            .map(|name| named(name))
+            .collect::<Result<_, _>>()?
     };
     let mut missing = Vec::new();
     for wheel in chosen {
@@ -83,13 +150,17 @@ fn install(names: &[String]) -> Outcome {
             }
         }
     }
-    if missing.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(format!("could not be provisioned: {}", missing.join(", ")).into()) }
+    if missing.is_empty() {
+        Ok(ExitCode::SUCCESS)
+    } else {
+        Err(format!("could not be provisioned: {}", missing.join(", ")).into())
+    }
 }
 
 fn path(name: &str) -> Outcome {
     let prefix = folder().join(named(name)?.folder);
     if !prefix.is_dir() {
-        return Err(format!("{name} is not provisioned; cargo xtask mpi install {name}").into());
+        return Err(format!("{name} is not provisioned: cargo xtask mpi install {name}").into());
     }
     println!("{}", prefix.display());
     Ok(ExitCode::SUCCESS)

@@ -1,11 +1,114 @@
 //! `cargo xtask run`: builds an example and runs it on n ranks of one MPI, or in process.
 
-use crate::Outcome;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::{Outcome, mpi, workspace};
 
 /// What to run, and on what.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// The MPI, as `cargo xtask mpi` lists it; it is provisioned if it is not here. `none`: ranks are threads.
+    #[arg(long, default_value = "none")]
+    mpi: String,
+    /// How many ranks.
+    #[arg(short = 'n', long, default_value_t = 2)]
+    ranks: usize,
+    /// Builds without optimisation.
+    #[arg(long)]
+    debug: bool,
+    /// The example, or the path of a program that is built already, and its arguments.
+    #[arg(last = true, required = true)]
+    program: Vec<String>,
+}
 
-pub(crate) fn main(_arguments: &Arguments) -> Outcome {
-    Err("not written yet".into())
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    let (name, rest) = arguments
+        .program
+        .split_first()
+        .ok_or("name an example after --")?;
+    if arguments.ranks == 0 {
+        return Err("a job needs at least one rank".into());
+    }
+    let program = if name.contains('/') {
+        PathBuf::from(name)
+    } else {
+        build(name, arguments.debug)?
+    };
+    let mut command = if arguments.mpi == "none" {
+        let mut command = Command::new(&program);
+        command
+            .env("RANKS_BACKEND", "inprocess")
+            .env("RANKS_NP", arguments.ranks.to_string());
+        command
+    } else {
+        let chosen = mpi::matrix(std::slice::from_ref(&arguments.mpi), true)?;
+        let installation = chosen.first().ok_or("no such MPI")?;
+        let mut command = installation.command(arguments.ranks);
+        command.arg(&program);
+        command
+    };
+    let start = command.get_program().to_owned();
+    let status = command
+        .args(rest)
+        .status()
+        .map_err(|error| format!("{}: {error}", Path::new(&start).display()))?;
+    // The launcher's status where it fits into one, so that scripts can tell failures apart.
+    let code = status
+        .code()
+        .map_or(1, |code| u8::try_from(code).unwrap_or(1));
+    Ok(ExitCode::from(code))
+}
+
+/// Builds an example of the workspace; returns the program.
+fn build(name: &str, debug: bool) -> Result<PathBuf, String> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(workspace::root()).args([
+        "build",
+        "--quiet",
+        "--package",
+        "ranks-examples",
+        "--bin",
+        name,
+    ]);
+    cargo.arg("--message-format=json-render-diagnostics");
+    if !debug {
+        cargo.arg("--release");
+    }
+    let output = cargo
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo did not start: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{name} was not built"));
+    }
+    executable(&String::from_utf8_lossy(&output.stdout), name)
+        .ok_or_else(|| format!("cargo named no program for {name}"))
+}
+
+/// The program called `name` that cargo's messages tell of.
+fn executable(messages: &str, name: &str) -> Option<PathBuf> {
+    messages.lines().find_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let target = message.get("target")?.get("name")?.as_str()?;
+        let executable = message.get("executable")?.as_str()?;
+        (target == name).then(|| PathBuf::from(executable))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_read_from_the_messages() {
+        let messages = "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"ranks\"},\"executable\":null}\n\
+                        {\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"heat\"},\"executable\":\"/t/a b/heat\"}\n\
+                        {\"reason\":\"build-finished\",\"success\":true}\n";
+        assert_eq!(
+            executable(messages, "heat"),
+            Some(PathBuf::from("/t/a b/heat"))
+        );
+        assert_eq!(executable(messages, "ranks"), None);
+    }
 }

@@ -32,7 +32,7 @@ use supervisor::Supervised;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The MPI to run on; `None` starts the program once, with its ranks as threads (`RANKS_NP`).
+    /// The MPI to run on; `None` starts the program once, with its ranks as threads.
     pub installation: Option<Installation>,
     /// How many ranks, at least 1.
     pub ranks: usize,
@@ -147,7 +147,9 @@ impl Job {
                 for name in inherited(names.iter().map(String::as_str)) {
                     command.env_remove(name);
                 }
-                command.env("RANKS_NP", self.ranks.to_string());
+                command
+                    .env("RANKS_BACKEND", "inprocess")
+                    .env("RANKS_NP", self.ranks.to_string());
                 (command, Labels::None)
             }
         };

@@ -1,5 +1,7 @@
 //! Jobs: under a launcher made for the purpose, and under every real one that is found.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

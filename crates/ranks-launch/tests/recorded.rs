@@ -1,5 +1,7 @@
 //! What recorded environments of real launchers are taken for.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;

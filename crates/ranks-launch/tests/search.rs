@@ -1,5 +1,7 @@
 //! The order in which libraries are tried, on prefixes made for the purpose.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -23,7 +23,10 @@ pub(crate) enum Error {
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
-    |source| Error::File { path: path.to_path_buf(), source }
+    |source| Error::File {
+        path: path.to_path_buf(),
+        source,
+    }
 }
 
 /// The prefix of `wheel` below `folder`, made there first unless it is already.
@@ -51,9 +54,19 @@ pub(crate) fn provision(wheel: &Wheel, folder: &Path) -> Result<PathBuf, Error> 
 fn download(wheel: &Wheel, work: &Path) -> Result<PathBuf, Error> {
     let requirement = format!("{}=={}", wheel.package, wheel.version);
     let list = work.join("requirements.txt");
-    fs::write(&list, format!("{requirement} --hash=sha256:{}\n", wheel.sha256)).map_err(at(&list))?;
+    fs::write(
+        &list,
+        format!("{requirement} --hash=sha256:{}\n", wheel.sha256),
+    )
+    .map_err(at(&list))?;
     let output = Command::new("python3")
-        .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check"])
+        .args([
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+        ])
         .args(["--no-deps", "--only-binary=:all:", "--require-hashes"])
         .arg("--requirement")
         .arg(&list)
@@ -69,19 +82,29 @@ fn download(wheel: &Wheel, work: &Path) -> Result<PathBuf, Error> {
     files
         .filter_map(|entry| Some(entry.ok()?.path()))
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
-        .ok_or_else(|| Error::Wheel { path: work.to_path_buf(), what: "pip succeeded but left no wheel".into() })
+        .ok_or_else(|| Error::Wheel {
+            path: work.to_path_buf(),
+            what: "pip succeeded but left no wheel".into(),
+        })
 }
 
 /// Unpacks a wheel into `into` with the modes of its entries.
 ///
 /// Entries that would land outside, and symbolic links, which no pinned wheel has, are refused.
 fn unpack(file: &Path, into: &Path) -> Result<PathBuf, Error> {
-    let bad = |what: String| Error::Wheel { path: file.to_path_buf(), what };
+    let bad = |what: String| Error::Wheel {
+        path: file.to_path_buf(),
+        what,
+    };
     let reader = fs::File::open(file).map_err(at(file))?;
     let mut archive = zip::ZipArchive::new(reader).map_err(|error| bad(error.to_string()))?;
     for index in 0..archive.len() {
-        let mut entry = archive.by_index(index).map_err(|error| bad(error.to_string()))?;
-        let name = entry.enclosed_name().ok_or_else(|| bad(format!("entry {:?} lies outside", entry.name())))?;
+        let mut entry = archive
+            .by_index(index)
+            .map_err(|error| bad(error.to_string()))?;
+        let name = entry
+            .enclosed_name()
+            .ok_or_else(|| bad(format!("entry {:?} lies outside", entry.name())))?;
         let path = into.join(name);
         if entry.is_symlink() {
             return Err(bad(format!("entry {:?} is a symbolic link", entry.name())));
@@ -147,7 +170,8 @@ mod tests {
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("xtask-provision-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("xtask-provision-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         folder
@@ -180,7 +204,13 @@ mod tests {
         let unpacked = unpack(&file, &folder.join("unpacked")).unwrap();
         let prefix = folder.join("m-1");
         put_in_place(&unpacked, &prefix).unwrap();
-        let mode = |name: &str| fs::metadata(prefix.join(name)).unwrap().permissions().mode() & 0o777;
+        let mode = |name: &str| {
+            fs::metadata(prefix.join(name))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777
+        };
         assert_eq!(mode("bin/mpiexec"), 0o755);
         assert_eq!(mode("lib/libmpi.so.12"), 0o644);
         assert!(prefix.join("dist-info/LICENSE").is_file());

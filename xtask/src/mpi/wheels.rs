@@ -94,8 +94,16 @@ mod tests {
     fn hashes_are_whole_and_names_unique() {
         for (at, wheel) in WHEELS.iter().enumerate() {
             assert_eq!(wheel.sha256.len(), 64, "{}", wheel.folder);
-            assert!(wheel.sha256.bytes().all(|b| b.is_ascii_hexdigit()), "{}", wheel.folder);
-            assert!(WHEELS[..at].iter().all(|other| other.folder != wheel.folder));
+            assert!(
+                wheel.sha256.bytes().all(|b| b.is_ascii_hexdigit()),
+                "{}",
+                wheel.folder
+            );
+            assert!(
+                WHEELS[..at]
+                    .iter()
+                    .all(|other| other.folder != wheel.folder)
+            );
         }
     }
 
