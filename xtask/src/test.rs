@@ -24,6 +24,9 @@ pub(crate) struct Arguments {
     /// Numbers of ranks.
     #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = [1, 2, 3, 4])]
     np: Vec<usize>,
+    /// Packages to test; all of the workspace if none is named.
+    #[arg(short, long, num_args = 1)]
+    package: Vec<String>,
     /// Counts an MPI that is not there as a failure.
     #[arg(long)]
     require_all: bool,
@@ -44,7 +47,8 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     };
     in_process(arguments, &mut tally)?;
     if !places.is_empty() {
-        let tests = tests()?;
+        let binaries = cargo::binaries(&arguments.package)?;
+        let tests = tests(&binaries)?;
         for fault in faults::about_nothing(&faults, &tests) {
             tally.fail(Failure {
                 place: "testing/known-faults.toml".to_owned(),
@@ -58,6 +62,9 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         }
         for place in &places {
             on_mpi(place, arguments, required, &faults, &tests, &mut tally);
+            if place.installation.is_ok() {
+                driver_on_mpi(place, arguments, &binaries, &mut tally);
+            }
         }
     }
     println!("\n{}", tally.table());
@@ -71,7 +78,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
 
 /// `cargo test`, and its row of the table.
 fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<(), String> {
-    let counted = cargo::test(&arguments.filter)?;
+    let counted = cargo::test(&arguments.package, &arguments.filter)?;
     tally.total += counted.all;
     tally.failures.extend(counted.failures);
     let cell = |ranks: &usize| {
@@ -91,11 +98,11 @@ fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<(), String> {
 }
 
 /// The test binaries that have tests on ranks, with these.
-fn tests() -> Result<Vec<(Binary, Vec<Case>)>, String> {
+fn tests(binaries: &[Binary]) -> Result<Vec<(Binary, Vec<Case>)>, String> {
     let mut tests = Vec::new();
-    for binary in cargo::binaries()? {
+    for binary in binaries {
         let cases = binary.cases().map_err(|error| error.to_string())?;
-        tests.push((binary, cases));
+        tests.push((binary.clone(), cases));
     }
     tests.retain(|(_, cases)| !cases.is_empty());
     Ok(tests)
@@ -144,7 +151,7 @@ fn on_mpi(
             let chosen: Vec<Case> = cases
                 .iter()
                 .filter(|case| case.ranks() == ranks && case.runs_on_mpi())
-                .filter(|case| arguments.chooses(case))
+                .filter(|case| arguments.chooses(case.name()))
                 .cloned()
                 .collect();
             if chosen.is_empty() {
@@ -169,13 +176,53 @@ fn on_mpi(
     tally.rows.push(row);
 }
 
+/// The test of the driver itself that needs an MPI: it starts jobs, so it cannot be run inside of one.
+const DRIVER: (&str, &str) = (
+    "ranks-test::driver",
+    "each_failure_costs_its_own_test_only_on_an_mpi",
+);
+
+fn driver_on_mpi(place: &Place, arguments: &Arguments, binaries: &[Binary], tally: &mut Tally) {
+    let (name, test) = DRIVER;
+    let binary = binaries.iter().find(|binary| binary.name == name);
+    let Some(binary) = binary.filter(|_| arguments.chooses(test)) else {
+        return;
+    };
+    let mut command = std::process::Command::new(&binary.path);
+    command
+        .args(["--ignored", "--exact", test])
+        .env("RANKS_TEST_MPI", &place.name)
+        .envs(binary.environment.iter().map(|(key, value)| (key, value)));
+    if let Some(folder) = &binary.folder {
+        command.current_dir(folder);
+    }
+    let (passed, text) = match command.output() {
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            (output.status.success() && text.contains("1 passed"), text)
+        }
+        Err(error) => (false, error.to_string()),
+    };
+    println!(
+        "{}, {name}: {test} {}",
+        place.name,
+        if passed { "ok" } else { "FAILED" }
+    );
+    if passed {
+        tally.total.passed += 1;
+    } else {
+        tally.fail(Failure {
+            place: place.name.clone(),
+            test: test.to_owned(),
+            why: "the driver's own test failed".to_owned(),
+            details: text,
+        });
+    }
+}
+
 impl Arguments {
-    fn chooses(&self, case: &Case) -> bool {
-        self.filter.is_empty()
-            || self
-                .filter
-                .iter()
-                .any(|part| case.name().contains(part.as_str()))
+    fn chooses(&self, test: &str) -> bool {
+        self.filter.is_empty() || self.filter.iter().any(|part| test.contains(part.as_str()))
     }
 }
 

@@ -12,6 +12,56 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// Makes of a function that takes a communicator one test for each of the numbers of ranks.
 ///
 /// See the documentation of `ranks-test`.
+///
+/// # What is refused
+///
+/// No number of ranks, one that is not positive, or one twice:
+///
+/// ```compile_fail
+/// #[ranks_test_macros::ranks()]
+/// fn test(world: Communicator) {}
+/// ```
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(0)]
+/// fn test(world: Communicator) {}
+/// ```
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2, 2)]
+/// fn test(world: Communicator) {}
+/// ```
+///
+/// An option that there is not, or a thread level that there is not:
+///
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2, retries = 3)]
+/// fn test(world: Communicator) {}
+/// ```
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2, threads = many)]
+/// fn test(world: Communicator) {}
+/// ```
+///
+/// A function that takes no communicator, or is generic or async:
+///
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2)]
+/// fn test() {}
+/// ```
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2)]
+/// fn test<T>(world: T) {}
+/// ```
+/// ```compile_fail
+/// #[ranks_test_macros::ranks(2)]
+/// async fn test(world: Communicator) {}
+/// ```
+///
+/// The same functions without the mistakes are taken (they are compiled in tests only):
+///
+/// ```
+/// #[ranks_test_macros::ranks(2, 3, threads = single, timeout = 1_000, mpi_only,)]
+/// fn test(world: Communicator) {}
+/// ```
 #[proc_macro_attribute]
 pub fn ranks(arguments: TokenStream, item: TokenStream) -> TokenStream {
     match arguments::parse(arguments).and_then(|arguments| {

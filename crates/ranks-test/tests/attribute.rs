@@ -5,9 +5,9 @@ use std::error::Error;
 use ranks_comm::{Communicator, Result, ThreadLevel};
 
 /// Sends a number round the ring and hears of the rank before.
-fn ring(world: &Communicator) -> Result<usize> {
+fn ring(world: &Communicator) -> Result<u64> {
     let (rank, size) = (world.rank(), world.size());
-    let mut heard = [usize::MAX as u64];
+    let mut heard = [u64::MAX];
     world.sendrecv(
         &[rank as u64],
         (rank + 1) % size,
@@ -16,13 +16,13 @@ fn ring(world: &Communicator) -> Result<usize> {
         (rank + size - 1) % size,
         7,
     )?;
-    Ok(heard[0] as usize)
+    Ok(heard[0])
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn every_rank_takes_part(world: Communicator) -> Result<()> {
     let before = (world.rank() + world.size() - 1) % world.size();
-    assert_eq!(ring(&world)?, before);
+    assert_eq!(ring(&world)?, before as u64);
     Ok(())
 }
 
@@ -37,7 +37,7 @@ fn any_error_that_can_be_shown_may_be_returned(
     world: Communicator,
 ) -> std::result::Result<(), Box<dyn Error>> {
     let before = ring(&world)?;
-    if before + world.rank() == 1 {
+    if before + world.rank() as u64 == 1 {
         Ok(())
     } else {
         Err(format!("heard of {before}").into())
@@ -66,7 +66,7 @@ fn a_level_between_serves_several_threads_in_turn(world: Communicator) -> Result
         let before = std::thread::scope(|scope| scope.spawn(|| ring(&world)).join());
         assert_eq!(
             before.expect("the thread does not panic")?,
-            1 - world.rank()
+            1 - world.rank() as u64
         );
     }
     Ok(())

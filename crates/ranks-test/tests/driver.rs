@@ -2,6 +2,11 @@
 //!
 //! The tests in `fixture` are ignored; the driver, which names them, runs them as ranks of jobs of this very binary.
 
+#![allow(
+    clippy::print_stdout,
+    reason = "the driver is to show what ranks print"
+)]
+
 use std::process::Command;
 use std::time::{Duration, Instant};
 

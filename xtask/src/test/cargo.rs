@@ -22,17 +22,23 @@ pub(super) struct Counted {
 /// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by another test.
 const RUN_ELSEWHERE: [&str; 2] = ["needs an MPI", "run by "];
 
-fn cargo() -> Command {
+fn cargo(packages: &[String], arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(workspace::root());
+    command.current_dir(workspace::root()).arg("test");
+    if packages.is_empty() {
+        command.arg("--workspace");
+    }
+    for package in packages {
+        command.args(["--package", package]);
+    }
+    command.args(arguments);
     command
 }
 
-/// Runs `cargo test` on the whole workspace, lets the user see it, and counts.
-pub(super) fn test(filters: &[String]) -> Result<Counted, String> {
-    let mut command = cargo();
+/// Runs `cargo test` on the packages, or on the whole workspace, lets the user see it, and counts.
+pub(super) fn test(packages: &[String], filters: &[String]) -> Result<Counted, String> {
+    let mut command = cargo(packages, &["--no-fail-fast", "--"]);
     command
-        .args(["test", "--workspace", "--no-fail-fast", "--"])
         .args(filters)
         .env_remove("RANKS_TEST_MPI")
         .stdout(Stdio::piped());
@@ -158,17 +164,13 @@ fn number_before(text: &str, word: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Builds the test binaries of the workspace, without running them.
-pub(super) fn binaries() -> Result<Vec<Binary>, String> {
-    let mut command = cargo();
-    command
-        .args([
-            "test",
-            "--workspace",
-            "--no-run",
-            "--message-format=json-render-diagnostics",
-        ])
-        .stdout(Stdio::piped());
+/// Builds the test binaries of the packages, or of the whole workspace, without running them.
+pub(super) fn binaries(packages: &[String]) -> Result<Vec<Binary>, String> {
+    let mut command = cargo(
+        packages,
+        &["--no-run", "--message-format=json-render-diagnostics"],
+    );
+    command.stdout(Stdio::piped());
     let failed = |error: std::io::Error| format!("cargo test --no-run: {error}");
     let mut child = command.spawn().map_err(failed)?;
     let mut binaries = Vec::new();
