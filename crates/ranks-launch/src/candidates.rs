@@ -319,6 +319,13 @@ impl Search<'_> {
                 why: "$CRAY_LD_LIBRARY_PATH".into(),
             });
         }
+        let cray = Path::new("/opt/cray/pe/lib64");
+        if cray.is_dir() {
+            places.push(Place {
+                folders: vec![cray.into()],
+                why: "the Cray programming environment".into(),
+            });
+        }
         places
     }
 

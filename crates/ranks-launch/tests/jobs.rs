@@ -355,10 +355,8 @@ fn the_end_of_the_parent_ends_the_job() {
     const PARENT: &str = "RANKS_LAUNCH_PARENT";
     let word = word("orphan");
     if let Some(word) = std::env::var_os(PARENT) {
-        let script = format!("echo up; exec sleep 60 {}", word.to_string_lossy());
-        let outcome = Job::new("sh")
-            .args(["-c", &format!(": ; sleep 60; {script}")])
-            .run();
+        let script = format!("while :; do sleep 1; : {}; done", word.to_string_lossy());
+        let outcome = Job::new("sh").args(["-c", &script]).run();
         panic!("{outcome:?}");
     }
     let mut parent = Command::new(std::env::current_exe().unwrap())

@@ -151,7 +151,7 @@ fn end_with_parent(command: &mut Command) {
                 if nix::unistd::getppid() == me {
                     Ok(())
                 } else {
-                    Err(io::Error::from_raw_os_error(3))
+                    Err(nix::errno::Errno::ESRCH.into())
                 }
             });
         }
