@@ -25,6 +25,12 @@ impl LoadError {
         LoadError { what, attempts }
     }
 
+    /// The error of a caller that refuses, for `reason`, a library that is in the process already.
+    pub fn refused(what: &'static str, reason: impl Into<String>) -> Self {
+        let candidate = Candidate::new("(in the process already)", "it was loaded by somebody else");
+        LoadError { what, attempts: vec![Attempt { candidate, reason: reason.into() }] }
+    }
+
     /// Every attempt, in the order in which they were made.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts

@@ -1,1 +1,58 @@
-//! MPI in the terms of the MPI-5.0 standard ABI, over whichever libmpi is found at run time
+//! MPI in the terms of the MPI-5.0 standard ABI, over whichever libmpi is found at run time.
+//!
+//! [`load`] opens a library; after that the functions of the C interface are here under their own
+//! names, with the types and constants of the standard ABI, whatever ABI the library has:
+//!
+//! | library | how |
+//! |---|---|
+//! | any of the standard ABI (`libmpi_abi`) | the library's own functions |
+//! | MPICH, Intel MPI, MVAPICH, Cray MPICH | shims that convert handles, statuses and constants |
+//! | Open MPI | the same, with other conversions |
+//!
+//! A function that the library lacks returns a code of its own, which [`missing`] turns into its name
+//! and the version of the standard that is needed for it.
+//!
+//! # What comes on top of the contract of the C functions
+//!
+//! * [`load`] has returned successfully before the call.
+//! * Out-parameters point at initialised values: they are converted in as well, so that they are
+//!   defined when a call fails.
+//! * Error codes that are returned are the library's own. `MPI_Error_class` gives the standard's class.
+//! * A buffer of no elements must not be the dangling pointer of an empty Rust slice: that of an empty
+//!   `&[u8]` is `MPI_IN_PLACE`.
+//!
+//! The module [`native`] is for hot paths: the same functions with values in the library's own form.
+
+#![deny(missing_docs)]
+
+#[macro_use]
+mod define;
+
+mod abi;
+mod fill;
+mod function;
+mod load;
+pub mod native;
+mod relocate;
+mod slot;
+#[allow(non_camel_case_types, non_snake_case)]
+mod types;
+
+/// Generated from the headers of MPI libraries by `cargo xtask codegen`.
+#[allow(
+    missing_docs,
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    clippy::too_many_arguments,
+    clippy::multiple_unsafe_ops_per_block
+)]
+mod generated;
+
+pub use function::{Function, function, functions, missing};
+pub use generated::constants::*;
+pub use generated::functions::*;
+pub use generated::types::*;
+pub use load::{Family, Loaded, load, loaded};
+pub use relocate::Relocation;
+pub use types::*;

@@ -66,7 +66,7 @@ functions! {
     /// `int MPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses, int *num_datatypes, int *combiner)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_get_envelope(datatype: Datatype, num_integers: Same<*mut c_int>, num_addresses: Same<*mut c_int>, num_datatypes: Same<*mut c_int>, combiner: OutCombiner) -> Code;
     /// `int MPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers, MPI_Count *num_addresses, MPI_Count *num_large_counts, MPI_Count *num_datatypes, int *combiner)` (MPI 4.0)
-    large(MPI_Type_get_envelope) "4.0" MPI_Type_get_envelope_c(datatype: Datatype, num_integers: Same<*mut MPI_Count>, num_addresses: Same<*mut MPI_Count>, num_large_counts: Same<*mut MPI_Count>, num_datatypes: Same<*mut MPI_Count>, combiner: OutCombiner) -> Code;
+    shim "4.0" MPI_Type_get_envelope_c(datatype: Datatype, num_integers: Same<*mut MPI_Count>, num_addresses: Same<*mut MPI_Count>, num_large_counts: Same<*mut MPI_Count>, num_datatypes: Same<*mut MPI_Count>, combiner: OutCombiner) -> Code;
     /// `int MPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_get_extent(datatype: Datatype, lb: Same<*mut MPI_Aint>, extent: Same<*mut MPI_Aint>) -> Code;
     /// `int MPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)` (MPI 4.0)

@@ -1,0 +1,96 @@
+//! Distributed arrays: arrays of constants.
+
+use std::ffi::c_int;
+
+use super::{length, library};
+use crate::abi::Abi;
+use crate::abi::column::{self, Enumeration};
+use crate::abi::handle;
+use crate::abi::kinds::{Arg, OutDatatype};
+use crate::abi::numbers::Orders;
+use crate::generated::columns::{self, Value};
+use crate::generated::functions::datatype as slots;
+use crate::types::{MPI_Count, MPI_Datatype};
+
+/// The ways of distributing a dimension, and the default argument of one.
+pub(super) struct Distributions;
+
+impl Enumeration for Distributions {
+    const VALUES: &'static [Value] = columns::DISTRIBUTION;
+}
+
+/// # Safety
+/// `constants` has `count` ints.
+unsafe fn converted<A: Abi>(constants: *const c_int, count: usize) -> Vec<c_int> {
+    let constant = |i| {
+        // SAFETY: inside the array, by this function's contract.
+        column::to_native::<A, Distributions>(unsafe { *constants.add(i) })
+    };
+    (0..count).map(constant).collect()
+}
+
+macro_rules! darray {
+    ($create:ident, $sizes:ty) => {
+        pub(crate) unsafe extern "C" fn $create<A: Abi>(
+            size: c_int,
+            rank: c_int,
+            dimensions: c_int,
+            sizes: *const $sizes,
+            distributions: *const c_int,
+            arguments: *const c_int,
+            processes: *const c_int,
+            order: c_int,
+            element: MPI_Datatype,
+            new: *mut MPI_Datatype,
+        ) -> c_int {
+            type Ints = *const c_int;
+            type Datatype<A> = <A as Abi>::Handle<MPI_Datatype>;
+            type Create<A> = unsafe extern "C" fn(
+                c_int,
+                c_int,
+                c_int,
+                *const $sizes,
+                Ints,
+                Ints,
+                Ints,
+                c_int,
+                Datatype<A>,
+                *mut Datatype<A>,
+            ) -> c_int;
+            // SAFETY: the type of this function in the family's header.
+            let call = unsafe { library::<Create<A>>(&slots::$create::LIBRARY) };
+            let n = length(dimensions);
+            // SAFETY: the caller of MPI gives one for each dimension.
+            let distributions = unsafe { converted::<A>(distributions, n) };
+            // SAFETY: as above.
+            let arguments = unsafe { converted::<A>(arguments, n) };
+            let order = column::to_native::<A, Orders>(order);
+            // SAFETY: the tables are filled: the caller has seen `load` return.
+            let element = unsafe { handle::to_native::<A, _>(element) };
+            // SAFETY: the caller of MPI gives a place for the new datatype.
+            let mut held = unsafe { <OutDatatype as Arg<A>>::enter(new) };
+            let native = <OutDatatype as Arg<A>>::pass(&mut held);
+            // SAFETY: the arguments are in the family's own form.
+            let code = unsafe {
+                call(
+                    size,
+                    rank,
+                    dimensions,
+                    sizes,
+                    distributions.as_ptr(),
+                    arguments.as_ptr(),
+                    processes,
+                    order,
+                    element,
+                    native,
+                )
+            };
+            // SAFETY: the call has returned.
+            unsafe { <OutDatatype as Arg<A>>::leave(held) };
+            code
+        }
+    };
+}
+
+darray!(MPI_Type_create_darray, c_int);
+darray!(MPI_Type_create_darray_c, MPI_Count);

@@ -1,0 +1,95 @@
+//! Error handlers of the caller.
+//!
+//! The C type is variadic, which stable Rust cannot define. The handlers that are registered take the
+//! two fixed arguments, which every ABI that this crate supports passes alike with and without `...`.
+
+use std::ffi::c_int;
+
+use super::library;
+use super::trampolines::{Pool, trampolines};
+use crate::abi::Abi;
+use crate::abi::handle;
+use crate::abi::kinds::{Arg, OutErrhandler};
+use crate::generated::functions::errors as slots;
+use crate::generated::types::{
+    MPI_Comm_errhandler_function, MPI_File_errhandler_function, MPI_Session_errhandler_function,
+    MPI_Win_errhandler_function,
+};
+use crate::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
+
+macro_rules! errhandler {
+    ($create:ident, $pool:ident, $trampoline:ident, $object:ty, $function:ty) => {
+        static $pool: Pool = Pool::new();
+
+        unsafe extern "C" fn $trampoline<A: Abi, const PLACE: usize>(
+            object: *mut A::Handle<$object>,
+            code: *mut c_int,
+        ) {
+            // SAFETY: the pool holds functions of this type only, and this place is filled before
+            // the library learns of the trampoline.
+            let function =
+                unsafe { std::mem::transmute::<*mut (), $function>($pool.function(PLACE)) };
+            // SAFETY: the library passes a handle.
+            let native = unsafe { object.read() };
+            // SAFETY: the tables are filled before any handler is created.
+            let mut standard = unsafe { handle::to_standard::<A, $object>(native) };
+            // SAFETY: the library's arguments, as it has to give them to the caller's function.
+            unsafe { function(&raw mut standard, code) };
+        }
+
+        pub(crate) unsafe extern "C" fn $create<A: Abi>(
+            function: Option<$function>,
+            errhandler: *mut MPI_Errhandler,
+        ) -> c_int {
+            type Native<A> = unsafe extern "C" fn(*mut <A as Abi>::Handle<$object>, *mut c_int);
+            type Create<A> = unsafe extern "C" fn(
+                Option<Native<A>>,
+                *mut <A as Abi>::Handle<MPI_Errhandler>,
+            ) -> c_int;
+            // SAFETY: the type of this function in the family's header but for the dots of the
+            // handler, see the module.
+            let call = unsafe { library::<Create<A>>(&slots::$create::LIBRARY) };
+            let native = match function.map(|function| $pool.place::<A>(function as *mut ())) {
+                None => None,
+                Some(Ok(place)) => Some(trampolines!($trampoline::<A>, Native<A>)[place]),
+                Some(Err(code)) => return code,
+            };
+            // SAFETY: the caller of MPI gives a place for the handler.
+            let mut held = unsafe { <OutErrhandler as Arg<A>>::enter(errhandler) };
+            // SAFETY: the arguments are in the family's own form.
+            let code = unsafe { call(native, <OutErrhandler as Arg<A>>::pass(&mut held)) };
+            // SAFETY: the call has returned.
+            unsafe { <OutErrhandler as Arg<A>>::leave(held) };
+            code
+        }
+    };
+}
+
+errhandler!(
+    MPI_Comm_create_errhandler,
+    COMMS,
+    comm,
+    MPI_Comm,
+    MPI_Comm_errhandler_function
+);
+errhandler!(
+    MPI_Win_create_errhandler,
+    WINS,
+    win,
+    MPI_Win,
+    MPI_Win_errhandler_function
+);
+errhandler!(
+    MPI_File_create_errhandler,
+    FILES,
+    file,
+    MPI_File,
+    MPI_File_errhandler_function
+);
+errhandler!(
+    MPI_Session_create_errhandler,
+    SESSIONS,
+    session,
+    MPI_Session,
+    MPI_Session_errhandler_function
+);

@@ -1,0 +1,118 @@
+//! Shims that no rule generates: arrays of handles and statuses, arrays of ranks, callbacks,
+//! attributes, and what a library may lack altogether.
+//!
+//! Each has the name of its function and is generic over the family.
+
+mod alltoallw;
+mod attributes;
+mod convert;
+mod darray;
+mod datarep;
+mod errhandlers;
+mod grequest;
+mod keyvals;
+mod ops;
+mod ranks;
+mod requests;
+mod spawn;
+mod tool;
+mod trampolines;
+mod types;
+
+pub(crate) use alltoallw::*;
+pub(crate) use attributes::*;
+pub(crate) use convert::*;
+pub(crate) use darray::*;
+pub(crate) use datarep::*;
+pub(crate) use errhandlers::*;
+pub(crate) use grequest::*;
+pub(crate) use keyvals::*;
+pub(crate) use ops::*;
+pub(crate) use ranks::*;
+pub(crate) use requests::*;
+pub(crate) use spawn::*;
+pub(crate) use tool::*;
+pub(crate) use types::*;
+
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+
+use super::Abi;
+use super::column;
+use super::handle::{self, HandleKind};
+use super::numbers::ErrorClasses;
+use crate::slot::Slot;
+
+/// The library's own function, from the slot that holds its address.
+///
+/// # Safety
+/// The slot is filled and its function has the type `F`, a function pointer.
+unsafe fn library<F: Copy>(slot: &'static Slot<*const c_void>) -> F {
+    const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
+    // SAFETY: the slot is filled, by this function's contract.
+    let address = unsafe { slot.get() };
+    // SAFETY: equal in size; that it is a function of this type is the contract.
+    unsafe { std::mem::transmute_copy(address) }
+}
+
+/// The library's own code of an error class of the standard: a class is a code.
+fn code<A: Abi>(class: c_int) -> c_int {
+    column::to_native::<A, ErrorClasses>(class)
+}
+
+/// A copy of an array of handles in the library's own form. Up to 64 stay on the stack.
+struct Handles<A: Abi, H: HandleKind> {
+    few: [MaybeUninit<A::Handle<H>>; 64],
+    many: Vec<A::Handle<H>>,
+}
+
+impl<A: Abi, H: HandleKind> Handles<A, H> {
+    /// # Safety
+    /// `array` has `count` handles; the tables are filled.
+    unsafe fn new(array: *const H, count: usize) -> Self {
+        let mut handles = Handles {
+            few: [const { MaybeUninit::uninit() }; 64],
+            many: Vec::new(),
+        };
+        let is_few = count <= handles.few.len();
+        for i in 0..count {
+            // SAFETY: inside the array, by this function's contract.
+            let handle = unsafe { array.add(i) };
+            // SAFETY: as above.
+            let handle = unsafe { handle.read() };
+            // SAFETY: the tables are filled, by this function's contract.
+            let native = unsafe { handle::to_native::<A, H>(handle) };
+            if is_few {
+                handles.few[i].write(native);
+            } else {
+                handles.many.push(native);
+            }
+        }
+        handles
+    }
+
+    fn as_ptr(&self) -> *const A::Handle<H> {
+        if self.many.is_empty() {
+            self.few.as_ptr().cast()
+        } else {
+            self.many.as_ptr()
+        }
+    }
+
+    /// The copy on the heap, for calls that go on reading after they have returned.
+    fn into_vec(self, count: usize) -> Vec<A::Handle<H>> {
+        if !self.many.is_empty() {
+            return self.many;
+        }
+        // SAFETY: `new` has written the first `count`, which are few.
+        self.few[..count]
+            .iter()
+            .map(|handle| unsafe { handle.assume_init() })
+            .collect()
+    }
+}
+
+/// A count that a C function was given; negative ones are the library's to refuse.
+fn length(count: impl TryInto<usize>) -> usize {
+    count.try_into().unwrap_or(0)
+}

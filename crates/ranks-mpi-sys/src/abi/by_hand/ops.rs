@@ -1,0 +1,85 @@
+//! Operations of the caller. The library passes a datatype in its own width, which a function in the
+//! standard's terms must not read.
+
+use std::ffi::{c_int, c_void};
+
+use super::library;
+use super::trampolines::{Pool, trampolines};
+use crate::abi::Abi;
+use crate::abi::handle;
+use crate::abi::kinds::{Arg, OutOp};
+use crate::generated::functions::op as slots;
+use crate::generated::types::{MPI_User_function, MPI_User_function_c};
+use crate::types::{MPI_Count, MPI_Datatype, MPI_Op};
+
+/// What both kinds of operation have in common: they differ in the type of the length.
+macro_rules! operation {
+    ($create:ident, $pool:ident, $trampoline:ident, $length:ty, $function:ty) => {
+        static $pool: Pool = Pool::new();
+
+        unsafe extern "C" fn $trampoline<A: Abi, const PLACE: usize>(
+            left: *mut c_void,
+            right: *mut c_void,
+            length: *mut $length,
+            datatype: *mut A::Handle<MPI_Datatype>,
+        ) {
+            // SAFETY: the pool holds functions of this type only, and this place is filled before
+            // the library learns of the trampoline.
+            let function =
+                unsafe { std::mem::transmute::<*mut (), $function>($pool.function(PLACE)) };
+            // SAFETY: the library passes a datatype.
+            let native = unsafe { datatype.read() };
+            // SAFETY: the tables are filled before any operation is created.
+            let mut standard = unsafe { handle::to_standard::<A, MPI_Datatype>(native) };
+            // SAFETY: the library's arguments, as it has to give them to the caller's function.
+            unsafe { function(left, right, length, &raw mut standard) };
+        }
+
+        pub(crate) unsafe extern "C" fn $create<A: Abi>(
+            function: Option<$function>,
+            commutes: c_int,
+            op: *mut MPI_Op,
+        ) -> c_int {
+            type Native<A> = unsafe extern "C" fn(
+                *mut c_void,
+                *mut c_void,
+                *mut $length,
+                *mut <A as Abi>::Handle<MPI_Datatype>,
+            );
+            type Create<A> = unsafe extern "C" fn(
+                Option<Native<A>>,
+                c_int,
+                *mut <A as Abi>::Handle<MPI_Op>,
+            ) -> c_int;
+            // SAFETY: the type of this function in the family's header.
+            let call = unsafe { library::<Create<A>>(&slots::$create::LIBRARY) };
+            let native = match function.map(|function| $pool.place::<A>(function as *mut ())) {
+                None => None,
+                Some(Ok(place)) => Some(trampolines!($trampoline::<A>, Native<A>)[place]),
+                Some(Err(code)) => return code,
+            };
+            // SAFETY: the caller of MPI gives a place for the operation.
+            let mut held = unsafe { <OutOp as Arg<A>>::enter(op) };
+            // SAFETY: the arguments are in the family's own form.
+            let code = unsafe { call(native, commutes, <OutOp as Arg<A>>::pass(&mut held)) };
+            // SAFETY: the call has returned.
+            unsafe { <OutOp as Arg<A>>::leave(held) };
+            code
+        }
+    };
+}
+
+operation!(
+    MPI_Op_create,
+    OPERATIONS,
+    operation,
+    c_int,
+    MPI_User_function
+);
+operation!(
+    MPI_Op_create_c,
+    LARGE_OPERATIONS,
+    large_operation,
+    MPI_Count,
+    MPI_User_function_c
+);

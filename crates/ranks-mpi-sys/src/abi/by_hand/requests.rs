@@ -1,0 +1,334 @@
+//! Completion of several requests.
+//!
+//! Native requests and statuses are never larger than the standard's, so the arrays are packed in
+//! place before the call and unpacked in place, from the end, after it: nothing is allocated.
+
+use std::ffi::{c_int, c_void};
+
+use super::{Handles, length, library};
+use crate::abi::Abi;
+use crate::abi::handle;
+use crate::abi::kinds::Arg;
+use crate::abi::memory::OutStatus;
+use crate::generated::functions::request as slots;
+use crate::types::{MPI_Request, MPI_Status};
+
+/// # Safety
+/// `array` has `count` requests that may be written; the tables are filled.
+unsafe fn pack<A: Abi>(array: *mut MPI_Request, count: usize) -> *mut A::Handle<MPI_Request> {
+    let packed = array.cast::<A::Handle<MPI_Request>>();
+    for i in 0..count {
+        // SAFETY: inside the array, and not packed yet: a packed element is no larger.
+        let request = unsafe { array.add(i).read() };
+        // SAFETY: the tables are filled, by this function's contract.
+        let native = unsafe { handle::to_native::<A, _>(request) };
+        // SAFETY: inside the array, at or before the element just read.
+        unsafe { packed.add(i).write(native) };
+    }
+    packed
+}
+
+/// # Safety
+/// As [`pack`], which has packed the same array.
+unsafe fn unpack<A: Abi>(array: *mut MPI_Request, count: usize) {
+    let packed = array.cast::<A::Handle<MPI_Request>>();
+    for i in (0..count).rev() {
+        // SAFETY: inside the array, and not overwritten yet: elements before `i` are packed still.
+        let native = unsafe { packed.add(i).read() };
+        // SAFETY: the tables are filled, by this function's contract.
+        let request = unsafe { handle::to_standard::<A, _>(native) };
+        // SAFETY: inside the array, at or behind the element just read.
+        unsafe { array.add(i).write(request) };
+    }
+}
+
+/// # Safety
+/// `array` is `MPI_STATUSES_IGNORE` or has `count` statuses that may be read and written.
+unsafe fn pack_statuses<A: Abi>(array: *mut MPI_Status, count: usize) -> *mut c_void {
+    if array.is_null() {
+        return A::STATUS_IGNORE;
+    }
+    let packed = array.cast::<A::Status>();
+    for i in 0..count {
+        // SAFETY: inside the array, and not packed yet.
+        let error = unsafe { array.add(i).read() }.MPI_ERROR;
+        let fresh = MPI_Status {
+            MPI_ERROR: error,
+            ..MPI_Status::EMPTY
+        };
+        // SAFETY: inside the array, at or before the element just read.
+        unsafe { packed.add(i).write(A::status_in(&fresh)) };
+    }
+    packed.cast()
+}
+
+/// # Safety
+/// As [`pack_statuses`], which has packed the same array.
+unsafe fn unpack_statuses<A: Abi>(array: *mut MPI_Status, count: usize) {
+    if array.is_null() {
+        return;
+    }
+    let packed = array.cast::<A::Status>();
+    for i in (0..count).rev() {
+        // SAFETY: inside the array, and not overwritten yet.
+        let native = unsafe { packed.add(i).read() };
+        // SAFETY: inside the array, at or behind the element just read.
+        unsafe { array.add(i).write(A::status_out(&native)) };
+    }
+}
+
+type Requests<A> = *mut <A as Abi>::Handle<MPI_Request>;
+
+pub(crate) unsafe extern "C" fn MPI_Waitall<A: Abi>(
+    count: c_int,
+    requests: *mut MPI_Request,
+    statuses: *mut MPI_Status,
+) -> c_int {
+    let n = length(count);
+    // SAFETY: the type of this function in the family's header.
+    let call: unsafe extern "C" fn(c_int, Requests<A>, *mut c_void) -> c_int =
+        unsafe { library(&slots::MPI_Waitall::LIBRARY) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    let packed = unsafe { pack::<A>(requests, n) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    let native = unsafe { pack_statuses::<A>(statuses, n) };
+    // SAFETY: the arrays are in the family's own form.
+    let code = unsafe { call(count, packed, native) };
+    // SAFETY: packed above.
+    unsafe { unpack::<A>(requests, n) };
+    // SAFETY: packed above.
+    unsafe { unpack_statuses::<A>(statuses, n) };
+    code
+}
+
+pub(crate) unsafe extern "C" fn MPI_Testall<A: Abi>(
+    count: c_int,
+    requests: *mut MPI_Request,
+    flag: *mut c_int,
+    statuses: *mut MPI_Status,
+) -> c_int {
+    let n = length(count);
+    // SAFETY: the type of this function in the family's header.
+    let call: unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int =
+        unsafe { library(&slots::MPI_Testall::LIBRARY) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    let packed = unsafe { pack::<A>(requests, n) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    let native = unsafe { pack_statuses::<A>(statuses, n) };
+    // SAFETY: the arrays are in the family's own form.
+    let code = unsafe { call(count, packed, flag, native) };
+    // SAFETY: packed above.
+    unsafe { unpack::<A>(requests, n) };
+    // SAFETY: packed above.
+    unsafe { unpack_statuses::<A>(statuses, n) };
+    code
+}
+
+pub(crate) unsafe extern "C" fn MPI_Waitany<A: Abi>(
+    count: c_int,
+    requests: *mut MPI_Request,
+    index: *mut c_int,
+    status: *mut MPI_Status,
+) -> c_int {
+    let n = length(count);
+    // SAFETY: the type of this function in the family's header.
+    let call: unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int =
+        unsafe { library(&slots::MPI_Waitany::LIBRARY) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    let packed = unsafe { pack::<A>(requests, n) };
+    // SAFETY: the caller of MPI gives a status, or IGNORE.
+    let mut held = unsafe { <OutStatus as Arg<A>>::enter(status) };
+    // SAFETY: the arguments are in the family's own form.
+    let code = unsafe { call(count, packed, index, <OutStatus as Arg<A>>::pass(&mut held)) };
+    // SAFETY: packed above.
+    unsafe { unpack::<A>(requests, n) };
+    // SAFETY: the call has returned.
+    unsafe { <OutStatus as Arg<A>>::leave(held) };
+    code
+}
+
+pub(crate) unsafe extern "C" fn MPI_Testany<A: Abi>(
+    count: c_int,
+    requests: *mut MPI_Request,
+    index: *mut c_int,
+    flag: *mut c_int,
+    status: *mut MPI_Status,
+) -> c_int {
+    let n = length(count);
+    // SAFETY: the type of this function in the family's header.
+    let call: unsafe extern "C" fn(
+        c_int,
+        Requests<A>,
+        *mut c_int,
+        *mut c_int,
+        *mut c_void,
+    ) -> c_int = unsafe { library(&slots::MPI_Testany::LIBRARY) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    let packed = unsafe { pack::<A>(requests, n) };
+    // SAFETY: the caller of MPI gives a status, or IGNORE.
+    let mut held = unsafe { <OutStatus as Arg<A>>::enter(status) };
+    // SAFETY: the arguments are in the family's own form.
+    let code = unsafe {
+        call(
+            count,
+            packed,
+            index,
+            flag,
+            <OutStatus as Arg<A>>::pass(&mut held),
+        )
+    };
+    // SAFETY: packed above.
+    unsafe { unpack::<A>(requests, n) };
+    // SAFETY: the call has returned.
+    unsafe { <OutStatus as Arg<A>>::leave(held) };
+    code
+}
+
+type Some_<A> =
+    unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_int, *mut c_void) -> c_int;
+
+/// What `MPI_Waitsome` and `MPI_Testsome` share.
+///
+/// # Safety
+/// The contract of either; `call` is the library's own function.
+unsafe fn some<A: Abi>(
+    call: Some_<A>,
+    count: c_int,
+    requests: *mut MPI_Request,
+    completed: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut MPI_Status,
+) -> c_int {
+    let n = length(count);
+    // SAFETY: the caller of MPI gives `count` requests.
+    let packed = unsafe { pack::<A>(requests, n) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    let native = unsafe { pack_statuses::<A>(statuses, n) };
+    // SAFETY: the arrays are in the family's own form.
+    let code = unsafe { call(count, packed, completed, indices, native) };
+    // SAFETY: packed above.
+    unsafe { unpack::<A>(requests, n) };
+    // SAFETY: packed above, every one, whether the library has written it or not.
+    unsafe { unpack_statuses::<A>(statuses, n) };
+    code
+}
+
+pub(crate) unsafe extern "C" fn MPI_Waitsome<A: Abi>(
+    count: c_int,
+    requests: *mut MPI_Request,
+    completed: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut MPI_Status,
+) -> c_int {
+    // SAFETY: the type of this function in the family's header.
+    let call = unsafe { library::<Some_<A>>(&slots::MPI_Waitsome::LIBRARY) };
+    // SAFETY: the caller meets the contract of this function.
+    unsafe { some::<A>(call, count, requests, completed, indices, statuses) }
+}
+
+pub(crate) unsafe extern "C" fn MPI_Testsome<A: Abi>(
+    count: c_int,
+    requests: *mut MPI_Request,
+    completed: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut MPI_Status,
+) -> c_int {
+    // SAFETY: the type of this function in the family's header.
+    let call = unsafe { library::<Some_<A>>(&slots::MPI_Testsome::LIBRARY) };
+    // SAFETY: the caller meets the contract of this function.
+    unsafe { some::<A>(call, count, requests, completed, indices, statuses) }
+}
+
+pub(crate) unsafe extern "C" fn MPI_Startall<A: Abi>(
+    count: c_int,
+    requests: *mut MPI_Request,
+) -> c_int {
+    let n = length(count);
+    // SAFETY: the type of this function in the family's header.
+    let call: unsafe extern "C" fn(c_int, Requests<A>) -> c_int =
+        unsafe { library(&slots::MPI_Startall::LIBRARY) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    let packed = unsafe { pack::<A>(requests, n) };
+    // SAFETY: the array is in the family's own form.
+    let code = unsafe { call(count, packed) };
+    // SAFETY: packed above.
+    unsafe { unpack::<A>(requests, n) };
+    code
+}
+
+type ConstRequests<A> = *const <A as Abi>::Handle<MPI_Request>;
+
+pub(crate) unsafe extern "C" fn MPI_Request_get_status_all<A: Abi>(
+    count: c_int,
+    requests: *const MPI_Request,
+    flag: *mut c_int,
+    statuses: *mut MPI_Status,
+) -> c_int {
+    let n = length(count);
+    // SAFETY: the type of this function in the family's header.
+    let call: unsafe extern "C" fn(c_int, ConstRequests<A>, *mut c_int, *mut c_void) -> c_int =
+        unsafe { library(&slots::MPI_Request_get_status_all::LIBRARY) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    let handles = unsafe { Handles::<A, MPI_Request>::new(requests, n) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    let native = unsafe { pack_statuses::<A>(statuses, n) };
+    // SAFETY: the arrays are in the family's own form.
+    let code = unsafe { call(count, handles.as_ptr(), flag, native) };
+    // SAFETY: packed above.
+    unsafe { unpack_statuses::<A>(statuses, n) };
+    code
+}
+
+pub(crate) unsafe extern "C" fn MPI_Request_get_status_any<A: Abi>(
+    count: c_int,
+    requests: *const MPI_Request,
+    index: *mut c_int,
+    flag: *mut c_int,
+    status: *mut MPI_Status,
+) -> c_int {
+    // SAFETY: the type of this function in the family's header.
+    let call: unsafe extern "C" fn(
+        c_int,
+        ConstRequests<A>,
+        *mut c_int,
+        *mut c_int,
+        *mut c_void,
+    ) -> c_int = unsafe { library(&slots::MPI_Request_get_status_any::LIBRARY) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    let handles = unsafe { Handles::<A, MPI_Request>::new(requests, length(count)) };
+    // SAFETY: the caller of MPI gives a status, or IGNORE.
+    let mut held = unsafe { <OutStatus as Arg<A>>::enter(status) };
+    let native = <OutStatus as Arg<A>>::pass(&mut held);
+    // SAFETY: the arguments are in the family's own form.
+    let code = unsafe { call(count, handles.as_ptr(), index, flag, native) };
+    // SAFETY: the call has returned.
+    unsafe { <OutStatus as Arg<A>>::leave(held) };
+    code
+}
+
+pub(crate) unsafe extern "C" fn MPI_Request_get_status_some<A: Abi>(
+    count: c_int,
+    requests: *const MPI_Request,
+    completed: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut MPI_Status,
+) -> c_int {
+    let n = length(count);
+    // SAFETY: the type of this function in the family's header.
+    let call: unsafe extern "C" fn(
+        c_int,
+        ConstRequests<A>,
+        *mut c_int,
+        *mut c_int,
+        *mut c_void,
+    ) -> c_int = unsafe { library(&slots::MPI_Request_get_status_some::LIBRARY) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    let handles = unsafe { Handles::<A, MPI_Request>::new(requests, n) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    let native = unsafe { pack_statuses::<A>(statuses, n) };
+    // SAFETY: the arrays are in the family's own form.
+    let code = unsafe { call(count, handles.as_ptr(), completed, indices, native) };
+    // SAFETY: packed above.
+    unsafe { unpack_statuses::<A>(statuses, n) };
+    code
+}

@@ -1,0 +1,98 @@
+//! Enumerations: the same names with other numbers.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use super::Abi;
+use crate::generated::columns::{Address, POINTERS, Pointer, Value};
+
+/// A group of constants that the families number differently.
+pub(crate) trait Enumeration: 'static {
+    /// The constants.
+    const VALUES: &'static [Value];
+    /// Whether they are bits that are combined.
+    const BITS: bool = false;
+}
+
+/// The library's number for the standard's; a number that is no constant of the group stays.
+pub(crate) fn to_native<A: Abi, E: Enumeration>(standard: c_int) -> c_int {
+    let native_of = |value: &Value| A::column(value);
+    if !E::BITS {
+        let value = E::VALUES.iter().find(|value| value.canonical == standard);
+        return value.and_then(native_of).unwrap_or(standard);
+    }
+    let given = E::VALUES
+        .iter()
+        .filter(|value| standard & value.canonical != 0);
+    given.filter_map(native_of).fold(0, |bits, bit| bits | bit)
+}
+
+/// The standard's number for the library's; a number that is no constant of the group stays.
+pub(crate) fn to_standard<A: Abi, E: Enumeration>(native: c_int) -> c_int {
+    if !E::BITS {
+        let value = E::VALUES
+            .iter()
+            .find(|value| A::column(value) == Some(native));
+        return value.map_or(native, |value| value.canonical);
+    }
+    let given = E::VALUES
+        .iter()
+        .filter(|value| A::column(value).is_some_and(|bit| native & bit != 0));
+    given.fold(0, |bits, value| bits | value.canonical)
+}
+
+/// The MPICH family's number of one constant, at compile time.
+pub(crate) const fn mpich_value(group: &[Value], standard: c_int) -> c_int {
+    match find(group, standard).mpich {
+        Some(native) => native,
+        None => panic!("the MPICH family has no such constant"),
+    }
+}
+
+/// Open MPI's number of one constant, at compile time.
+pub(crate) const fn openmpi_value(group: &[Value], standard: c_int) -> c_int {
+    match find(group, standard).openmpi {
+        Some(native) => native,
+        None => panic!("Open MPI has no such constant"),
+    }
+}
+
+const fn find(group: &[Value], standard: c_int) -> &Value {
+    let mut i = 0;
+    while group[i].canonical != standard {
+        i += 1;
+    }
+    &group[i]
+}
+
+/// Where one family has a pointer with a meaning, at compile time.
+pub(crate) const fn address_of(name: &str) -> &'static Pointer {
+    let mut i = 0;
+    while !same(POINTERS[i].name, name) {
+        i += 1;
+    }
+    &POINTERS[i]
+}
+
+/// A pointer that is a constant of its family, or none.
+pub(crate) const fn constant(address: Address) -> Option<*mut c_void> {
+    match address {
+        Address::At(address) => Some(ptr::without_provenance_mut(address.cast_unsigned())),
+        _ => None,
+    }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}

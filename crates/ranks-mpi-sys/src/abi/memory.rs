@@ -1,0 +1,263 @@
+//! Kinds of arguments that point at the caller's memory: buffers and statuses.
+
+use std::ffi::{c_int, c_void};
+
+use super::Abi;
+use super::kinds::{Arg, Kind};
+use crate::generated::types::MPI_T_pvar_handle;
+use crate::native;
+use crate::types::MPI_Status;
+
+macro_rules! buffers {
+    ($($(#[$doc:meta])* $name:ident: *$mutability:tt, $convert:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl Kind for $name {
+            type Standard = *$mutability c_void;
+            type Wide = *$mutability c_void;
+        }
+
+        impl<A: Abi> Arg<A> for $name {
+            type Native = *$mutability c_void;
+            type Held = *$mutability c_void;
+
+            #[inline(always)]
+            unsafe fn enter(standard: *$mutability c_void) -> *$mutability c_void {
+                $convert::<A>(standard.cast::<c_void>() as *mut c_void)
+            }
+            #[inline(always)]
+            fn pass(held: &mut *$mutability c_void) -> *$mutability c_void {
+                *held
+            }
+            #[inline(always)]
+            fn narrow(wide: *$mutability c_void) -> *$mutability c_void {
+                wide
+            }
+        }
+    )*};
+}
+
+buffers! {
+    /// A buffer that is read, or `MPI_IN_PLACE`.
+    ConstBuf: *const, in_place;
+    /// A buffer that is written, or `MPI_IN_PLACE`.
+    Buf: *mut, in_place;
+    /// A buffer that is attached for buffered sends, or `MPI_BUFFER_AUTOMATIC`.
+    AttachBuf: *mut, automatic;
+}
+
+#[inline(always)]
+fn in_place<A: Abi>(standard: *mut c_void) -> *mut c_void {
+    // Only the MPICH family has another value; elsewhere this folds away.
+    if standard.addr() == crate::MPI_IN_PLACE.addr() {
+        A::IN_PLACE
+    } else {
+        standard
+    }
+}
+
+fn automatic<A: Abi>(standard: *mut c_void) -> *mut c_void {
+    let automatic = standard.addr() == crate::MPI_BUFFER_AUTOMATIC.addr();
+    A::BUFFER_AUTOMATIC
+        .filter(|_| automatic)
+        .unwrap_or(standard)
+}
+
+/// A status that the library writes, or `MPI_STATUS_IGNORE`.
+#[derive(Debug)]
+pub struct OutStatus;
+
+impl Kind for OutStatus {
+    type Standard = *mut MPI_Status;
+    type Wide = *mut native::Status;
+}
+
+impl<A: Abi> Arg<A> for OutStatus {
+    type Native = *mut c_void;
+    type Held = (*mut MPI_Status, A::Status);
+
+    #[inline(always)]
+    unsafe fn enter(standard: *mut MPI_Status) -> Self::Held {
+        // Libraries may leave MPI_ERROR untouched; what it was has to survive the round trip.
+        let before = if standard.is_null() {
+            MPI_Status::EMPTY
+        } else {
+            // SAFETY: the caller of MPI gives a status that may be read, or IGNORE, which is null.
+            unsafe { standard.read() }
+        };
+        let fresh = MPI_Status {
+            MPI_ERROR: before.MPI_ERROR,
+            ..MPI_Status::EMPTY
+        };
+        (standard, A::status_in(&fresh))
+    }
+    #[inline(always)]
+    fn pass(held: &mut Self::Held) -> *mut c_void {
+        if held.0.is_null() {
+            A::STATUS_IGNORE
+        } else {
+            (&raw mut held.1).cast()
+        }
+    }
+    #[inline(always)]
+    unsafe fn leave((standard, native): Self::Held) {
+        if !standard.is_null() {
+            // SAFETY: the caller of MPI gives a status that may be written, and it is not IGNORE.
+            unsafe { standard.write(A::status_out(&native)) };
+        }
+    }
+    #[inline(always)]
+    fn narrow(wide: *mut native::Status) -> *mut c_void {
+        if wide.is_null() {
+            A::STATUS_IGNORE
+        } else {
+            wide.cast()
+        }
+    }
+}
+
+/// A status that the library reads.
+#[derive(Debug)]
+pub struct InStatus;
+
+impl Kind for InStatus {
+    type Standard = *const MPI_Status;
+    type Wide = *const native::Status;
+}
+
+impl<A: Abi> Arg<A> for InStatus {
+    type Native = *const A::Status;
+    type Held = A::Status;
+
+    #[inline(always)]
+    unsafe fn enter(standard: *const MPI_Status) -> A::Status {
+        // SAFETY: the caller of MPI gives a status that may be read.
+        A::status_in(&unsafe { standard.read() })
+    }
+    #[inline(always)]
+    fn pass(held: &mut A::Status) -> *const A::Status {
+        &raw const *held
+    }
+    #[inline(always)]
+    fn narrow(wide: *const native::Status) -> *const A::Status {
+        wide.cast()
+    }
+}
+
+/// A status that the library reads and changes.
+#[derive(Debug)]
+pub struct InOutStatus;
+
+impl Kind for InOutStatus {
+    type Standard = *mut MPI_Status;
+    type Wide = *mut native::Status;
+}
+
+impl<A: Abi> Arg<A> for InOutStatus {
+    type Native = *mut A::Status;
+    type Held = (*mut MPI_Status, A::Status);
+
+    unsafe fn enter(standard: *mut MPI_Status) -> Self::Held {
+        // SAFETY: the caller of MPI gives a status that may be read.
+        let status = unsafe { standard.read() };
+        (standard, A::status_in(&status))
+    }
+    fn pass(held: &mut Self::Held) -> *mut A::Status {
+        &raw mut held.1
+    }
+    unsafe fn leave((standard, native): Self::Held) {
+        // SAFETY: the caller of MPI gives a status that may be written.
+        unsafe { standard.write(A::status_out(&native)) };
+    }
+    fn narrow(wide: *mut native::Status) -> *mut A::Status {
+        wide.cast()
+    }
+}
+
+/// The displacement of a file view, or `MPI_DISPLACEMENT_CURRENT`.
+#[derive(Debug)]
+pub struct Displacement;
+
+impl Kind for Displacement {
+    type Standard = crate::MPI_Offset;
+    type Wide = crate::MPI_Offset;
+}
+
+impl<A: Abi> Arg<A> for Displacement {
+    type Native = crate::MPI_Offset;
+    type Held = crate::MPI_Offset;
+
+    unsafe fn enter(standard: crate::MPI_Offset) -> crate::MPI_Offset {
+        let current = c_int::try_from(standard).ok();
+        let native = current.map(super::column::to_native::<A, super::numbers::Displacements>);
+        native.map_or(standard, crate::MPI_Offset::from)
+    }
+    fn pass(held: &mut crate::MPI_Offset) -> crate::MPI_Offset {
+        *held
+    }
+    fn narrow(wide: crate::MPI_Offset) -> crate::MPI_Offset {
+        wide
+    }
+}
+
+/// The place of a buffer that is detached, which may become `MPI_BUFFER_AUTOMATIC`.
+#[derive(Debug)]
+pub struct OutAttachBuf;
+
+impl Kind for OutAttachBuf {
+    type Standard = *mut c_void;
+    type Wide = *mut c_void;
+}
+
+impl<A: Abi> Arg<A> for OutAttachBuf {
+    type Native = *mut c_void;
+    type Held = *mut c_void;
+
+    unsafe fn enter(standard: *mut c_void) -> *mut c_void {
+        standard
+    }
+    fn pass(held: &mut *mut c_void) -> *mut c_void {
+        *held
+    }
+    unsafe fn leave(held: *mut c_void) {
+        let place = held.cast::<*mut c_void>();
+        // SAFETY: the library has written the address of the buffer.
+        let buffer = unsafe { place.read() };
+        if A::BUFFER_AUTOMATIC == Some(buffer) {
+            // SAFETY: the caller of MPI gives a place that may be written.
+            unsafe { place.write(crate::MPI_BUFFER_AUTOMATIC) };
+        }
+    }
+    fn narrow(wide: *mut c_void) -> *mut c_void {
+        wide
+    }
+}
+
+/// A handle of a performance variable, or all of a session.
+#[derive(Debug)]
+pub struct ToolPvar;
+
+impl Kind for ToolPvar {
+    type Standard = MPI_T_pvar_handle;
+    type Wide = MPI_T_pvar_handle;
+}
+
+impl<A: Abi> Arg<A> for ToolPvar {
+    type Native = MPI_T_pvar_handle;
+    type Held = MPI_T_pvar_handle;
+
+    unsafe fn enter(standard: MPI_T_pvar_handle) -> MPI_T_pvar_handle {
+        if standard == crate::MPI_T_PVAR_ALL_HANDLES {
+            return MPI_T_pvar_handle(super::predefined::pointer("MPI_T_PVAR_ALL_HANDLES"));
+        }
+        standard
+    }
+    fn pass(held: &mut MPI_T_pvar_handle) -> MPI_T_pvar_handle {
+        *held
+    }
+    fn narrow(wide: MPI_T_pvar_handle) -> MPI_T_pvar_handle {
+        wide
+    }
+}

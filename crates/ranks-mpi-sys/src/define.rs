@@ -1,0 +1,203 @@
+//! What one line of the generated list of functions becomes.
+//!
+//! For each function of the standard: the public `unsafe fn` of its name, and a module of the same
+//! name with its slots and shims. The word before the line says how the slot is filled:
+//!
+//! | word | older families |
+//! |---|---|
+//! | `same` | the library's own function: no argument differs |
+//! | `shim` | a shim that converts each argument by its kind |
+//! | `hot` | a shim, and an entry of [`crate::native`] that converts nothing |
+//! | `hand` | a shim written by hand in `abi/by_hand` |
+//! | `large(F)` | a shim; where the library has no such function, `F` carries it out |
+//! | `variadic` | the library's own function |
+//!
+//! With a library of the standard ABI every slot holds the library's own function.
+
+/// One family of functions.
+macro_rules! functions {
+    ($($(#[$doc:meta])* $class:ident $(($base:ident))? $since:literal
+       $name:ident($($arg:ident: $kind:ty),* $(,)?) -> $ret:ty;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// The contract of the C function, in the standard's terms; see the [crate](crate) for
+            /// what comes on top of it.
+            #[inline]
+            pub unsafe fn $name($($arg: <$kind as Kind>::Standard),*) -> <$ret as Kind>::Standard {
+                // SAFETY: the caller has seen `load` return.
+                let call = unsafe { $name::TABLE.get() };
+                // SAFETY: the caller meets the contract of the C function.
+                unsafe { call($($arg),*) }
+            }
+
+            pub(crate) mod $name {
+                use super::*;
+
+                type R = <$ret as Kind>::Standard;
+                type Call = unsafe extern "C" fn($(<$kind as Kind>::Standard),*) -> R;
+
+                /// What the function of this name calls.
+                pub(crate) static TABLE: Slot<Call> = Slot::new(absent);
+                /// The address of the library's own function, null if it has none.
+                pub(crate) static LIBRARY: Slot<*const c_void> = Slot::new(std::ptr::null());
+
+                unsafe extern "C" fn absent($($arg: <$kind as Kind>::Standard),*) -> R {
+                    let _ = ($($arg,)*);
+                    <R as Returned>::absent(stringify!($name))
+                }
+
+                pub(crate) const FUNCTION: Function =
+                    Function { name: stringify!($name), since: $since, library: &LIBRARY, fill };
+
+                entry!($class $(($base))? $name($($arg: $kind),*) -> $ret);
+            }
+        )*
+
+        pub(crate) static FUNCTIONS: &[Function] = &[$($name::FUNCTION),*];
+
+        #[allow(unused_imports, reason = "not every family has hot functions")]
+        pub mod native {
+            use super::*;
+            $(native_entry!($class $name($($arg: $kind),*) -> $ret);)*
+        }
+    };
+}
+
+/// How the slots of one function are filled.
+macro_rules! entry {
+    (same $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        /// # Safety
+        /// Inside the `Once` of `load`.
+        pub(crate) unsafe fn fill(library: &ranks_load::Library, _: Family) {
+            // SAFETY: as this function's contract; in every family the function has this type.
+            unsafe { fill_directly(stringify!($name), library, &LIBRARY, &TABLE) };
+        }
+    };
+    (shim $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        shim!($name($($arg: $kind),*) -> $ret);
+
+        /// # Safety
+        /// Inside the `Once` of `load`.
+        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
+            // SAFETY: as this function's contract; a library of the standard ABI has a function of
+            // this type, and the shims are for the families that they name.
+            unsafe {
+                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
+            };
+        }
+    };
+    (hot $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        shim!($name($($arg: $kind),*) -> $ret);
+
+        pub(crate) type Wide = unsafe extern "C" fn($(<$kind as Kind>::Wide),*) -> R;
+
+        /// What the function of this name in `native` calls.
+        pub(crate) static NATIVE: Slot<Wide> = Slot::new(absent_wide);
+
+        unsafe extern "C" fn absent_wide($($arg: <$kind as Kind>::Wide),*) -> R {
+            let _ = ($($arg,)*);
+            <R as Returned>::absent(stringify!($name))
+        }
+
+        /// Narrows the handles; everything else is the library's own already.
+        unsafe extern "C" fn narrow<A: Abi>($($arg: <$kind as Kind>::Wide),*) -> R {
+            // SAFETY: the slot that holds this shim is filled after LIBRARY.
+            let call: Native<A> = unsafe { std::mem::transmute(*LIBRARY.get()) };
+            // SAFETY: the caller meets the contract of the C function.
+            unsafe { call($(<$kind as Arg<A>>::narrow($arg)),*) }
+        }
+
+        /// # Safety
+        /// Inside the `Once` of `load`.
+        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
+            // SAFETY: as this function's contract; a library of the standard ABI has a function of
+            // this type, and the shims are for the families that they name.
+            unsafe {
+                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
+            };
+            // SAFETY: as above; where handles are words the library's function has this type.
+            unsafe { fill_native(family, &LIBRARY, &NATIVE, narrow::<Mpich>) };
+        }
+    };
+    (hand $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        /// # Safety
+        /// Inside the `Once` of `load`.
+        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
+            let [mpich, openmpi]: [Call; 2] =
+                [crate::abi::by_hand::$name::<Mpich>, crate::abi::by_hand::$name::<OpenMpi>];
+            // SAFETY: as this function's contract; a library of the standard ABI has a function of
+            // this type, and the shims are for the families that they name.
+            unsafe { fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, mpich, openmpi) };
+        }
+    };
+    (large($base:ident) $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        shim!($name($($arg: $kind),*) -> $ret);
+
+        /// Carries the call out with the function that counts in `int`.
+        unsafe extern "C" fn emulated($($arg: <$kind as Kind>::Standard),*) -> R {
+            let mut shrink = Shrink::new(stringify!($name));
+            $(let $arg = shrink.argument($arg);)*
+            if let Some(code) = shrink.refusal() {
+                return code;
+            }
+            // SAFETY: the caller meets the contract of the large-count function, and the arguments
+            // mean the same to the one that counts in `int`.
+            let code = unsafe { crate::$base($($arg),*) };
+            shrink.finish(code)
+        }
+
+        /// # Safety
+        /// Inside the `Once` of `load`.
+        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
+            // SAFETY: as this function's contract; a library of the standard ABI has a function of
+            // this type, and the shims are for the families that they name.
+            unsafe {
+                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
+            };
+            // SAFETY: as above.
+            unsafe { fill_if_absent(&LIBRARY, &TABLE, emulated) };
+        }
+    };
+    (variadic $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        entry!(same $name($($arg: $kind),*) -> $ret);
+    };
+}
+
+/// The shim of one function, for both older families.
+macro_rules! shim {
+    ($name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        type Native<A> = unsafe extern "C" fn($(<$kind as Arg<A>>::Native),*) -> R;
+
+        unsafe extern "C" fn shim<A: Abi>($($arg: <$kind as Kind>::Standard),*) -> R {
+            // SAFETY: the caller meets the contract of the C function for this argument.
+            $(let mut $arg = unsafe { <$kind as Arg<A>>::enter($arg) };)*
+            // SAFETY: the slot that holds this shim is filled after LIBRARY.
+            let call: Native<A> = unsafe { std::mem::transmute(*LIBRARY.get()) };
+            // SAFETY: the caller meets the contract of the C function, in the family's own terms.
+            let returned = unsafe { call($(<$kind as Arg<A>>::pass(&mut $arg)),*) };
+            // SAFETY: the call has returned.
+            $(unsafe { <$kind as Arg<A>>::leave($arg) };)*
+            returned
+        }
+    };
+}
+
+/// The function of [`crate::native`], for hot ones.
+macro_rules! native_entry {
+    (hot $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        #[doc = concat!("`", stringify!($name), "`, with values in the library's own form.")]
+        ///
+        /// # Safety
+        /// The contract of the C function; [`crate::load`] has returned.
+        #[inline(always)]
+        pub unsafe fn $name($($arg: <$kind as Kind>::Wide),*) -> <$ret as Kind>::Standard {
+            // SAFETY: the caller has seen `load` return.
+            let call = unsafe { super::$name::NATIVE.get() };
+            // SAFETY: the caller meets the contract of the C function.
+            unsafe { call($($arg),*) }
+        }
+    };
+    ($class:ident $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {};
+}

@@ -1,0 +1,200 @@
+//! The hot path: calls with values in the library's own form, so that nothing is converted.
+//!
+//! The functions of this module have the names of the standard's and the library's own meaning of
+//! every argument: handles from [`comm`], [`datatype`] and [`op`], ranks and tags that are either
+//! plain or come from [`any_source`], [`any_tag`] and [`proc_null`], statuses that stay as the library
+//! wrote them until they are [decoded](Status::source). A call costs what the C call costs, with a
+//! few instructions more in the MPICH family, whose handles are narrower than a word.
+//!
+//! Everything else (the large-count forms, windows, files, attributes, …) goes through the functions
+//! at the crate's root, in the standard's terms.
+
+use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use crate::Family;
+use crate::abi::handle::{self, HandleKind};
+use crate::abi::kinds::Conversion;
+use crate::abi::mpich::{self, Mpich};
+use crate::abi::numbers::{Ranks, Tags};
+use crate::abi::openmpi::{self, OpenMpi};
+use crate::types::*;
+
+pub use crate::generated::functions::native::*;
+
+/// A handle in the library's own form, held in a word whatever its width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Handle<H>(*mut c_void, PhantomData<H>);
+
+// SAFETY: a handle is a name. Which threads may use it is the contract of each MPI call.
+unsafe impl<H> Send for Handle<H> {}
+// SAFETY: as above; the name itself is immutable.
+unsafe impl<H> Sync for Handle<H> {}
+
+impl<H> Handle<H> {
+    #[inline(always)]
+    pub(crate) fn word(self) -> *mut c_void {
+        self.0
+    }
+}
+
+/// A communicator.
+pub type Comm = Handle<MPI_Comm>;
+/// A datatype.
+pub type Datatype = Handle<MPI_Datatype>;
+/// An operation.
+pub type Op = Handle<MPI_Op>;
+
+/// A place in which the library writes a handle in its own width, for example a request.
+#[derive(Debug)]
+#[repr(C, align(8))]
+pub struct Cell<H>(MaybeUninit<[u8; 8]>, PhantomData<H>);
+
+/// A communicator in the library's own form.
+///
+/// # Safety
+/// [`crate::load`] has returned. (The same holds for every function of this module.)
+#[inline]
+pub unsafe fn comm(standard: MPI_Comm) -> Comm {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { handle(standard) }
+}
+
+/// A datatype in the library's own form.
+///
+/// # Safety
+/// [`crate::load`] has returned.
+#[inline]
+pub unsafe fn datatype(standard: MPI_Datatype) -> Datatype {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { handle(standard) }
+}
+
+/// An operation in the library's own form.
+///
+/// # Safety
+/// [`crate::load`] has returned.
+#[inline]
+pub unsafe fn op(standard: MPI_Op) -> Op {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { handle(standard) }
+}
+
+#[inline(always)]
+unsafe fn handle<H: HandleKind>(standard: H) -> Handle<H> {
+    // SAFETY: the tables are filled, by the caller's contract.
+    Handle(unsafe { handle::to_native_word(standard) }, PhantomData)
+}
+
+/// `MPI_ANY_SOURCE` as the library has it.
+#[inline]
+pub fn any_source() -> c_int {
+    special_rank(crate::MPI_ANY_SOURCE)
+}
+
+/// `MPI_PROC_NULL` as the library has it.
+#[inline]
+pub fn proc_null() -> c_int {
+    special_rank(crate::MPI_PROC_NULL)
+}
+
+fn special_rank(standard: c_int) -> c_int {
+    match crate::load::family() {
+        Family::Standard => standard,
+        Family::Mpich => Ranks::to_native::<Mpich>(standard),
+        Family::OpenMpi => Ranks::to_native::<OpenMpi>(standard),
+    }
+}
+
+/// `MPI_ANY_TAG` as the library has it.
+#[inline]
+pub fn any_tag() -> c_int {
+    match crate::load::family() {
+        Family::Standard => crate::MPI_ANY_TAG,
+        Family::Mpich => Tags::to_native::<Mpich>(crate::MPI_ANY_TAG),
+        Family::OpenMpi => Tags::to_native::<OpenMpi>(crate::MPI_ANY_TAG),
+    }
+}
+
+/// `MPI_STATUS_IGNORE`: the functions of this module take a null pointer for it.
+pub const STATUS_IGNORE: *mut Status = std::ptr::null_mut();
+
+/// A status as the library wrote it, decoded on demand.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+pub struct Status([c_int; 8]);
+
+impl std::fmt::Debug for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Status")
+            .field("source", &self.source())
+            .field("tag", &self.tag())
+            .finish()
+    }
+}
+
+impl Status {
+    /// A status to be written by a call.
+    #[inline]
+    pub const fn new() -> Self {
+        Status([0; 8])
+    }
+
+    /// The rank of the sender, or a constant of the standard's (`MPI_PROC_NULL`, `MPI_ANY_SOURCE`).
+    pub fn source(&self) -> c_int {
+        match crate::load::family() {
+            Family::Standard => self.0[0],
+            Family::Mpich => Ranks::to_standard::<Mpich>(self.0[mpich::Status::SOURCE_WORD]),
+            Family::OpenMpi => Ranks::to_standard::<OpenMpi>(self.0[openmpi::Status::SOURCE_WORD]),
+        }
+    }
+
+    /// The tag of the message, or `MPI_ANY_TAG`.
+    pub fn tag(&self) -> c_int {
+        match crate::load::family() {
+            Family::Standard => self.0[1],
+            Family::Mpich => Tags::to_standard::<Mpich>(self.0[mpich::Status::TAG_WORD]),
+            Family::OpenMpi => Tags::to_standard::<OpenMpi>(self.0[openmpi::Status::TAG_WORD]),
+        }
+    }
+
+    /// The length of the message in bytes; `None` if the library cannot tell.
+    ///
+    /// # Safety
+    /// [`crate::load`] has returned and MPI is initialised.
+    pub unsafe fn bytes(&self) -> Option<usize> {
+        let mut count: MPI_Count = 0;
+        // SAFETY: the tables are filled, by this function's contract.
+        let byte = unsafe { datatype(crate::MPI_BYTE) };
+        // SAFETY: MPI is initialised, by this function's contract; the status is one that a call of
+        // this module wrote, or an empty one.
+        let code = unsafe { MPI_Get_elements_x(self, byte, &raw mut count) };
+        if code == crate::MPI_SUCCESS {
+            usize::try_from(count).ok()
+        } else {
+            None
+        }
+    }
+}
+
+impl Default for Status {
+    fn default() -> Self {
+        Status::new()
+    }
+}
+
+impl<H> Cell<H> {
+    /// A place with nothing in it yet.
+    #[inline]
+    pub const fn new() -> Self {
+        Cell(MaybeUninit::uninit(), PhantomData)
+    }
+}
+
+impl<H> Default for Cell<H> {
+    fn default() -> Self {
+        Cell::new()
+    }
+}

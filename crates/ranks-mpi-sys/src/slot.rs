@@ -1,0 +1,46 @@
+//! Statics that are written once, before MPI is initialised, and read plainly afterwards.
+
+use std::cell::UnsafeCell;
+
+/// A static that [`crate::load`] fills and that everybody else only reads.
+///
+/// A read is one plain load, with no lock and no atomic operation. That is sound because writing
+/// happens inside the `Once` of [`crate::load`], and whoever calls MPI has seen `load` return.
+#[derive(Debug)]
+pub(crate) struct Slot<T>(UnsafeCell<T>);
+
+// SAFETY: `set` is called only inside the `Once` of `load`, before any reader may call `get`; both
+// functions are unsafe and say so.
+unsafe impl<T> Sync for Slot<T> {}
+
+impl<T> Slot<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Slot(UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    /// No `set` runs at the same time: the caller has seen [`crate::load`] return, or is inside it.
+    #[inline(always)]
+    pub(crate) unsafe fn get(&'static self) -> &'static T {
+        // SAFETY: nobody writes at the same time, by this function's contract.
+        unsafe { &*self.0.get() }
+    }
+
+    /// # Safety
+    /// Called only inside the `Once` of [`crate::load`], before any call of MPI.
+    pub(crate) unsafe fn set(&'static self, value: T) {
+        // SAFETY: nobody else reads or writes before `load` has returned.
+        unsafe { *self.0.get() = value };
+    }
+
+    /// # Safety
+    /// As [`Slot::set`], and no reference from [`Slot::get`] lives on.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the static is filled in place, inside load's Once"
+    )]
+    pub(crate) unsafe fn fill(&'static self) -> &'static mut T {
+        // SAFETY: nobody else reads or writes before `load` has returned.
+        unsafe { &mut *self.0.get() }
+    }
+}
