@@ -27,6 +27,9 @@ pub(crate) struct Arguments {
     /// Packages to test; all of the workspace if none is named.
     #[arg(short, long, num_args = 1)]
     package: Vec<String>,
+    /// Downloads nothing: runs on the MPIs that are here.
+    #[arg(long)]
+    offline: bool,
     /// Counts an MPI that is not there as a failure.
     #[arg(long)]
     require_all: bool,
@@ -37,7 +40,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let faults = faults::read(&workspace::root().join("testing/known-faults.toml"))?;
-    let places = place::places(&arguments.mpi)?;
+    let places = place::places(&arguments.mpi, !arguments.offline)?;
     let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let required = arguments.require_all || in_ci || !arguments.mpi.is_empty();
 

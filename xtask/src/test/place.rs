@@ -49,16 +49,13 @@ impl Place {
         }
     }
 
-    fn missing(name: &str) -> Place {
+    fn missing(name: &str, why: String) -> Place {
         Place {
             name: name.to_owned(),
             abi: "",
             library: "",
             version: String::new(),
-            installation: Err(format!(
-                "is not here: cargo xtask mpi install {}",
-                name.trim_end_matches("-abi")
-            )),
+            installation: Err(why),
         }
     }
 
@@ -100,37 +97,32 @@ fn version_in(text: &str) -> Option<String> {
 }
 
 /// The MPIs to run on: those that are named, or all that are here and all that should be.
-pub(super) fn places(names: &[String]) -> Result<Vec<Place>, String> {
+///
+/// With `provision`, what should be here and is not is brought first.
+pub(super) fn places(names: &[String], provision: bool) -> Result<Vec<Place>, String> {
     if names == ["none"] {
         return Ok(Vec::new());
     }
-    let here = Installation::all(Some(&mpi::folder()));
     if names.is_empty() {
+        let here = mpi::matrix(&[], provision)?;
         let known = |name: &str| here.iter().any(|installation| installation.name == name);
         let missing: Vec<Place> = MATRIX
             .into_iter()
             .filter(|name| !known(name))
-            .map(Place::missing)
+            .map(|name| Place::missing(name, missing(name)))
             .collect();
         return Ok(here.into_iter().map(Place::here).chain(missing).collect());
     }
-    names
-        .iter()
-        .map(|name| {
-            let found = here.iter().find(|installation| installation.name == *name);
-            match found {
-                Some(installation) => Ok(Place::here(installation.clone())),
-                None if MATRIX.contains(&name.as_str()) => Ok(Place::missing(name)),
-                None => {
-                    let names: Vec<&str> = here.iter().map(|mpi| mpi.name.as_str()).collect();
-                    Err(format!(
-                        "no MPI is named {name}; here are {}",
-                        names.join(", ")
-                    ))
-                }
-            }
-        })
-        .collect()
+    let named = |name: &String| match mpi::matrix(std::slice::from_ref(name), provision) {
+        Ok(found) => found.into_iter().map(Place::here).collect(),
+        Err(why) => vec![Place::missing(name, why)],
+    };
+    Ok(names.iter().flat_map(named).collect())
+}
+
+fn missing(name: &str) -> String {
+    let wheel = name.trim_end_matches("-abi");
+    format!("{name} is not here: cargo xtask mpi install {wheel}")
 }
 
 #[cfg(test)]
@@ -153,12 +145,9 @@ mod tests {
 
     #[test]
     fn one_that_should_be_here_and_is_not_says_how_to_get_it() {
-        let place = Place::missing("mpich-5.0.2-abi");
-        assert!(
-            place
-                .installation
-                .unwrap_err()
-                .ends_with("install mpich-5.0.2")
-        );
+        let why = missing("mpich-5.0.2-abi");
+        assert!(why.ends_with("install mpich-5.0.2"), "{why}");
+        let places = places(&["mpich-0.0".to_owned()], false).unwrap();
+        assert!(places[0].installation.is_err());
     }
 }
