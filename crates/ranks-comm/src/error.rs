@@ -116,6 +116,13 @@ impl Error {
         self
     }
 
+    /// The same error with a canonical class, for what was found out without asking the library.
+    #[must_use]
+    pub(crate) fn with_class(mut self, class: i32) -> Self {
+        self.0.class = Some(class);
+        self
+    }
+
     /// The same error with what caused it.
     #[doc(hidden)]
     #[must_use]
@@ -199,6 +206,17 @@ pub(crate) fn not_whole(
             "{bytes} bytes arrived, which is not a whole number of {element} of {width} bytes; \
              receive with the type that was sent"
         ),
+    )
+}
+
+/// There is no memory for a message of `bytes` bytes.
+#[cold]
+#[inline(never)]
+pub(crate) fn no_memory(operation: &'static str, bytes: usize, reason: &dyn fmt::Display) -> Error {
+    Error::new(
+        ErrorKind::Length,
+        operation,
+        format_args!("a message of {bytes} bytes arrived, for which there is no memory ({reason})"),
     )
 }
 

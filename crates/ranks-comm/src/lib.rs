@@ -9,7 +9,6 @@ mod error;
 mod group;
 mod in_process;
 mod message;
-#[path = "mpi_stub.rs"]
 mod mpi;
 mod probe;
 mod recv;
@@ -25,6 +24,7 @@ mod tag;
 mod thread_level;
 
 pub use communicator::{Communicator, Comparison};
+pub use element::{Pod, Zeroable};
 pub use error::{Error, ErrorKind, Result};
 pub use group::Group;
 pub use message::Message;

@@ -40,7 +40,7 @@ const ONE_AT_A_TIME: u8 = 4;
 ///
 /// [`Gate::is_open`] is one relaxed load; all that can go wrong is decided in [`Gate::enter`], out of line.
 #[derive(Debug)]
-pub struct Gate {
+pub(crate) struct Gate {
     flags: AtomicU8,
     /// The thread that initialised, by [`this_thread`]; 0 before that.
     main: AtomicU64,
@@ -102,7 +102,7 @@ impl Gate {
     /// Whether an operation may go ahead with no further check.
     #[inline(always)]
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.flags.load(Ordering::Relaxed) == 0
     }
 
@@ -112,7 +112,7 @@ impl Gate {
     /// [`ErrorKind::Finalized`] and [`ErrorKind::WrongThread`].
     #[cold]
     #[inline(never)]
-    pub fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
+    pub(crate) fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
         let flags = self.flags.load(Ordering::Acquire);
         if flags & FINALIZED != 0 {
             return Err(Error::new(

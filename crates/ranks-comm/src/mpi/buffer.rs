@@ -1,0 +1,72 @@
+//! A slice in MPI's terms: pointer, count, datatype.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::AtomicU64;
+
+use ranks_mpi_sys::{MPI_Count, native};
+
+use super::element::TypeOf;
+use crate::element::Pod;
+
+/// Stand-ins for the pointers of empty slices, which may have the values of sentinels: that of an empty `&[u8]` is 1,
+/// `MPI_IN_PLACE` in two of three ABIs. One a side, because a library may refuse equal ones. Nothing is ever written.
+static NOTHING_TO_SEND: AtomicU64 = AtomicU64::new(0);
+static NOTHING_TO_RECEIVE: AtomicU64 = AtomicU64::new(0);
+
+/// Where libmpi reads.
+#[inline(always)]
+pub(super) fn to_read<T>(data: &[T]) -> *const c_void {
+    if data.is_empty() {
+        NOTHING_TO_SEND.as_ptr().cast_const().cast()
+    } else {
+        data.as_ptr().cast()
+    }
+}
+
+/// Where libmpi writes.
+#[inline(always)]
+pub(super) fn to_write<T>(buf: &mut [T]) -> *mut c_void {
+    if buf.is_empty() {
+        NOTHING_TO_RECEIVE.as_ptr().cast()
+    } else {
+        buf.as_mut_ptr().cast()
+    }
+}
+
+/// The count for functions that take an `int`, if it is enough.
+#[inline(always)]
+pub(super) fn small_count<T: Pod>(buf: &[T]) -> Option<c_int> {
+    TypeOf::<T>::small_count(buf.len())
+}
+
+/// The count for the large-count functions.
+pub(super) fn large_count<T: Pod>(length: usize) -> MPI_Count {
+    // A slice has at most isize::MAX bytes, so this always fits; were it not so, the count of no memory is the safe one.
+    MPI_Count::try_from(length * TypeOf::<T>::items()).unwrap_or(0)
+}
+
+/// The datatype in the library's own form.
+#[inline(always)]
+pub(super) fn datatype<T: Pod>() -> native::Datatype {
+    // SAFETY: the library is loaded, as there is a `Comm` (see the module).
+    unsafe { native::datatype(TypeOf::<T>::datatype()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_slices_have_addresses_that_are_no_sentinels() {
+        let (read, write) = (to_read::<u8>(&[]).addr(), to_write::<u16>(&mut []).addr());
+        assert!(read > 4096 && write > 4096);
+        assert_ne!(read, write);
+    }
+
+    #[test]
+    fn other_slices_have_their_own() {
+        let mut data = [1u8, 2];
+        assert_eq!(to_read(&data).addr(), data.as_ptr().addr());
+        assert_eq!(to_write(&mut data).addr(), data.as_ptr().addr());
+    }
+}

@@ -1,0 +1,212 @@
+//! A communicator of the library, and what a program may ask of it.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Comm, MPI_Group, native};
+
+use super::children::Children;
+use super::error::check;
+use super::session::Session;
+use crate::communicator::Comparison;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Longer than `MPI_MAX_OBJECT_NAME` of any library.
+const NAME: usize = 1024;
+
+/// A communicator over MPI.
+pub struct Comm {
+    /// The handle in the terms of the standard ABI.
+    pub canonical: MPI_Comm,
+    /// The handle in the library's own terms.
+    pub native: native::Comm,
+    pub(super) session: Arc<Session>,
+    pub(super) children: Arc<Children>,
+    /// Where this one came from; `None` for the world.
+    pub(super) origin: Option<Origin>,
+    pub(super) freed: AtomicBool,
+}
+
+/// A communicator's place among those made from the same parent.
+pub(super) struct Origin {
+    pub(super) siblings: Arc<Children>,
+    pub(super) number: u64,
+    /// Its place in the order of creation in this process.
+    pub(super) key: u64,
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Comm")
+            .field("canonical", &self.canonical)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Comm {
+    pub(super) fn new(
+        canonical: MPI_Comm,
+        session: Arc<Session>,
+        children: Arc<Children>,
+        origin: Option<Origin>,
+    ) -> Self {
+        Self {
+            canonical,
+            // SAFETY: the library is loaded, as there is a session.
+            native: unsafe { native::comm(canonical) },
+            session,
+            children,
+            origin,
+            freed: AtomicBool::new(false),
+        }
+    }
+
+    /// The world ranks of the members, of whom there are `size`.
+    pub(crate) fn world_ranks(&self, size: usize) -> Result<Vec<usize>> {
+        let mine = Group::of(self.canonical)?;
+        let world = Group::of(sys::MPI_COMM_WORLD)?;
+        let count = c_int::try_from(size).unwrap_or(c_int::MAX);
+        let ranks: Vec<c_int> = (0..count).collect();
+        let mut there = vec![0; ranks.len()];
+        // SAFETY: both groups are alive, and both lists have `count` places.
+        let code = unsafe {
+            sys::MPI_Group_translate_ranks(
+                mine.0,
+                count,
+                ranks.as_ptr(),
+                world.0,
+                there.as_mut_ptr(),
+            )
+        };
+        check(code, "MPI_Group_translate_ranks")?;
+        there
+            .iter()
+            .map(|&rank| {
+                usize::try_from(rank).map_err(|_| {
+                    Error::new(
+                        ErrorKind::Library,
+                        "MPI_Group_translate_ranks",
+                        "a member of the communicator is not in the world",
+                    )
+                })
+            })
+            .collect()
+    }
+
+    pub(crate) fn compare(&self, other: &Self) -> Result<Comparison> {
+        let mut result = sys::MPI_UNEQUAL;
+        // SAFETY: both communicators are alive, and the result is ours.
+        let code =
+            unsafe { sys::MPI_Comm_compare(self.canonical, other.canonical, &raw mut result) };
+        check(code, "MPI_Comm_compare")?;
+        Ok(match result {
+            sys::MPI_IDENT => Comparison::Identical,
+            sys::MPI_CONGRUENT => Comparison::Congruent,
+            sys::MPI_SIMILAR => Comparison::Similar,
+            _ => Comparison::Unequal,
+        })
+    }
+
+    pub(crate) fn name(&self) -> Result<String> {
+        let mut name = [0u8; NAME];
+        let mut length: c_int = 0;
+        let pointer = name.as_mut_ptr().cast::<c_char>();
+        // SAFETY: the communicator is alive; the name has more room than any library asks for.
+        let code = unsafe { sys::MPI_Comm_get_name(self.canonical, pointer, &raw mut length) };
+        check(code, "MPI_Comm_get_name")?;
+        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+        Ok(name.to_string_lossy().into_owned())
+    }
+
+    /// Names longer than the shortest limit of any library are cut, at the end of a character.
+    pub(crate) fn set_name(&self, name: &str) -> Result<()> {
+        const LIMIT: usize = 63;
+        let mut end = name.len().min(LIMIT);
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        let name = CString::new(&name[..end]).unwrap_or_default();
+        // SAFETY: the communicator is alive, and the name ends with a zero.
+        let code = unsafe { sys::MPI_Comm_set_name(self.canonical, name.as_ptr()) };
+        check(code, "MPI_Comm_set_name")
+    }
+
+    /// Frees it at once. Collective.
+    pub(crate) fn free(&self) -> Result<()> {
+        let Some(origin) = &self.origin else {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Comm_free",
+                "the world lives as long as the runtime; it cannot be freed",
+            ));
+        };
+        let mut handle = self.canonical;
+        // SAFETY: this is the last handle, as `Communicator::free` has checked, and `drop` looks at `freed`.
+        let code = unsafe { sys::MPI_Comm_free(&raw mut handle) };
+        check(code, "MPI_Comm_free")?;
+        self.freed.store(true, Ordering::Relaxed);
+        origin.siblings.is_freed(origin.number);
+        Ok(())
+    }
+
+    /// Ends the job; returns only if the library could not.
+    pub(crate) fn abort(&self, code: i32) {
+        // SAFETY: MPI is alive, as there is a `Comm`; nothing of ours is used after this.
+        unsafe { sys::MPI_Abort(self.canonical, code) };
+    }
+
+    /// Lets go of the world, and ends the session if nobody else holds it.
+    pub(crate) fn end(self) -> Result<()> {
+        let session = Arc::clone(&self.session);
+        drop(self);
+        match Arc::into_inner(session) {
+            Some(session) => session.finish(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Comm {
+    fn drop(&mut self) {
+        if let Some(origin) = &self.origin {
+            if !self.freed.load(Ordering::Relaxed) {
+                self.session.put_aside(origin.key, self.canonical);
+                origin.siblings.is_dropped(origin.number, origin.key);
+            }
+        }
+    }
+}
+
+/// A group of the library that is freed when dropped; freeing a group is local.
+pub(super) struct Group(pub(super) MPI_Group);
+
+impl Group {
+    pub(super) fn of(comm: MPI_Comm) -> Result<Self> {
+        let mut group = sys::MPI_GROUP_NULL;
+        // SAFETY: the communicator is alive, and the group is ours.
+        let code = unsafe { sys::MPI_Comm_group(comm, &raw mut group) };
+        check(code, "MPI_Comm_group")?;
+        Ok(Self(group))
+    }
+
+    pub(super) fn include(&self, ranks: &[c_int]) -> Result<Self> {
+        let mut group = sys::MPI_GROUP_NULL;
+        let count = c_int::try_from(ranks.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the group is alive, and `count` is how many ranks there are: no more than in the world.
+        let code = unsafe { sys::MPI_Group_incl(self.0, count, ranks.as_ptr(), &raw mut group) };
+        check(code, "MPI_Group_incl")?;
+        Ok(Self(group))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.0 != sys::MPI_GROUP_NULL && self.0 != sys::MPI_GROUP_EMPTY {
+            // SAFETY: it was made by a call of the library and is freed once; a failure leaves nothing to be done.
+            unsafe { sys::MPI_Group_free(&raw mut self.0) };
+        }
+    }
+}

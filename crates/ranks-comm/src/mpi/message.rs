@@ -1,0 +1,118 @@
+//! A claimed message. Its length is known, so nothing can be written past a buffer.
+
+use std::ffi::{c_int, c_void};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message, MPI_Status};
+
+use super::buffer::{large_count, to_write};
+use super::element::TypeOf;
+use super::error::{check, library};
+use super::recv::{not_received, not_whole};
+use crate::element::{Pod, whole};
+use crate::error::{self, Result};
+use crate::status::Status;
+
+/// A message that must be received once, or thrown away.
+#[derive(Debug)]
+pub(crate) struct Message(MPI_Message);
+
+impl Message {
+    /// What a matched probe returned; `MPI_MESSAGE_NO_PROC` if the source was nobody.
+    pub(super) fn claimed(message: MPI_Message) -> Self {
+        Self(message)
+    }
+
+    /// Receives it if it fits, else throws it away and leaves `buf` as it is.
+    pub(crate) fn recv<T: Pod>(
+        self,
+        operation: &'static str,
+        status: &Status,
+        buf: &mut [T],
+    ) -> Result<Status> {
+        let bytes = status.bytes();
+        if bytes > size_of_val(buf) {
+            self.discard(status);
+            let (arrived, capacity) = (Some(bytes), buf.len());
+            let error = error::truncated(operation, arrived, capacity, size_of::<T>(), library());
+            return Err(error.with_class(sys::MPI_ERR_TRUNCATE));
+        }
+        if whole::<T>(bytes).is_none() {
+            self.discard(status);
+            return Err(not_whole::<T>(operation, bytes));
+        }
+        let (pointer, count) = (to_write(buf), large_count::<T>(buf.len()));
+        // SAFETY: `buf` holds `count` items, and the message is no longer.
+        let code = unsafe { self.receive(pointer, count, TypeOf::<T>::datatype()) };
+        if code == sys::MPI_SUCCESS {
+            Ok(*status)
+        } else {
+            Err(not_received(code, operation, buf.len(), size_of::<T>()))
+        }
+    }
+
+    pub(crate) fn recv_vec<T: Pod>(
+        self,
+        operation: &'static str,
+        status: &Status,
+    ) -> Result<(Vec<T>, Status)> {
+        let bytes = status.bytes();
+        let Some(length) = whole::<T>(bytes) else {
+            self.discard(status);
+            return Err(not_whole::<T>(operation, bytes));
+        };
+        let mut values = Vec::<T>::new();
+        if let Err(reason) = values.try_reserve_exact(length) {
+            self.abandon();
+            return Err(error::no_memory(operation, bytes, &reason));
+        }
+        let room = values.spare_capacity_mut();
+        let (pointer, count) = (to_write(room), large_count::<T>(length));
+        // SAFETY: `room` holds `length` elements, which are `count` items, and the message is that long.
+        let code = unsafe { self.receive(pointer, count, TypeOf::<T>::datatype()) };
+        check(code, operation)?;
+        // SAFETY: the message was `length` elements long, of a type that any bytes are a value of (`Pod`).
+        unsafe { values.set_len(length) };
+        Ok((values, *status))
+    }
+
+    /// Receives it into memory that is thrown away, so that its sender can go on.
+    pub(crate) fn discard(self, status: &Status) {
+        let mut scratch = Vec::<u8>::new();
+        let length = status.bytes();
+        if scratch.try_reserve_exact(length).is_err() {
+            return self.abandon();
+        }
+        let room = scratch.spare_capacity_mut();
+        let (pointer, count) = (to_write(room), large_count::<u8>(length));
+        // SAFETY: `room` holds `count` bytes, and the message is that long.
+        unsafe { self.receive(pointer, count, sys::MPI_BYTE) };
+    }
+
+    /// Leaves it unreceived: there is no memory for it. The library keeps it until `MPI_Finalize`.
+    fn abandon(self) {
+        eprintln!("ranks: a message was not received, because there is no memory for it");
+    }
+
+    /// # Safety
+    /// There is room for `count` items of `datatype` at `pointer`, and the message is no longer than that.
+    unsafe fn receive(
+        self,
+        pointer: *mut c_void,
+        count: MPI_Count,
+        datatype: MPI_Datatype,
+    ) -> c_int {
+        let mut message = self.0;
+        let mut status = MPI_Status::EMPTY;
+        match c_int::try_from(count) {
+            // SAFETY: by this function's contract; the message is received once, as it is consumed here.
+            Ok(count) => unsafe {
+                sys::MPI_Mrecv(pointer, count, datatype, &raw mut message, &raw mut status)
+            },
+            // SAFETY: as above.
+            Err(_) => unsafe {
+                sys::MPI_Mrecv_c(pointer, count, datatype, &raw mut message, &raw mut status)
+            },
+        }
+    }
+}

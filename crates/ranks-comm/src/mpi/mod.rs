@@ -1,0 +1,41 @@
+//! Communicators over an MPI library: the unsafe twin of the safe layer, under the same file names.
+//!
+//! Calls on the hot path go through `ranks_mpi_sys::native`, in the library's own terms; the rest through the
+//! functions of the standard.
+//!
+//! # Safety
+//!
+//! Every call hands libmpi handles, pointers and counts. Four facts make them sound, each established in one place:
+//!
+//! * The library is loaded, initialised and not finalized: a [`Comm`] is made by [`session`] after `MPI_Init_thread`
+//!   and keeps the session alive, and `MPI_Finalize` runs when the session goes. An operation is begun by
+//!   `Communicator::dispatch` or `enter` only, which ask [`GATE`] whether this thread may.
+//! * Memory is as large as the counts say: a pointer and its count come from one slice ([`buffer`]), and what
+//!   they count is whole elements of a type without padding or invalid values ([`Pod`](crate::element::Pod)).
+//! * What is written is never more than that: [`recv`] knows which libraries do not stop at the end of a buffer.
+//! * Ranks and tags are in range, by the checks of `Communicator` before each operation.
+//!
+//! A blocking operation has no claim on its buffers once it has returned.
+#![allow(unsafe_code)]
+
+mod buffer;
+mod children;
+mod communicator;
+mod element;
+mod error;
+mod message;
+mod peer;
+mod probe;
+mod recv;
+mod send;
+mod sendrecv;
+mod session;
+mod split;
+mod status;
+
+pub use communicator::Comm;
+pub use element::TypeOf;
+pub use error::{check, check_with};
+pub(crate) use message::Message;
+pub(crate) use session::{GATE, start};
+pub(crate) use status::Status;

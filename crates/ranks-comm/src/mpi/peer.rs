@@ -1,0 +1,79 @@
+//! Ranks and tags as `int`s, in the library's own values and in the standard's.
+
+use std::ffi::c_int;
+
+use ranks_mpi_sys::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_PROC_NULL, native};
+
+use crate::source::{Destination, Source};
+use crate::tag::Tag;
+
+/// A rank of a communicator. Communicators have at most `c_int::MAX` ranks, and ranks are checked before.
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "less than a size that MPI gave as an int"
+)]
+#[expect(
+    clippy::cast_possible_wrap,
+    reason = "less than a size that MPI gave as an int"
+)]
+pub(super) fn rank(rank: usize) -> c_int {
+    rank as c_int
+}
+
+/// For `native` functions.
+pub(super) mod to_native {
+    use super::*;
+
+    #[inline(always)]
+    pub(in crate::mpi) fn destination(dest: Destination) -> c_int {
+        match dest {
+            Destination::Rank(dest) => rank(dest),
+            Destination::Null => native::proc_null(),
+        }
+    }
+
+    #[inline(always)]
+    pub(in crate::mpi) fn source(source: Source) -> c_int {
+        match source {
+            Source::Rank(source) => rank(source),
+            Source::Any => native::any_source(),
+            Source::Null => native::proc_null(),
+        }
+    }
+
+    #[inline(always)]
+    pub(in crate::mpi) fn tag(tag: Tag) -> c_int {
+        match tag {
+            Tag::Value(tag) => tag,
+            Tag::Any => native::any_tag(),
+        }
+    }
+}
+
+/// For the functions of the standard.
+pub(super) mod to_standard {
+    use super::*;
+
+    pub(in crate::mpi) fn destination(dest: Destination) -> c_int {
+        match dest {
+            Destination::Rank(dest) => rank(dest),
+            Destination::Null => MPI_PROC_NULL,
+        }
+    }
+
+    pub(in crate::mpi) fn source(source: Source) -> c_int {
+        match source {
+            Source::Rank(source) => rank(source),
+            Source::Any => MPI_ANY_SOURCE,
+            Source::Null => MPI_PROC_NULL,
+        }
+    }
+
+    pub(in crate::mpi) fn tag(tag: Tag) -> c_int {
+        match tag {
+            Tag::Value(tag) => tag,
+            Tag::Any => MPI_ANY_TAG,
+        }
+    }
+}

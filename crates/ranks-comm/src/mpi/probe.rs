@@ -1,0 +1,78 @@
+//! Probes.
+
+use std::ffi::c_int;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Status, native};
+
+use super::communicator::Comm;
+use super::error::check;
+use super::message::Message;
+use super::peer::{to_native, to_standard};
+use super::status::{self, Status as Raw};
+use crate::error::Result;
+use crate::source::Source;
+use crate::status::Status;
+use crate::tag::Tag;
+
+impl Comm {
+    #[inline(always)]
+    pub(crate) fn probe(&self, source: Source, tag: Tag) -> Result<Status> {
+        let (from, under) = (to_native::source(source), to_native::tag(tag));
+        let mut status = native::Status::new();
+        // SAFETY: rank and tag are checked, and the status is ours.
+        let code = unsafe { native::MPI_Probe(from, under, self.native, &raw mut status) };
+        check(code, "MPI_Probe")?;
+        Ok(Status::mpi(Raw::new(status)))
+    }
+
+    #[inline(always)]
+    pub(crate) fn iprobe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+        let (from, under) = (to_native::source(source), to_native::tag(tag));
+        let mut flag: c_int = 0;
+        let mut status = native::Status::new();
+        // SAFETY: rank and tag are checked; flag and status are ours.
+        let code =
+            unsafe { native::MPI_Iprobe(from, under, self.native, &raw mut flag, &raw mut status) };
+        check(code, "MPI_Iprobe")?;
+        Ok((flag != 0).then(|| Status::mpi(Raw::new(status))))
+    }
+
+    pub(crate) fn mprobe(&self, source: Source, tag: Tag) -> Result<(Message, Status)> {
+        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+        let mut message = sys::MPI_MESSAGE_NULL;
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: rank and tag are checked; message and status are ours.
+        let code = unsafe {
+            sys::MPI_Mprobe(
+                from,
+                under,
+                self.canonical,
+                &raw mut message,
+                &raw mut status,
+            )
+        };
+        check(code, "MPI_Mprobe")?;
+        Ok((Message::claimed(message), status::decode(&status)))
+    }
+
+    pub(crate) fn improbe(&self, source: Source, tag: Tag) -> Result<Option<(Message, Status)>> {
+        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+        let mut flag: c_int = 0;
+        let mut message = sys::MPI_MESSAGE_NULL;
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: rank and tag are checked; flag, message and status are ours.
+        let code = unsafe {
+            sys::MPI_Improbe(
+                from,
+                under,
+                self.canonical,
+                &raw mut flag,
+                &raw mut message,
+                &raw mut status,
+            )
+        };
+        check(code, "MPI_Improbe")?;
+        Ok((flag != 0).then(|| (Message::claimed(message), status::decode(&status))))
+    }
+}

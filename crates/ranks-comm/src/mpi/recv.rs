@@ -1,0 +1,181 @@
+//! Receives that never write past their buffer.
+//!
+//! Open MPI (4.1.4, 4.1.8 and 5.0.11 were measured) writes a message that is too long past the end of the buffer from
+//! about 4 KiB on, and then returns `MPI_ERR_TRUNCATE`; it says nothing at all about one that a rank sent to itself.
+//! There a message is claimed first, its length compared, and only then received. Other libraries stop at the end.
+
+use std::ffi::c_int;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Status, native};
+
+use super::buffer::{datatype, large_count, small_count, to_write};
+use super::communicator::Comm;
+use super::element::TypeOf;
+use super::error::{class, failed, library, text};
+use super::peer::{to_native, to_standard};
+use super::status::{self, Status as Raw};
+use crate::element::{Pod, whole};
+use crate::error::{self, Error, Result};
+use crate::source::Source;
+use crate::status::Status;
+use crate::tag::Tag;
+
+impl Comm {
+    #[inline(always)]
+    pub(crate) fn recv<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
+        const OPERATION: &str = "MPI_Recv";
+        if self.session.overwrites {
+            return self.recv_claimed(OPERATION, buf, source, tag);
+        }
+        let Some(count) = small_count(buf) else {
+            return self.recv_large(OPERATION, buf, source, tag);
+        };
+        let (from, under, datatype) = (
+            to_native::source(source),
+            to_native::tag(tag),
+            datatype::<T>(),
+        );
+        let mut status = native::Status::new();
+        // SAFETY: `count` items are what `buf` holds; this library writes no more; the status is ours.
+        let code = unsafe {
+            native::MPI_Recv(
+                to_write(buf),
+                count,
+                datatype,
+                from,
+                under,
+                self.native,
+                &raw mut status,
+            )
+        };
+        received::<T>(code, OPERATION, &status, buf.len())
+    }
+
+    pub(crate) fn recv_vec<T: Pod>(&self, source: Source, tag: Tag) -> Result<(Vec<T>, Status)> {
+        let (message, status) = self.mprobe(source, tag)?;
+        message.recv_vec("MPI_Mrecv", &status)
+    }
+
+    /// Claims the message, compares its length, receives it.
+    #[inline(never)]
+    pub(super) fn recv_claimed<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut [T],
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        let (message, status) = self.mprobe(source, tag)?;
+        message.recv(operation, &status, buf)
+    }
+
+    #[cold]
+    fn recv_large<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut [T],
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+        let (count, datatype) = (large_count::<T>(buf.len()), TypeOf::<T>::datatype());
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: `count` items are what `buf` holds; this library writes no more; the status is ours.
+        let code = unsafe {
+            sys::MPI_Recv_c(
+                to_write(buf),
+                count,
+                datatype,
+                from,
+                under,
+                self.canonical,
+                &raw mut status,
+            )
+        };
+        large_received::<T>(code, operation, &status, buf.len())
+    }
+}
+
+/// What became of a receive into `capacity` elements of `T`.
+#[inline(always)]
+pub(super) fn received<T: Pod>(
+    code: c_int,
+    operation: &'static str,
+    status: &native::Status,
+    capacity: usize,
+) -> Result<Status> {
+    if code != sys::MPI_SUCCESS {
+        return Err(not_received(code, operation, capacity, size_of::<T>()));
+    }
+    let raw = Raw::new(*status);
+    // Every length is a whole number of bytes.
+    if size_of::<T>() > 1 {
+        let bytes = raw.bytes().unwrap_or(0);
+        if whole::<T>(bytes).is_none() {
+            return Err(not_whole::<T>(operation, bytes));
+        }
+    }
+    Ok(Status::mpi(raw))
+}
+
+/// The same for a status in the standard's terms.
+pub(super) fn large_received<T: Pod>(
+    code: c_int,
+    operation: &'static str,
+    status: &MPI_Status,
+    capacity: usize,
+) -> Result<Status> {
+    if code != sys::MPI_SUCCESS {
+        return Err(not_received(code, operation, capacity, size_of::<T>()));
+    }
+    let status = status::decode(status);
+    match whole::<T>(status.bytes()) {
+        Some(_) => Ok(status),
+        None => Err(not_whole::<T>(operation, status.bytes())),
+    }
+}
+
+/// The error of a receive into `capacity` elements of `width` bytes.
+#[cold]
+#[inline(never)]
+pub(super) fn not_received(
+    code: c_int,
+    operation: &'static str,
+    capacity: usize,
+    width: usize,
+) -> Error {
+    if sys::missing(code).is_some() || class(code) != sys::MPI_ERR_TRUNCATE {
+        let attempt = format!("receiving up to {capacity} elements");
+        return failed(code, operation, &attempt);
+    }
+    error::truncated(operation, arrived(&text(code)), capacity, width, library())
+        .with_code(code, sys::MPI_ERR_TRUNCATE)
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn not_whole<T>(operation: &'static str, bytes: usize) -> Error {
+    error::not_whole(operation, bytes, size_of::<T>(), std::any::type_name::<T>())
+}
+
+/// How long a truncated message was, as MPICH and Intel's MPI say in the stack of calls of their text:
+/// "… truncated; 72000 bytes received but buffer size is 800 …".
+fn arrived(text: &str) -> Option<usize> {
+    let (_, rest) = text.split_once("truncated; ")?;
+    let (number, _) = rest.split_once(" bytes received")?;
+    number.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_is_read_from_the_stack_of_calls() {
+        let text = "Message truncated, error stack:\ninternal_Recv(127): failed\n\
+                    MPIDIG(99): Message from rank 0 and tag 5 truncated; 72000 bytes received but buffer size is 800";
+        assert_eq!(arrived(text), Some(72_000));
+        assert_eq!(arrived("MPI_ERR_TRUNCATE: message truncated"), None);
+    }
+}

@@ -1,0 +1,223 @@
+//! Send and receive in one call.
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Request, MPI_Status, native};
+
+use super::buffer::{datatype, large_count, small_count, to_read, to_write};
+use super::communicator::Comm;
+use super::element::TypeOf;
+use super::error::check;
+use super::peer::{to_native, to_standard};
+use super::recv::{large_received, received};
+use crate::element::Pod;
+use crate::error::Result;
+use crate::source::{Destination, Source};
+use crate::status::Status;
+use crate::tag::Tag;
+
+impl Comm {
+    #[inline(always)]
+    pub(crate) fn sendrecv<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        dest: Destination,
+        send_tag: i32,
+        recv: &mut [R],
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Sendrecv";
+        if self.session.overwrites {
+            return self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag);
+        }
+        let (Some(sends), Some(receives)) = (small_count(send), small_count(recv)) else {
+            return self.sendrecv_large(send, dest, send_tag, recv, source, recv_tag);
+        };
+        let (to, from) = (to_native::destination(dest), to_native::source(source));
+        let mut status = native::Status::new();
+        // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
+        let code = unsafe {
+            native::MPI_Sendrecv(
+                to_read(send),
+                sends,
+                datatype::<S>(),
+                to,
+                send_tag,
+                to_write(recv),
+                receives,
+                datatype::<R>(),
+                from,
+                to_native::tag(recv_tag),
+                self.native,
+                &raw mut status,
+            )
+        };
+        received::<R>(code, OPERATION, &status, recv.len())
+    }
+
+    #[inline(always)]
+    pub(crate) fn sendrecv_replace<T: Pod>(
+        &self,
+        buf: &mut [T],
+        dest: Destination,
+        send_tag: i32,
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Sendrecv_replace";
+        if self.session.overwrites {
+            let send = buf.to_vec();
+            return self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag);
+        }
+        let Some(count) = small_count(buf) else {
+            return self.sendrecv_replace_large(buf, dest, send_tag, source, recv_tag);
+        };
+        let (to, from) = (to_native::destination(dest), to_native::source(source));
+        let mut status = native::Status::new();
+        // SAFETY: `count` items are what `buf` holds; this library writes no more; the status is ours.
+        let code = unsafe {
+            native::MPI_Sendrecv_replace(
+                to_write(buf),
+                count,
+                datatype::<T>(),
+                to,
+                send_tag,
+                from,
+                to_native::tag(recv_tag),
+                self.native,
+                &raw mut status,
+            )
+        };
+        received::<T>(code, OPERATION, &status, buf.len())
+    }
+
+    /// Starts the send, claims the message to receive, compares its length, receives it, waits for the send.
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
+    fn sendrecv_claimed<S: Pod, R: Pod>(
+        &self,
+        operation: &'static str,
+        send: &[S],
+        dest: Destination,
+        send_tag: i32,
+        recv: &mut [R],
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        let sending = Sending::start(self, send, dest, send_tag)?;
+        let received = self.recv_claimed(operation, recv, source, recv_tag);
+        sending.wait(operation)?;
+        received
+    }
+
+    #[cold]
+    fn sendrecv_large<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        dest: Destination,
+        send_tag: i32,
+        recv: &mut [R],
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
+        let code = unsafe {
+            sys::MPI_Sendrecv_c(
+                to_read(send),
+                large_count::<S>(send.len()),
+                TypeOf::<S>::datatype(),
+                to_standard::destination(dest),
+                send_tag,
+                to_write(recv),
+                large_count::<R>(recv.len()),
+                TypeOf::<R>::datatype(),
+                to_standard::source(source),
+                to_standard::tag(recv_tag),
+                self.canonical,
+                &raw mut status,
+            )
+        };
+        large_received::<R>(code, "MPI_Sendrecv", &status, recv.len())
+    }
+
+    #[cold]
+    fn sendrecv_replace_large<T: Pod>(
+        &self,
+        buf: &mut [T],
+        dest: Destination,
+        send_tag: i32,
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: the count is what the slice holds; this library writes no more; the status is ours.
+        let code = unsafe {
+            sys::MPI_Sendrecv_replace_c(
+                to_write(buf),
+                large_count::<T>(buf.len()),
+                TypeOf::<T>::datatype(),
+                to_standard::destination(dest),
+                send_tag,
+                to_standard::source(source),
+                to_standard::tag(recv_tag),
+                self.canonical,
+                &raw mut status,
+            )
+        };
+        large_received::<T>(code, "MPI_Sendrecv_replace", &status, buf.len())
+    }
+}
+
+/// A send under way, which holds its buffer until it is over, also when unwinding.
+struct Sending<'a, S> {
+    request: MPI_Request,
+    _buffer: &'a [S],
+}
+
+impl<'a, S: Pod> Sending<'a, S> {
+    fn start(comm: &Comm, send: &'a [S], dest: Destination, tag: i32) -> Result<Self> {
+        let mut request = sys::MPI_REQUEST_NULL;
+        let (to, datatype) = (to_standard::destination(dest), TypeOf::<S>::datatype());
+        let count = large_count::<S>(send.len());
+        // SAFETY: `count` items are what `send` holds, which is borrowed until the request is over.
+        let code = unsafe {
+            sys::MPI_Isend_c(
+                to_read(send),
+                count,
+                datatype,
+                to,
+                tag,
+                comm.canonical,
+                &raw mut request,
+            )
+        };
+        check(code, "MPI_Isend")?;
+        Ok(Self {
+            request,
+            _buffer: send,
+        })
+    }
+
+    fn wait(mut self, operation: &'static str) -> Result<()> {
+        check(self.complete(), operation)
+    }
+}
+
+impl<S> Sending<'_, S> {
+    fn complete(&mut self) -> std::ffi::c_int {
+        if self.request == sys::MPI_REQUEST_NULL {
+            return sys::MPI_SUCCESS;
+        }
+        let mut request = std::mem::replace(&mut self.request, sys::MPI_REQUEST_NULL);
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: the request was started by `start` and is waited for once; the status is ours.
+        unsafe { sys::MPI_Wait(&raw mut request, &raw mut status) }
+    }
+}
+
+impl<S> Drop for Sending<'_, S> {
+    fn drop(&mut self) {
+        self.complete();
+    }
+}

@@ -1,0 +1,415 @@
+//! From `MPI_Init_thread` to `MPI_Finalize`: once a process, shared by whoever needs it.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread;
+
+use ranks_launch::{Environment, LoadedMpi};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{Loaded, MPI_Comm, MPI_Comm_errhandler_function, MPI_Errhandler};
+
+use super::children::Children;
+use super::communicator::Comm;
+use super::error::check;
+use super::split::rank_and_size;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::{Backend, Facts, Runtime};
+use crate::thread_level::{Gate, ThreadLevel};
+
+const OPERATION: &str = "MPI_Init_thread";
+
+/// Stands before every call of MPI of this process.
+pub(crate) static GATE: Gate = Gate::new();
+
+static STATE: Mutex<State> = Mutex::new(State::NotStarted);
+
+/// This process's rank in the world and the size of the world, for messages.
+static WHO: OnceLock<(usize, usize)> = OnceLock::new();
+
+enum State {
+    NotStarted,
+    Live(Weak<Session>, Arc<Facts>, i32),
+    /// `MPI_Finalize` has run, or is about to; there is no second `MPI_Init`.
+    Ended,
+}
+
+/// MPI, initialised. When the last holder lets go, `MPI_Finalize` runs.
+pub(super) struct Session {
+    /// Whether the library may write past the end of a receive buffer.
+    pub(super) overwrites: bool,
+    /// Whether we have initialised, and so finalize.
+    owner: bool,
+    level: ThreadLevel,
+    size: usize,
+    errhandler: MPI_Errhandler,
+    world_children: Arc<Children>,
+    aside: Mutex<Aside>,
+    finished: bool,
+}
+
+/// Communicators that were dropped and wait to be freed, in the order of their creation.
+#[derive(Default)]
+struct Aside {
+    next: u64,
+    waiting: BTreeMap<u64, MPI_Comm>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// This process's rank in the world and the world's size, once MPI was started.
+pub(super) fn whoami() -> Option<(usize, usize)> {
+    WHO.get().copied()
+}
+
+/// Starts MPI, or joins the runtime that lives; the flag says that it joined.
+pub(crate) fn start(
+    environment: &Environment,
+    required: Option<ThreadLevel>,
+) -> Result<(Runtime, bool)> {
+    let mut state = lock(&STATE);
+    match &*state {
+        State::NotStarted => {}
+        State::Ended => return Err(ended()),
+        State::Live(session, facts, max_tag) => {
+            let Some(session) = session.upgrade().filter(|_| !GATE.is_closed()) else {
+                return Err(ended());
+            };
+            enough(required, facts.thread_level, "of the runtime that lives")?;
+            let world = world(&session, facts, *max_tag);
+            return Ok((Runtime::new(world, Arc::clone(facts)), true));
+        }
+    }
+    let loaded = load(environment)?;
+    let owner = !initialized()?;
+    let level = if owner {
+        before_init(environment, loaded)?;
+        init(required)?
+    } else {
+        adopted_level()?
+    };
+    GATE.set_level(level);
+    if owner {
+        // Whatever goes wrong from here on, there is no second start.
+        *state = State::Ended;
+    }
+    let (session, facts, max_tag) = match take_over(environment, loaded, owner, level, required) {
+        Ok(taken) => taken,
+        Err(error) => {
+            if owner {
+                GATE.close();
+                // SAFETY: we have initialised, and nobody has a handle.
+                unsafe { sys::MPI_Finalize() };
+            }
+            return Err(error);
+        }
+    };
+    let _ = WHO.set((facts.rank, facts.size));
+    *state = State::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
+    drop(state);
+    let world = world(&session, &facts, max_tag);
+    Ok((Runtime::new(world, facts), false))
+}
+
+fn world(session: &Arc<Session>, facts: &Facts, max_tag: i32) -> Communicator {
+    let children = Arc::clone(&session.world_children);
+    let comm = Comm::new(sys::MPI_COMM_WORLD, Arc::clone(session), children, None);
+    Communicator::over_mpi(comm, facts.rank, facts.size, max_tag)
+}
+
+fn ended() -> Error {
+    Error::new(
+        ErrorKind::Finalized,
+        OPERATION,
+        "MPI has ended in this process, and cannot be started a second time; keep a Runtime alive",
+    )
+}
+
+fn load(environment: &Environment) -> Result<&'static Loaded> {
+    let because = match &environment.launcher {
+        Some(_) => format!("\n({environment}, so an MPI library is needed)"),
+        None => String::new(),
+    };
+    let candidates = ranks_launch::candidates(environment).map_err(|reason| {
+        Error::with_text(ErrorKind::Load, OPERATION, format!("{reason}{because}"))
+            .with_source(reason)
+    })?;
+    sys::load(&candidates).map_err(|reason| {
+        Error::with_text(ErrorKind::Load, OPERATION, format!("{reason}{because}"))
+            .with_source(reason)
+    })
+}
+
+/// Whether somebody has initialised MPI before us.
+fn initialized() -> Result<bool> {
+    let (mut initialized, mut finalized): (c_int, c_int) = (0, 0);
+    // SAFETY: the library is loaded; this may be asked at any time; the flag is ours.
+    check(
+        unsafe { sys::MPI_Initialized(&raw mut initialized) },
+        "MPI_Initialized",
+    )?;
+    // SAFETY: as above.
+    check(
+        unsafe { sys::MPI_Finalized(&raw mut finalized) },
+        "MPI_Finalized",
+    )?;
+    if finalized != 0 {
+        return Err(ended());
+    }
+    Ok(initialized != 0)
+}
+
+/// A launcher of another MPI makes the library abort in `MPI_Init`, or start as many worlds as there are processes.
+fn before_init(environment: &Environment, loaded: &Loaded) -> Result<()> {
+    ranks_launch::check_before_init(environment, &described(loaded)).map_err(|reason| {
+        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
+    })
+}
+
+fn described(loaded: &Loaded) -> LoadedMpi<'_> {
+    LoadedMpi {
+        family: ranks_launch::Family::from_version_text(loaded.version_text()),
+        name: loaded.name(),
+        file: loaded.path(),
+    }
+}
+
+fn init(required: Option<ThreadLevel>) -> Result<ThreadLevel> {
+    let asked = to_mpi(required.unwrap_or(ThreadLevel::Multiple));
+    let mut provided = sys::MPI_THREAD_SINGLE;
+    // SAFETY: the library is loaded and not yet initialised; MPI takes null for the arguments; the level is ours.
+    let code =
+        unsafe { sys::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), asked, &raw mut provided) };
+    check(code, OPERATION)?;
+    Ok(from_mpi(provided).min(required.unwrap_or(ThreadLevel::Multiple)))
+}
+
+/// The level of an MPI that somebody else has initialised, who has to be on this thread if the level demands it.
+fn adopted_level() -> Result<ThreadLevel> {
+    let mut provided = sys::MPI_THREAD_SINGLE;
+    // SAFETY: MPI is initialised; the level is ours.
+    check(
+        unsafe { sys::MPI_Query_thread(&raw mut provided) },
+        "MPI_Query_thread",
+    )?;
+    let mut main: c_int = 0;
+    // SAFETY: MPI is initialised; the flag is ours.
+    check(
+        unsafe { sys::MPI_Is_thread_main(&raw mut main) },
+        "MPI_Is_thread_main",
+    )?;
+    let level = from_mpi(provided);
+    if level < ThreadLevel::Serialized && main == 0 {
+        return Err(Error::new(
+            ErrorKind::WrongThread,
+            OPERATION,
+            format_args!(
+                "MPI was initialised on another thread with {level}; start the runtime on that one"
+            ),
+        ));
+    }
+    Ok(level)
+}
+
+/// All that follows `MPI_Init_thread`.
+fn take_over(
+    environment: &Environment,
+    loaded: &Loaded,
+    owner: bool,
+    level: ThreadLevel,
+    required: Option<ThreadLevel>,
+) -> Result<(Arc<Session>, Arc<Facts>, i32)> {
+    let errhandler = errhandler(loaded)?;
+    let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
+    let mut session = Session {
+        overwrites: loaded.is_openmpi(),
+        owner,
+        level,
+        size,
+        errhandler,
+        world_children: Arc::default(),
+        aside: Mutex::default(),
+        finished: true,
+    };
+    session.return_errors(sys::MPI_COMM_WORLD)?;
+    session.return_errors(sys::MPI_COMM_SELF)?;
+    enough(required, level, loaded.name())?;
+    ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
+        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
+    })?;
+    let max_tag = max_tag()?;
+    session.finished = false;
+    let facts = Facts {
+        backend: Backend::Mpi,
+        library: loaded.name().to_owned(),
+        path: Some(loaded.path().to_path_buf()),
+        standard: Some(loaded.standard()),
+        thread_level: level,
+        launcher: environment.launcher.as_ref().map(ToString::to_string),
+        rank,
+        size,
+    };
+    Ok((Arc::new(session), Arc::new(facts), max_tag))
+}
+
+fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> Result<()> {
+    match required {
+        Some(required) if granted < required => Err(Error::new(
+            ErrorKind::WrongThread,
+            OPERATION,
+            format_args!(
+                "{required} is required, but the level {whose} grants is {granted}; require less or use another library"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What makes calls return codes instead of ending the process.
+///
+/// Intel's `libmpi_abi` (2021.17.2 and 2021.19.0 were seen) takes `MPI_ERRORS_RETURN` and aborts all the same; it
+/// does return from a handler of ours that does nothing.
+fn errhandler(loaded: &Loaded) -> Result<MPI_Errhandler> {
+    if !(loaded.family() == sys::Family::Standard && loaded.is_intel()) {
+        return Ok(sys::MPI_ERRORS_RETURN);
+    }
+    let mut handler = sys::MPI_ERRHANDLER_NULL;
+    let ignore: unsafe extern "C" fn(*mut MPI_Comm, *mut c_int) = ignore;
+    // SAFETY: the type differs in the dots alone, and named arguments of a variadic call travel as those of any other
+    // call do on the platforms that MPI libraries exist for.
+    let ignore: MPI_Comm_errhandler_function = unsafe { std::mem::transmute(ignore) };
+    // SAFETY: MPI is initialised; the function stays where it is; the handle is ours.
+    let code = unsafe { sys::MPI_Comm_create_errhandler(Some(ignore), &raw mut handler) };
+    check(code, "MPI_Comm_create_errhandler")?;
+    Ok(handler)
+}
+
+/// An error handler that lets the call return its code.
+unsafe extern "C" fn ignore(_comm: *mut MPI_Comm, _code: *mut c_int) {}
+
+fn max_tag() -> Result<i32> {
+    let mut value: *mut c_int = ptr::null_mut();
+    let mut found: c_int = 0;
+    let place: *mut c_void = (&raw mut value).cast();
+    // SAFETY: for this key the library gives the address of an int; pointer and flag are ours.
+    let code = unsafe {
+        sys::MPI_Comm_get_attr(sys::MPI_COMM_WORLD, sys::MPI_TAG_UB, place, &raw mut found)
+    };
+    check(code, "MPI_Comm_get_attr")?;
+    if found == 0 || value.is_null() {
+        // What the standard promises at least.
+        return Ok(32_767);
+    }
+    // SAFETY: not null, and the address of an int that lives as long as MPI does.
+    Ok(unsafe { value.read() })
+}
+
+fn to_mpi(level: ThreadLevel) -> c_int {
+    match level {
+        ThreadLevel::Single => sys::MPI_THREAD_SINGLE,
+        ThreadLevel::Funneled => sys::MPI_THREAD_FUNNELED,
+        ThreadLevel::Serialized => sys::MPI_THREAD_SERIALIZED,
+        ThreadLevel::Multiple => sys::MPI_THREAD_MULTIPLE,
+    }
+}
+
+fn from_mpi(level: c_int) -> ThreadLevel {
+    match level {
+        sys::MPI_THREAD_MULTIPLE => ThreadLevel::Multiple,
+        sys::MPI_THREAD_SERIALIZED => ThreadLevel::Serialized,
+        sys::MPI_THREAD_FUNNELED => ThreadLevel::Funneled,
+        _ => ThreadLevel::Single,
+    }
+}
+
+impl Session {
+    /// Lets errors on `comm` return.
+    pub(super) fn return_errors(&self, comm: MPI_Comm) -> Result<()> {
+        // SAFETY: communicator and handler are alive.
+        let code = unsafe { sys::MPI_Comm_set_errhandler(comm, self.errhandler) };
+        check(code, "MPI_Comm_set_errhandler")
+    }
+
+    /// Keeps a communicator that was dropped until it can be freed.
+    pub(super) fn put_aside(&self, key: u64, comm: MPI_Comm) {
+        lock(&self.aside).waiting.insert(key, comm);
+    }
+
+    /// The place of a new communicator in the order of creation.
+    pub(super) fn key(&self) -> u64 {
+        let mut aside = lock(&self.aside);
+        aside.next += 1;
+        aside.next
+    }
+
+    /// Frees what waits under `key`. Collective over its ranks.
+    pub(super) fn free(&self, key: u64) -> Result<()> {
+        match lock(&self.aside).waiting.remove(&key) {
+            Some(comm) => free(comm),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends MPI, and says how that went.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.finished, true) {
+            return Ok(());
+        }
+        let mut state = lock(&STATE);
+        if self.owner {
+            *state = State::Ended;
+        } else {
+            *state = State::NotStarted;
+        }
+        if thread::panicking() && self.size > 1 && self.owner {
+            let (rank, size) = whoami().unwrap_or_default();
+            eprintln!("ranks: rank {rank} of {size} panicked; the job is aborted");
+            // SAFETY: MPI is alive until the end of this function.
+            unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, 101) };
+        }
+        if self.level < ThreadLevel::Multiple && !GATE.is_main() {
+            GATE.close();
+            eprintln!(
+                "ranks: MPI_Finalize was not called, because the last handle went on another thread than the one \
+                 that initialised, and the thread level is {}",
+                self.level
+            );
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut lock(&self.aside).waiting);
+        let mut outcome = Ok(());
+        for comm in waiting.into_values() {
+            outcome = outcome.and(free(comm));
+        }
+        GATE.close();
+        if self.owner {
+            // SAFETY: we have initialised, this is the last handle, and the thread may.
+            outcome = outcome.and(check(unsafe { sys::MPI_Finalize() }, "MPI_Finalize"));
+        }
+        outcome
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            eprintln!("ranks: {error}");
+        }
+    }
+}
+
+fn free(mut comm: MPI_Comm) -> Result<()> {
+    // SAFETY: the handle was put aside when its last holder went, and is taken out once.
+    check(
+        unsafe { sys::MPI_Comm_free(&raw mut comm) },
+        "MPI_Comm_free",
+    )
+}

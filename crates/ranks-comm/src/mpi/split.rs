@@ -1,0 +1,146 @@
+//! New communicators from old ones.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Comm;
+
+use super::children::Children;
+use super::communicator::{Comm, Group, Origin};
+use super::error::check;
+use super::peer;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+
+impl Comm {
+    pub(crate) fn dup(&self, parent: &Communicator) -> Result<Communicator> {
+        let made = self.make(parent, "MPI_Comm_dup", |new| {
+            // SAFETY: the communicator is alive, and the new handle is ours.
+            unsafe { sys::MPI_Comm_dup(self.canonical, new) }
+        })?;
+        made.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Library,
+                "MPI_Comm_dup",
+                "the library made no communicator",
+            )
+        })
+    }
+
+    pub(crate) fn split(
+        &self,
+        parent: &Communicator,
+        color: Option<i32>,
+        key: i32,
+    ) -> Result<Option<Communicator>> {
+        let color = color.unwrap_or(sys::MPI_UNDEFINED);
+        self.make(parent, "MPI_Comm_split", |new| {
+            // SAFETY: the communicator is alive, and the new handle is ours.
+            unsafe { sys::MPI_Comm_split(self.canonical, color, key, new) }
+        })
+    }
+
+    pub(crate) fn split_shared(
+        &self,
+        parent: &Communicator,
+        key: i32,
+    ) -> Result<Option<Communicator>> {
+        self.make(parent, "MPI_Comm_split_type", |new| {
+            let (kind, info) = (sys::MPI_COMM_TYPE_SHARED, sys::MPI_INFO_NULL);
+            // SAFETY: the communicator is alive, and the new handle is ours.
+            unsafe { sys::MPI_Comm_split_type(self.canonical, kind, key, info, new) }
+        })
+    }
+
+    /// Of the processes with these world ranks.
+    pub(crate) fn create(
+        &self,
+        parent: &Communicator,
+        world_ranks: &[usize],
+    ) -> Result<Option<Communicator>> {
+        let ranks: Vec<c_int> = world_ranks.iter().map(|&rank| peer::rank(rank)).collect();
+        let group = Group::of(sys::MPI_COMM_WORLD)?.include(&ranks)?;
+        self.make(parent, "MPI_Comm_create", |new| {
+            // SAFETY: communicator and group are alive, and the new handle is ours.
+            unsafe { sys::MPI_Comm_create(self.canonical, group.0, new) }
+        })
+    }
+
+    /// Frees what all ranks have dropped, calls `call` for a new communicator, and takes it over.
+    fn make(
+        &self,
+        parent: &Communicator,
+        operation: &'static str,
+        call: impl FnOnce(*mut MPI_Comm) -> c_int,
+    ) -> Result<Option<Communicator>> {
+        self.free_dropped()?;
+        let number = self.children.number();
+        let mut new = sys::MPI_COMM_NULL;
+        check(call(&raw mut new), operation)?;
+        if new == sys::MPI_COMM_NULL {
+            return Ok(None);
+        }
+        self.children.is_alive(number);
+        let origin = Origin {
+            siblings: Arc::clone(&self.children),
+            number,
+            key: self.session.key(),
+        };
+        let children = Arc::new(Children::default());
+        let comm = Comm::new(new, Arc::clone(&self.session), children, Some(origin));
+        self.session.return_errors(new)?;
+        let (rank, size) = rank_and_size(new)?;
+        Ok(Some(Communicator::over_mpi(
+            comm,
+            rank,
+            size,
+            parent.max_tag(),
+        )))
+    }
+
+    /// Frees the children that every rank has dropped. Collective.
+    fn free_dropped(&self) -> Result<()> {
+        let Some(done) = self.children.done() else {
+            return Ok(());
+        };
+        let mut done_by_all = 0u64;
+        // SAFETY: one 64-bit word each way; the communicator is alive.
+        let code = unsafe {
+            sys::MPI_Allreduce(
+                (&raw const done).cast(),
+                (&raw mut done_by_all).cast(),
+                1,
+                sys::MPI_UINT64_T,
+                sys::MPI_BAND,
+                self.canonical,
+            )
+        };
+        check(code, "MPI_Allreduce")?;
+        let mut outcome = Ok(());
+        for key in self.children.agree(done_by_all) {
+            let freed = self.session.free(key);
+            outcome = outcome.and(freed);
+        }
+        outcome
+    }
+}
+
+/// What the library says of a communicator.
+pub(super) fn rank_and_size(comm: MPI_Comm) -> Result<(usize, usize)> {
+    let (mut rank, mut size): (c_int, c_int) = (0, 0);
+    // SAFETY: the communicator is alive, and the number is ours.
+    check(
+        unsafe { sys::MPI_Comm_rank(comm, &raw mut rank) },
+        "MPI_Comm_rank",
+    )?;
+    // SAFETY: the communicator is alive, and the number is ours.
+    check(
+        unsafe { sys::MPI_Comm_size(comm, &raw mut size) },
+        "MPI_Comm_size",
+    )?;
+    Ok((
+        usize::try_from(rank).unwrap_or(0),
+        usize::try_from(size).unwrap_or(1),
+    ))
+}
