@@ -1,1 +1,40 @@
-//! Collective communication over MPI or in process
+//! Collective communication over MPI or in process: every rank of a communicator takes part.
+//!
+//! Bring [`Collectives`] into scope and call its methods on a [`Communicator`](ranks_comm::Communicator). Slices go
+//! in and out, lengths are `usize` and count elements, and what a rank can see to be wrong is an `Err` before
+//! anything is sent.
+//!
+//! ```
+//! use ranks_collectives::{Collectives, ops::Sum};
+//!
+//! fn share_of(world: &ranks_comm::Communicator, mine: u64) -> ranks_comm::Result<f64> {
+//!     let mut total = [0];
+//!     world.allreduce(&[mine], &mut total, Sum)?;
+//!     Ok(mine as f64 / total[0] as f64)
+//! }
+//! ```
+//!
+//! # How the crate is laid out
+//!
+//! An operation is one file at the top (`allreduce.rs`), which proves lengths, and one of the same name in each of
+//! `mpi/` (one call into libmpi) and `in_process/` (messages between threads).
+#![deny(unsafe_code)]
+
+mod allgather;
+mod allreduce;
+mod alltoall;
+mod barrier;
+mod bcast;
+mod collectives;
+mod gather;
+mod in_process;
+mod mpi;
+mod number;
+pub mod ops;
+mod reduce;
+mod scatter;
+mod transfer;
+
+pub use collectives::Collectives;
+pub use number::{Integer, Number};
+pub use ops::Op;

@@ -1,0 +1,15 @@
+//! Broadcast: one block from the root to all.
+
+use bytemuck::Pod;
+use ranks_comm::{Communicator, Result};
+
+use crate::transfer::Transfer;
+use crate::{in_process, mpi};
+
+const NAME: &str = "MPI_Bcast";
+
+#[inline]
+pub(crate) fn bcast<T: Pod>(comm: &Communicator, data: &mut [T], root: usize) -> Result<()> {
+    let transfer = Transfer::broadcast(NAME, comm, data, root)?;
+    comm.dispatch_with(NAME, transfer, mpi::bcast::<T>, in_process::bcast::<T>)
+}

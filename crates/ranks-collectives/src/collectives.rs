@@ -1,0 +1,184 @@
+//! The trait that gives a communicator its collective operations.
+
+use bytemuck::Pod;
+use ranks_comm::{Communicator, Result};
+
+use crate::number::Number;
+use crate::ops::Op;
+use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scatter};
+
+/// Operations in which every rank of a communicator takes part.
+///
+/// All ranks call the same operations in the same order, with the same root, operation, element type and block
+/// length. They need not call at the same time: each waits for the data it needs.
+///
+/// What a rank can see for itself is checked before anything is sent, and is an `Err` on that rank alone:
+/// a root that does not exist, or slices whose lengths do not fit together. Such a rank does not take part,
+/// and the others wait for it. Lengths count elements; a slice may have more than 2³¹ of them.
+///
+/// In process, a rank that is sent a block of another length than its own returns
+/// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length).
+///
+/// MPI 5.0 chapter 6. The trait is implemented by [`Communicator`] and is sealed.
+pub trait Collectives: sealed::Sealed {
+    /// Waits until every rank has called it.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §6.3 (`MPI_Barrier`).
+    #[doc(alias = "MPI_Barrier")]
+    fn barrier(&self) -> Result<()>;
+
+    /// Copies `data` of `root` to every rank. All ranks pass a slice of the same length.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.4 (`MPI_Bcast`).
+    #[doc(alias = "MPI_Bcast")]
+    fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()>;
+
+    /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of `root`.
+    ///
+    /// At the root `recv` is as long as `send`. Elsewhere it is not touched and may be `&mut []`.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root; otherwise what the library
+    /// reports.
+    ///
+    /// MPI 5.0 §6.9.1 (`MPI_Reduce`).
+    #[doc(alias = "MPI_Reduce")]
+    fn reduce<T: Number, O: Op<T>>(
+        &self,
+        send: &[T],
+        recv: &mut [T],
+        op: O,
+        root: usize,
+    ) -> Result<()>;
+
+    /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of every rank.
+    ///
+    /// ```
+    /// use ranks_collectives::{Collectives, ops::{Max, Sum}};
+    ///
+    /// fn mean_and_peak(world: &ranks_comm::Communicator, mine: f64) -> ranks_comm::Result<(f64, f64)> {
+    ///     let (mut sum, mut peak) = ([0.0], [0.0]);
+    ///     world.allreduce(&[mine], &mut sum, Sum)?;
+    ///     world.allreduce(&[mine], &mut peak, Max)?;
+    ///     Ok((sum[0] / world.size() as f64, peak[0]))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise what the
+    /// library reports.
+    ///
+    /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
+    #[doc(alias = "MPI_Allreduce")]
+    fn allreduce<T: Number, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()>;
+
+    /// Collects the `send` of all ranks in `recv` of `root`, in the order of ranks.
+    ///
+    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be `&mut []`.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library
+    /// reports.
+    ///
+    /// MPI 5.0 §6.5 (`MPI_Gather`).
+    #[doc(alias = "MPI_Gather")]
+    fn gather<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()>;
+
+    /// Collects the `send` of all ranks in `recv` of every rank, in the order of ranks.
+    ///
+    /// `recv` is `size` times as long as `send`.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.7 (`MPI_Allgather`).
+    #[doc(alias = "MPI_Allgather")]
+    fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()>;
+
+    /// Deals out `send` of `root`: rank r gets the r-th block of it in `recv`.
+    ///
+    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be `&[]`.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library
+    /// reports.
+    ///
+    /// MPI 5.0 §6.6 (`MPI_Scatter`).
+    #[doc(alias = "MPI_Scatter")]
+    fn scatter<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()>;
+
+    /// Sends the r-th block of `send` to rank r, and receives that of rank r as the r-th block of `recv`.
+    ///
+    /// Both slices are as long as each other, and are cut into `size` blocks of the same length.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ or cannot be cut so; otherwise what the
+    /// library reports.
+    ///
+    /// MPI 5.0 §6.8 (`MPI_Alltoall`).
+    #[doc(alias = "MPI_Alltoall")]
+    fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()>;
+}
+
+impl Collectives for Communicator {
+    #[inline]
+    fn barrier(&self) -> Result<()> {
+        barrier::barrier(self)
+    }
+
+    #[inline]
+    fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
+        bcast::bcast(self, data, root)
+    }
+
+    #[inline]
+    fn reduce<T: Number, O: Op<T>>(
+        &self,
+        send: &[T],
+        recv: &mut [T],
+        op: O,
+        root: usize,
+    ) -> Result<()> {
+        reduce::reduce(self, send, recv, op, root)
+    }
+
+    #[inline]
+    fn allreduce<T: Number, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
+        allreduce::allreduce(self, send, recv, op)
+    }
+
+    #[inline]
+    fn gather<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
+        gather::gather(self, send, recv, root)
+    }
+
+    #[inline]
+    fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
+        allgather::allgather(self, send, recv)
+    }
+
+    #[inline]
+    fn scatter<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
+        scatter::scatter(self, send, recv, root)
+    }
+
+    #[inline]
+    fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
+        alltoall::alltoall(self, send, recv)
+    }
+}
+
+mod sealed {
+    /// Keeps the trait to [`Communicator`](ranks_comm::Communicator), so that operations can be added to it.
+    pub trait Sealed {}
+    impl Sealed for ranks_comm::Communicator {}
+}

@@ -1,0 +1,20 @@
+//! Gather: a block of each rank, side by side at the root.
+
+use bytemuck::Pod;
+use ranks_comm::{Communicator, Result};
+
+use crate::transfer::Transfer;
+use crate::{in_process, mpi};
+
+const NAME: &str = "MPI_Gather";
+
+#[inline]
+pub(crate) fn gather<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    root: usize,
+) -> Result<()> {
+    let transfer = Transfer::gathered_at(NAME, comm, send, recv, root)?;
+    comm.dispatch_with(NAME, transfer, mpi::gather::<T>, in_process::gather::<T>)
+}

@@ -1,0 +1,88 @@
+//! One rank's part in one collective call: whom it talks to, and what it makes of a block of the wrong length.
+
+use ranks_comm::backend::InProcessComm as Comm;
+use ranks_comm::{Error, ErrorKind, Result};
+
+/// A collective call of this rank.
+pub(super) struct Call<'a> {
+    pub(super) comm: &'a Comm,
+    /// The C name.
+    pub(super) operation: &'static str,
+    /// Bytes of an element.
+    pub(super) width: usize,
+}
+
+impl Call<'_> {
+    pub(super) fn rank(&self) -> usize {
+        self.comm.rank()
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.comm.size()
+    }
+
+    /// All ranks but this one, from 0 up.
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let me = self.rank();
+        (0..self.size()).filter(move |&rank| rank != me)
+    }
+
+    /// Sends a copy of `block` to `rank`. Never blocks.
+    pub(super) fn send(&self, rank: usize, block: &[u8]) -> Result<()> {
+        self.comm.coll_send(rank, block)
+    }
+
+    /// Receives the next block of `rank`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if it is not as long as `place`, which is then left as it was. The block is gone all the same.
+    pub(super) fn receive(&self, rank: usize, place: &mut [u8]) -> Result<()> {
+        let block = self.comm.coll_recv_vec(rank)?;
+        if block.len() != place.len() {
+            return Err(self.wrong_length(rank, block.len(), place.len()));
+        }
+        place.copy_from_slice(&block);
+        Ok(())
+    }
+
+    fn wrong_length(&self, rank: usize, theirs: usize, ours: usize) -> Error {
+        let detail = match self.width {
+            width if width > 0 && theirs % width == 0 => format!(
+                "rank {rank} passed a block of {} elements, rank {} one of {}",
+                theirs / width,
+                self.rank(),
+                ours / width
+            ),
+            _ => format!(
+                "rank {rank} passed a block of {theirs} bytes, rank {} one of {ours}",
+                self.rank()
+            ),
+        };
+        Error::new(
+            ErrorKind::Length,
+            self.operation,
+            format_args!("{detail}; all ranks must pass the same length and type"),
+        )
+    }
+}
+
+/// The outcome of a call that goes on to its end although a part of it failed: the first error, if any.
+#[derive(Default)]
+pub(super) struct Outcome(Option<Error>);
+
+impl Outcome {
+    /// Takes note of a part's result.
+    pub(super) fn note(&mut self, part: Result<()>) {
+        if let Err(error) = part {
+            self.0.get_or_insert(error);
+        }
+    }
+
+    /// The whole call's result.
+    pub(super) fn result(self) -> Result<()> {
+        match self.0 {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+}

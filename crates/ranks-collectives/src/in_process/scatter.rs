@@ -1,0 +1,32 @@
+//! Scatter: the root sends each rank its block.
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::InProcessComm as Comm;
+
+use super::bytes::{Bytes, block_of};
+use super::call::{Call, Outcome};
+use crate::transfer::Transfer;
+
+pub(crate) fn scatter<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
+    let (call, bytes) = Bytes::of(comm, transfer);
+    scatter_bytes(&call, bytes)
+}
+
+fn scatter_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
+    let Bytes {
+        send,
+        recv,
+        block,
+        root,
+    } = bytes;
+    if call.rank() != root {
+        return call.receive(root, recv);
+    }
+    let mut outcome = Outcome::default();
+    for rank in call.others() {
+        outcome.note(call.send(rank, block_of(send, block, rank)));
+    }
+    recv.copy_from_slice(block_of(send, block, root));
+    outcome.result()
+}

@@ -1,0 +1,51 @@
+//! Pointers for libmpi out of slices that may be empty.
+//!
+//! The pointer of an empty `&[u8]` is 1, of an empty `&[u16]` 2: the values of `MPI_IN_PLACE` and of
+//! `MPI_BUFFER_AUTOMATIC` in the standard ABI. So an empty slice is given as the address of a static instead; one
+//! for each side, because MPICH rejects equal addresses.
+
+use std::ffi::c_void;
+use std::sync::atomic::AtomicU64;
+
+static NOTHING_TO_SEND: AtomicU64 = AtomicU64::new(0);
+static NOTHING_TO_RECEIVE: AtomicU64 = AtomicU64::new(0);
+
+/// Where libmpi reads from.
+#[inline]
+pub(super) fn send_pointer<T>(slice: &[T]) -> *const c_void {
+    if slice.is_empty() {
+        NOTHING_TO_SEND.as_ptr().cast_const().cast()
+    } else {
+        slice.as_ptr().cast()
+    }
+}
+
+/// Where libmpi writes to.
+#[inline]
+pub(super) fn recv_pointer<T>(slice: &mut [T]) -> *mut c_void {
+    if slice.is_empty() {
+        NOTHING_TO_RECEIVE.as_ptr().cast()
+    } else {
+        slice.as_mut_ptr().cast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_slices_have_real_addresses_and_different_ones() {
+        let send = send_pointer::<u8>(&[]).addr();
+        let recv = recv_pointer::<u8>(&mut []).addr();
+        assert!(send > 4096 && recv > 4096, "{send:#x} {recv:#x}");
+        assert_ne!(send, recv);
+    }
+
+    #[test]
+    fn other_slices_keep_theirs() {
+        let mut data = [1_u16, 2];
+        assert_eq!(send_pointer(&data).addr(), data.as_ptr().addr());
+        assert_eq!(recv_pointer(&mut data).addr(), data.as_ptr().addr());
+    }
+}

@@ -1,0 +1,98 @@
+//! The element types that reductions compute with.
+
+use bytemuck::Pod;
+
+/// A type that [`reduce`](crate::Collectives::reduce) and its kin can add, multiply and compare:
+/// the integers from 8 to 64 bits, `isize`, `usize`, `f32` and `f64`.
+///
+/// Data that is only moved (broadcast, gathered, …) may be of any [`Pod`] type instead.
+///
+/// The trait is sealed: MPI knows no other arithmetic types.
+#[diagnostic::on_unimplemented(
+    message = "reductions do not compute with `{Self}`",
+    label = "not an integer of 8 to 64 bits, `f32` or `f64`",
+    note = "any `Pod` type can be moved by bcast, gather, allgather, scatter and alltoall"
+)]
+pub trait Number: Pod + arithmetic::Arithmetic {}
+
+/// A [`Number`] with bits and a truth value: the integers, signed and unsigned, from 8 to 64 bits.
+#[diagnostic::on_unimplemented(
+    message = "bitwise and logical reductions are not defined for `{Self}`",
+    label = "not an integer",
+    note = "MPI 5.0 §6.9.2 defines Band, Bor, Bxor, Land, Lor and Lxor on integers alone"
+)]
+pub trait Integer: Number + arithmetic::Bits {}
+
+/// What the in-process backend computes with; out of reach from outside, which seals [`Number`] and [`Integer`].
+pub(crate) mod arithmetic {
+    /// The arithmetic of numbers. Integers wrap, as they do in the C loops of MPI libraries.
+    pub trait Arithmetic: Copy {
+        /// `self + other`
+        #[must_use]
+        fn sum(self, other: Self) -> Self;
+        /// `self · other`
+        #[must_use]
+        fn product(self, other: Self) -> Self;
+        /// `other` if it is smaller, else `self`.
+        #[must_use]
+        fn smaller(self, other: Self) -> Self;
+        /// `other` if it is larger, else `self`.
+        #[must_use]
+        fn larger(self, other: Self) -> Self;
+    }
+
+    /// Bits, and truth in the sense of C: zero is false, all else is true, and the result is 0 or 1.
+    pub trait Bits: Copy {
+        /// `self & other`
+        #[must_use]
+        fn bit_and(self, other: Self) -> Self;
+        /// `self | other`
+        #[must_use]
+        fn bit_or(self, other: Self) -> Self;
+        /// `self ^ other`
+        #[must_use]
+        fn bit_xor(self, other: Self) -> Self;
+        /// Whether this is not zero.
+        #[must_use]
+        fn truth(self) -> bool;
+        /// 1 for true, 0 for false.
+        #[must_use]
+        fn from_truth(truth: bool) -> Self;
+    }
+}
+
+/// Implements the traits for types that have the same code but not the same trait of `std`.
+macro_rules! integers {
+    ($($type:ty)*) => { $(
+        impl Number for $type {}
+        impl Integer for $type {}
+        impl arithmetic::Arithmetic for $type {
+            fn sum(self, other: $type) -> $type { self.wrapping_add(other) }
+            fn product(self, other: $type) -> $type { self.wrapping_mul(other) }
+            fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
+            fn larger(self, other: $type) -> $type { if other > self { other } else { self } }
+        }
+        impl arithmetic::Bits for $type {
+            fn bit_and(self, other: $type) -> $type { self & other }
+            fn bit_or(self, other: $type) -> $type { self | other }
+            fn bit_xor(self, other: $type) -> $type { self ^ other }
+            fn truth(self) -> bool { self != 0 }
+            fn from_truth(truth: bool) -> $type { <$type>::from(truth) }
+        }
+    )* };
+}
+
+macro_rules! floats {
+    ($($type:ty)*) => { $(
+        impl Number for $type {}
+        impl arithmetic::Arithmetic for $type {
+            fn sum(self, other: $type) -> $type { self + other }
+            fn product(self, other: $type) -> $type { self * other }
+            fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
+            fn larger(self, other: $type) -> $type { if other > self { other } else { self } }
+        }
+    )* };
+}
+
+integers! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
+floats! { f32 f64 }

@@ -1,0 +1,100 @@
+//! What a reduction does with two elements: [`Sum`], [`Min`] and the others, each a type of its own.
+//!
+//! An operation that MPI does not define for an element type does not compile:
+//!
+//! ```compile_fail
+//! # use ranks_collectives::{Collectives, ops::Band};
+//! # fn f(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+//! world.allreduce(&[1.0_f64], &mut [0.0], Band)
+//! # }
+//! ```
+//!
+//! The same with an integer is fine:
+//!
+//! ```
+//! # use ranks_collectives::{Collectives, ops::Band};
+//! # fn f(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+//! world.allreduce(&[1_u64], &mut [0], Band)
+//! # }
+//! ```
+//!
+//! **Order.** All of these are associative and commutative but for the rounding of floating-point sums and
+//! products. In process, contributions are combined in the order of ranks, from 0 up, so a result repeats to
+//! the last digit. MPI libraries are advised to do so too (MPI 5.0 §6.9.1), for the same number of ranks.
+//!
+//! **Overflow.** Integer [`Sum`] and [`Prod`] wrap, in process as under MPI.
+//!
+//! **NaN.** What [`Min`] and [`Max`] make of a NaN depends on the library and on where it stands.
+
+use ranks_mpi_sys::{
+    MPI_BAND, MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MAX, MPI_MIN, MPI_Op, MPI_PROD,
+    MPI_SUM,
+};
+
+use crate::number::{Integer, Number};
+
+/// A reduction that is defined for elements of type `T`.
+///
+/// The trait is sealed; its implementations are the unit structs of [this module](self).
+pub trait Op<T: Number>: Copy + description::Describe<T> {}
+
+/// What the backends know of an operation; out of reach from outside, which seals [`Op`].
+pub(crate) mod description {
+    use super::MPI_Op;
+
+    /// An operation in MPI's terms and in Rust's.
+    pub trait Describe<T> {
+        /// The predefined handle.
+        const MPI: MPI_Op;
+        /// What the in-process backend computes; `left` comes from the lower ranks.
+        #[must_use]
+        fn combine(left: T, right: T) -> T;
+    }
+}
+
+macro_rules! operations {
+    ($( $(#[$doc:meta])* $name:ident: $bound:ident, $mpi:ident, |$a:ident, $b:ident| $combined:expr; )*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name;
+
+        impl<T: $bound> Op<T> for $name {}
+        impl<T: $bound> description::Describe<T> for $name {
+            const MPI: MPI_Op = $mpi;
+            fn combine($a: T, $b: T) -> T { $combined }
+        }
+    )* };
+}
+
+operations! {
+    /// The sum; integers wrap.
+    #[doc(alias = "MPI_SUM")]
+    Sum: Number, MPI_SUM, |a, b| a.sum(b);
+    /// The product; integers wrap.
+    #[doc(alias = "MPI_PROD")]
+    Prod: Number, MPI_PROD, |a, b| a.product(b);
+    /// The smallest.
+    #[doc(alias = "MPI_MIN")]
+    Min: Number, MPI_MIN, |a, b| a.smaller(b);
+    /// The largest.
+    #[doc(alias = "MPI_MAX")]
+    Max: Number, MPI_MAX, |a, b| a.larger(b);
+    /// Bitwise and.
+    #[doc(alias = "MPI_BAND")]
+    Band: Integer, MPI_BAND, |a, b| a.bit_and(b);
+    /// Bitwise or.
+    #[doc(alias = "MPI_BOR")]
+    Bor: Integer, MPI_BOR, |a, b| a.bit_or(b);
+    /// Bitwise exclusive or.
+    #[doc(alias = "MPI_BXOR")]
+    Bxor: Integer, MPI_BXOR, |a, b| a.bit_xor(b);
+    /// Logical and: 1 if all are non-zero, else 0.
+    #[doc(alias = "MPI_LAND")]
+    Land: Integer, MPI_LAND, |a, b| T::from_truth(a.truth() && b.truth());
+    /// Logical or: 1 if any is non-zero, else 0.
+    #[doc(alias = "MPI_LOR")]
+    Lor: Integer, MPI_LOR, |a, b| T::from_truth(a.truth() || b.truth());
+    /// Logical exclusive or: 1 if an odd number of them are non-zero, else 0.
+    #[doc(alias = "MPI_LXOR")]
+    Lxor: Integer, MPI_LXOR, |a, b| T::from_truth(a.truth() != b.truth());
+}

@@ -1,0 +1,34 @@
+use ranks_collectives::Collectives;
+use ranks_comm::Communicator;
+
+use crate::model::{Guarded, LENGTHS, Particle, Sample, block, case};
+
+fn collects_everywhere<T: Sample>(world: &Communicator) {
+    for len in LENGTHS {
+        let expected: Vec<T> = (0..world.size())
+            .flat_map(|rank| block(rank, 0, len))
+            .collect();
+        let mut all = Guarded::<T>::new(len * world.size());
+        world
+            .allgather(&block::<T>(world.rank(), 0, len), all.buffer())
+            .unwrap();
+        all.expect(&expected, &case::<T>("allgather", len));
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn numbers_are_collected_on_all_ranks(world: Communicator) {
+    collects_everywhere::<i8>(&world);
+    collects_everywhere::<u16>(&world);
+    collects_everywhere::<i32>(&world);
+    collects_everywhere::<u64>(&world);
+    collects_everywhere::<f32>(&world);
+    collects_everywhere::<f64>(&world);
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn any_pod_is_collected_on_all_ranks(world: Communicator) {
+    collects_everywhere::<Particle>(&world);
+    collects_everywhere::<[u8; 3]>(&world);
+    collects_everywhere::<()>(&world);
+}

@@ -1,0 +1,36 @@
+use ranks_collectives::Collectives;
+use ranks_comm::Communicator;
+
+use crate::model::{Guarded, LENGTHS, Particle, Sample, block, case};
+
+fn copies_the_root<T: Sample>(world: &Communicator) {
+    for len in LENGTHS {
+        for root in 0..world.size() {
+            let mut data = Guarded::<T>::new(len);
+            let of_root = block::<T>(root, 0, len);
+            if world.rank() == root {
+                data.buffer().copy_from_slice(&of_root);
+            }
+            world.bcast(data.buffer(), root).unwrap();
+            data.expect(&of_root, &case::<T>("bcast", len));
+        }
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn numbers_arrive_from_every_root(world: Communicator) {
+    copies_the_root::<i8>(&world);
+    copies_the_root::<u16>(&world);
+    copies_the_root::<i32>(&world);
+    copies_the_root::<u64>(&world);
+    copies_the_root::<isize>(&world);
+    copies_the_root::<f32>(&world);
+    copies_the_root::<f64>(&world);
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn any_pod_arrives_from_every_root(world: Communicator) {
+    copies_the_root::<Particle>(&world);
+    copies_the_root::<[u8; 3]>(&world);
+    copies_the_root::<()>(&world);
+}
