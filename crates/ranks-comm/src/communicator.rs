@@ -88,6 +88,15 @@ impl Communicator {
         self.0.max_tag
     }
 
+    /// What carries the messages: the MPI library's name and version, such as `Open MPI 5.0.11`, or `in process`.
+    #[must_use]
+    pub fn library(&self) -> &'static str {
+        match &self.0.backend {
+            Backend::Mpi(_) => ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name),
+            Backend::InProcess(_) => in_process::LIBRARY,
+        }
+    }
+
     /// The ranks of this communicator. Local.
     ///
     /// # Errors
