@@ -166,9 +166,7 @@ impl Comm {
             return Ok(Some(Status::null()));
         };
         let place = &self.place;
-        let found = place
-            .world
-            .try_probe(operation, place.rank, &pattern, &self.members)?;
+        let found = place.world.try_probe(operation, place.rank, &pattern)?;
         Ok(found.map(|(source, tag, bytes)| Status::local(source, tag, bytes)))
     }
 
@@ -200,9 +198,7 @@ impl Comm {
             return Ok(Some(None));
         };
         let place = &self.place;
-        let found = place
-            .world
-            .try_receive(operation, place.rank, &pattern, &self.members)?;
+        let found = place.world.try_receive(operation, place.rank, &pattern)?;
         Ok(found.map(|envelope| Some(Matched(envelope))))
     }
 

@@ -101,13 +101,10 @@ impl World {
         operation: &'static str,
         me: usize,
         pattern: &Pattern,
-        members: &[usize],
     ) -> Result<Option<Envelope>> {
         let mut queues = lock(&self.mailboxes[me].queues);
         let Some(found) = queues.take(pattern) else {
-            return self
-                .still_possible(operation, me, pattern, members)
-                .map(|()| None);
+            return self.no_failure(operation).map(|()| None);
         };
         drop(queues);
         self.acknowledge(&found);
@@ -120,14 +117,11 @@ impl World {
         operation: &'static str,
         me: usize,
         pattern: &Pattern,
-        members: &[usize],
     ) -> Result<Option<(usize, i32, usize)>> {
         let queues = lock(&self.mailboxes[me].queues);
         match queues.peek(pattern).map(describe) {
             Some(found) => Ok(Some(found)),
-            None => self
-                .still_possible(operation, me, pattern, members)
-                .map(|()| None),
+            None => self.no_failure(operation).map(|()| None),
         }
     }
 
