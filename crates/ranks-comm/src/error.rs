@@ -10,9 +10,17 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// One pointer wide, so that a `Result<()>` travels in a register. The text begins with the C name of the
 /// operation and ends, where MPI was asked, with the error class and the library.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` gives the same text as `Display`, because that is what `main` prints of an `Err`, and `unwrap` of a failure.
+#[derive(thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Box<Details>);
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
