@@ -28,11 +28,9 @@ const PANIC: i32 = 101;
 ///
 /// ```
 /// ranks_comm::run(|world| {
-///     if world.rank() == 0 {
-///         world.send(&[3.5], (world.size() - 1).min(0), 7)?;
-///         let mut number = [0.0];
-///         world.recv(&mut number, 0, 7)?;
-///     }
+///     let (rank, size) = (world.rank(), world.size());
+///     let mut before = [0.0];
+///     world.sendrecv(&[rank as f64], (rank + 1) % size, 7, &mut before, (rank + size - 1) % size, 7)?;
 ///     Ok::<(), ranks_comm::Error>(())
 /// })
 /// # .unwrap();

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU64;
 
-use ranks_mpi_sys::{MPI_Count, native};
+use ranks_mpi_sys::{MPI_BYTE, MPI_Count, native};
 
 use super::element::TypeOf;
 use crate::element::Pod;
@@ -37,6 +37,25 @@ pub(super) fn to_write<T>(buf: &mut [T]) -> *mut c_void {
 #[inline(always)]
 pub(super) fn small_count<T: Pod>(buf: &[T]) -> Option<c_int> {
     TypeOf::<T>::small_count(buf.len())
+}
+
+/// The count of bytes for a receive through a function that takes an `int`, if it is enough.
+#[inline(always)]
+pub(super) fn small_bytes<T>(buf: &[T]) -> Option<c_int> {
+    c_int::try_from(size_of_val(buf)).ok()
+}
+
+/// The count of bytes for a receive through a large-count function.
+pub(super) fn large_bytes<T>(buf: &[T]) -> MPI_Count {
+    // A slice has at most isize::MAX bytes; see `large_count`.
+    MPI_Count::try_from(size_of_val(buf)).unwrap_or(0)
+}
+
+/// Bytes, in the library's own form.
+#[inline(always)]
+pub(super) fn bytes() -> native::Datatype {
+    // SAFETY: the library is loaded, as there is a `Comm` (see the module).
+    unsafe { native::datatype(MPI_BYTE) }
 }
 
 /// The count for the large-count functions.

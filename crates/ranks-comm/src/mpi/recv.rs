@@ -3,15 +3,18 @@
 //! Open MPI (4.1.4, 4.1.8 and 5.0.11 were measured) writes a message that is too long past the end of the buffer from
 //! about 4 KiB on, and then returns `MPI_ERR_TRUNCATE`; it says nothing at all about one that a rank sent to itself.
 //! There a message is claimed first, its length compared, and only then received. Other libraries stop at the end.
+//!
+//! The others, MPICH and what comes from it, end the process by a failed assertion if what arrives is no whole number of
+//! items of the datatype (seen in 4.3.2 and 5.0.2: `typerep_yaksa_pack.c`, `actual_unpack_bytes % element_size == 0`).
+//! There everything is received as bytes, and whether they make whole elements is found out here.
 
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Status, native};
 
-use super::buffer::{datatype, large_count, small_count, to_write};
+use super::buffer::{bytes, large_bytes, small_bytes, to_write};
 use super::communicator::Comm;
-use super::element::TypeOf;
 use super::error::{class, failed, library, text};
 use super::peer::{to_native, to_standard};
 use super::status::{self, Status as Raw};
@@ -28,21 +31,17 @@ impl Comm {
         if self.session.overwrites {
             return self.recv_claimed(OPERATION, buf, source, tag);
         }
-        let Some(count) = small_count(buf) else {
+        let Some(count) = small_bytes(buf) else {
             return self.recv_large(OPERATION, buf, source, tag);
         };
-        let (from, under, datatype) = (
-            to_native::source(source),
-            to_native::tag(tag),
-            datatype::<T>(),
-        );
+        let (from, under) = (to_native::source(source), to_native::tag(tag));
         let mut status = native::Status::new();
-        // SAFETY: `count` items are what `buf` holds; this library writes no more; the status is ours.
+        // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Recv(
                 to_write(buf),
                 count,
-                datatype,
+                bytes(),
                 from,
                 under,
                 self.native,
@@ -79,14 +78,14 @@ impl Comm {
         tag: Tag,
     ) -> Result<Status> {
         let (from, under) = (to_standard::source(source), to_standard::tag(tag));
-        let (count, datatype) = (large_count::<T>(buf.len()), TypeOf::<T>::datatype());
+        let count = large_bytes(buf);
         let mut status = MPI_Status::EMPTY;
-        // SAFETY: `count` items are what `buf` holds; this library writes no more; the status is ours.
+        // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {
             sys::MPI_Recv_c(
                 to_write(buf),
                 count,
-                datatype,
+                sys::MPI_BYTE,
                 from,
                 under,
                 self.canonical,
@@ -149,7 +148,8 @@ pub(super) fn not_received(
         let attempt = format!("receiving up to {capacity} elements");
         return failed(code, operation, &attempt);
     }
-    error::truncated(operation, arrived(&text(code)), capacity, width, library())
+    let arrived = arrived(&text(code), capacity.saturating_mul(width));
+    error::truncated(operation, arrived, capacity, width, library())
         .with_code(code, sys::MPI_ERR_TRUNCATE)
 }
 
@@ -160,11 +160,16 @@ pub(super) fn not_whole<T>(operation: &'static str, bytes: usize) -> Error {
 }
 
 /// How long a truncated message was, as MPICH and Intel's MPI say in the stack of calls of their text:
-/// "… truncated; 72000 bytes received but buffer size is 800 …".
-fn arrived(text: &str) -> Option<usize> {
+/// "… truncated; 72000 bytes received but buffer size is 800 …". MPICH 4.3.2 has the two numbers the wrong way round,
+/// but the message is always the longer one. Some versions say nothing.
+fn arrived(text: &str, capacity: usize) -> Option<usize> {
     let (_, rest) = text.split_once("truncated; ")?;
-    let (number, _) = rest.split_once(" bytes received")?;
-    number.parse().ok()
+    let (first, rest) = rest.split_once(" bytes received but buffer size is ")?;
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let (first, second): (usize, usize) = (first.parse().ok()?, rest[..end].parse().ok()?);
+    Some(first.max(second)).filter(|&longer| longer > capacity)
 }
 
 #[cfg(test)]
@@ -175,7 +180,10 @@ mod tests {
     fn the_length_is_read_from_the_stack_of_calls() {
         let text = "Message truncated, error stack:\ninternal_Recv(127): failed\n\
                     MPIDIG(99): Message from rank 0 and tag 5 truncated; 72000 bytes received but buffer size is 800";
-        assert_eq!(arrived(text), Some(72_000));
-        assert_eq!(arrived("MPI_ERR_TRUNCATE: message truncated"), None);
+        assert_eq!(arrived(text, 800), Some(72_000));
+        let wrong_way_round =
+            "X(1): Message truncated; 800 bytes received but buffer size is 72000\n";
+        assert_eq!(arrived(wrong_way_round, 800), Some(72_000));
+        assert_eq!(arrived("MPI_ERR_TRUNCATE: message truncated", 800), None);
     }
 }

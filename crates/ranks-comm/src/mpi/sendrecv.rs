@@ -1,9 +1,11 @@
-//! Send and receive in one call.
+//! Send and receive in one call. The receiving half is as in `recv`.
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, MPI_Status, native};
 
-use super::buffer::{datatype, large_count, small_count, to_read, to_write};
+use super::buffer::{
+    bytes, datatype, large_bytes, large_count, small_bytes, small_count, to_read, to_write,
+};
 use super::communicator::Comm;
 use super::element::TypeOf;
 use super::error::check;
@@ -30,7 +32,7 @@ impl Comm {
         if self.session.overwrites {
             return self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag);
         }
-        let (Some(sends), Some(receives)) = (small_count(send), small_count(recv)) else {
+        let (Some(sends), Some(receives)) = (small_count(send), small_bytes(recv)) else {
             return self.sendrecv_large(send, dest, send_tag, recv, source, recv_tag);
         };
         let (to, from) = (to_native::destination(dest), to_native::source(source));
@@ -45,7 +47,7 @@ impl Comm {
                 send_tag,
                 to_write(recv),
                 receives,
-                datatype::<R>(),
+                bytes(),
                 from,
                 to_native::tag(recv_tag),
                 self.native,
@@ -69,17 +71,17 @@ impl Comm {
             let send = buf.to_vec();
             return self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag);
         }
-        let Some(count) = small_count(buf) else {
+        let Some(count) = small_bytes(buf) else {
             return self.sendrecv_replace_large(buf, dest, send_tag, source, recv_tag);
         };
         let (to, from) = (to_native::destination(dest), to_native::source(source));
         let mut status = native::Status::new();
-        // SAFETY: `count` items are what `buf` holds; this library writes no more; the status is ours.
+        // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Sendrecv_replace(
                 to_write(buf),
                 count,
-                datatype::<T>(),
+                bytes(),
                 to,
                 send_tag,
                 from,
@@ -130,8 +132,8 @@ impl Comm {
                 to_standard::destination(dest),
                 send_tag,
                 to_write(recv),
-                large_count::<R>(recv.len()),
-                TypeOf::<R>::datatype(),
+                large_bytes(recv),
+                sys::MPI_BYTE,
                 to_standard::source(source),
                 to_standard::tag(recv_tag),
                 self.canonical,
@@ -151,12 +153,12 @@ impl Comm {
         recv_tag: Tag,
     ) -> Result<Status> {
         let mut status = MPI_Status::EMPTY;
-        // SAFETY: the count is what the slice holds; this library writes no more; the status is ours.
+        // SAFETY: the count is how many bytes the slice holds; this library writes no more; the status is ours.
         let code = unsafe {
             sys::MPI_Sendrecv_replace_c(
                 to_write(buf),
-                large_count::<T>(buf.len()),
-                TypeOf::<T>::datatype(),
+                large_bytes(buf),
+                sys::MPI_BYTE,
                 to_standard::destination(dest),
                 send_tag,
                 to_standard::source(source),
