@@ -79,7 +79,7 @@ pub(crate) const fn absent_code(name: &str) -> c_int {
         hash = (hash ^ bytes[i] as u32).wrapping_mul(0x0100_0193);
         i += 1;
     }
-    i32::MIN | (hash & 0x3fff_ffff).cast_signed()
+    i32::MIN | (hash & 0x3fff_ffff) as c_int
 }
 
 /// What a slot without a function behind it returns.

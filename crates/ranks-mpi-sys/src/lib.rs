@@ -44,6 +44,8 @@ mod types;
     non_camel_case_types,
     non_snake_case,
     non_upper_case_globals,
+    dead_code,
+    unreachable_pub,
     clippy::too_many_arguments,
     clippy::multiple_unsafe_ops_per_block
 )]

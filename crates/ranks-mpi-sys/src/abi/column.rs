@@ -77,9 +77,15 @@ pub(crate) const fn address_of(name: &str) -> &'static Pointer {
 /// A pointer that is a constant of its family, or none.
 pub(crate) const fn constant(address: Address) -> Option<*mut c_void> {
     match address {
-        Address::At(address) => Some(ptr::without_provenance_mut(address.cast_unsigned())),
+        Address::At(address) => Some(at(address)),
         _ => None,
     }
+}
+
+/// The pointer of an address as C headers write it: -1 is the last one.
+#[expect(clippy::cast_sign_loss, reason = "an address has no sign")]
+pub(crate) const fn at(address: isize) -> *mut c_void {
+    ptr::without_provenance_mut(address as usize)
 }
 
 const fn same(a: &str, b: &str) -> bool {

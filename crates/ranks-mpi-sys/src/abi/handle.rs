@@ -34,8 +34,12 @@ impl NativeHandle for c_int {
     }
 
     #[inline(always)]
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "the word holds the 32 bits of the int"
+    )]
     fn to_word(self) -> *mut c_void {
-        ptr::without_provenance_mut(self.cast_unsigned() as usize)
+        ptr::without_provenance_mut(self as u32 as usize)
     }
 }
 

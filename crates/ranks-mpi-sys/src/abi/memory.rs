@@ -1,6 +1,7 @@
 //! Kinds of arguments that point at the caller's memory: buffers and statuses.
 
 use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
 
 use super::Abi;
 use super::kinds::{Arg, Kind};
@@ -8,61 +9,96 @@ use crate::generated::types::MPI_T_pvar_handle;
 use crate::native;
 use crate::types::MPI_Status;
 
-macro_rules! buffers {
-    ($($(#[$doc:meta])* $name:ident: *$mutability:tt, $convert:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl Kind for $name {
-            type Standard = *$mutability c_void;
-            type Wide = *$mutability c_void;
-        }
-
-        impl<A: Abi> Arg<A> for $name {
-            type Native = *$mutability c_void;
-            type Held = *$mutability c_void;
-
-            #[inline(always)]
-            unsafe fn enter(standard: *$mutability c_void) -> *$mutability c_void {
-                $convert::<A>(standard.cast::<c_void>() as *mut c_void)
-            }
-            #[inline(always)]
-            fn pass(held: &mut *$mutability c_void) -> *$mutability c_void {
-                *held
-            }
-            #[inline(always)]
-            fn narrow(wide: *$mutability c_void) -> *$mutability c_void {
-                wide
-            }
-        }
-    )*};
+/// A pointer to a buffer that is read or written.
+pub(crate) trait Pointer: Copy + 'static {
+    fn to_mut(self) -> *mut c_void;
+    fn from_mut(pointer: *mut c_void) -> Self;
 }
 
-buffers! {
-    /// A buffer that is read, or `MPI_IN_PLACE`.
-    ConstBuf: *const, in_place;
-    /// A buffer that is written, or `MPI_IN_PLACE`.
-    Buf: *mut, in_place;
-    /// A buffer that is attached for buffered sends, or `MPI_BUFFER_AUTOMATIC`.
-    AttachBuf: *mut, automatic;
-}
-
-#[inline(always)]
-fn in_place<A: Abi>(standard: *mut c_void) -> *mut c_void {
-    // Only the MPICH family has another value; elsewhere this folds away.
-    if standard.addr() == crate::MPI_IN_PLACE.addr() {
-        A::IN_PLACE
-    } else {
-        standard
+impl Pointer for *const c_void {
+    #[inline(always)]
+    fn to_mut(self) -> *mut c_void {
+        self.cast_mut()
+    }
+    #[inline(always)]
+    fn from_mut(pointer: *mut c_void) -> Self {
+        pointer
     }
 }
 
-fn automatic<A: Abi>(standard: *mut c_void) -> *mut c_void {
-    let automatic = standard.addr() == crate::MPI_BUFFER_AUTOMATIC.addr();
-    A::BUFFER_AUTOMATIC
-        .filter(|_| automatic)
-        .unwrap_or(standard)
+impl Pointer for *mut c_void {
+    #[inline(always)]
+    fn to_mut(self) -> *mut c_void {
+        self
+    }
+    #[inline(always)]
+    fn from_mut(pointer: *mut c_void) -> Self {
+        pointer
+    }
+}
+
+/// A buffer, or `MPI_IN_PLACE`.
+#[derive(Debug)]
+pub struct AnyBuf<P>(PhantomData<P>);
+
+/// A buffer that is read, or `MPI_IN_PLACE`.
+pub(crate) type ConstBuf = AnyBuf<*const c_void>;
+/// A buffer that is written, or `MPI_IN_PLACE`.
+pub(crate) type Buf = AnyBuf<*mut c_void>;
+
+impl<P: Pointer> Kind for AnyBuf<P> {
+    type Standard = P;
+    type Wide = P;
+}
+
+impl<A: Abi, P: Pointer> Arg<A> for AnyBuf<P> {
+    type Native = P;
+    type Held = P;
+
+    #[inline(always)]
+    unsafe fn enter(standard: P) -> P {
+        // Only the MPICH family has another value; elsewhere this folds away.
+        if standard.to_mut().addr() == crate::MPI_IN_PLACE.addr() {
+            P::from_mut(A::IN_PLACE)
+        } else {
+            standard
+        }
+    }
+    #[inline(always)]
+    fn pass(held: &mut P) -> P {
+        *held
+    }
+    #[inline(always)]
+    fn narrow(wide: P) -> P {
+        wide
+    }
+}
+
+/// A buffer that is attached for buffered sends, or `MPI_BUFFER_AUTOMATIC`.
+#[derive(Debug)]
+pub struct AttachBuf;
+
+impl Kind for AttachBuf {
+    type Standard = *mut c_void;
+    type Wide = *mut c_void;
+}
+
+impl<A: Abi> Arg<A> for AttachBuf {
+    type Native = *mut c_void;
+    type Held = *mut c_void;
+
+    unsafe fn enter(standard: *mut c_void) -> *mut c_void {
+        let automatic = standard.addr() == crate::MPI_BUFFER_AUTOMATIC.addr();
+        A::BUFFER_AUTOMATIC
+            .filter(|_| automatic)
+            .unwrap_or(standard)
+    }
+    fn pass(held: &mut *mut c_void) -> *mut c_void {
+        *held
+    }
+    fn narrow(wide: *mut c_void) -> *mut c_void {
+        wide
+    }
 }
 
 /// A status that the library writes, or `MPI_STATUS_IGNORE`.

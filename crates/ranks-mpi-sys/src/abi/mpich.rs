@@ -53,7 +53,7 @@ impl Abi for Mpich {
     #[inline(always)]
     fn is_made_by_user(word: *mut c_void) -> bool {
         const PAIRS: std::ops::RangeInclusive<c_int> =
-            0x8c00_0000_u32.cast_signed()..=0x8c00_0004_u32.cast_signed();
+            0x8c00_0000_u32 as c_int..=0x8c00_0004_u32 as c_int;
         let handle = c_int::from_word(word);
         handle < 0 && !PAIRS.contains(&handle)
     }

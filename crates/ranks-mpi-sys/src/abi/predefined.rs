@@ -6,6 +6,7 @@ use std::ptr;
 
 use ranks_load::Library;
 
+use super::column::at;
 use super::handle::{CONSTANTS, HandleKind, PREDEFINED};
 use super::openmpi::OBJECTS;
 use crate::Family;
@@ -91,12 +92,12 @@ unsafe fn fill_pointers(library: &Library, family: Family) {
     let values = unsafe { POINTERS.fill() };
     for (pointer, value) in columns::POINTERS.iter().zip(values) {
         let address = match family {
-            Family::Standard => Address::At(pointer.canonical.cast_signed()),
+            Family::Standard => Address::At(pointer.canonical as isize),
             Family::Mpich => pointer.mpich,
             Family::OpenMpi => pointer.openmpi,
         };
         *value = match address {
-            Address::At(address) => ptr::without_provenance_mut(address.cast_unsigned()),
+            Address::At(address) => at(address),
             Address::In(symbol) => library
                 .own_symbol(symbol)
                 .map_or(ptr::null_mut(), |variable| {

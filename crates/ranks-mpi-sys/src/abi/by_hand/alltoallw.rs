@@ -95,9 +95,10 @@ impl<A: Abi> Sides<A> {
         // SAFETY: by this function's contract.
         let send = (!in_place).then(|| unsafe { Handles::new(send, counts.0) });
         // SAFETY: by this function's contract.
+        let receive = unsafe { Handles::new(receive, counts.1) };
         Sides {
             send,
-            receive: unsafe { Handles::new(receive, counts.1) },
+            receive,
             counts,
         }
     }

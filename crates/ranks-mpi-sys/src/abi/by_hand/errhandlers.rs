@@ -25,10 +25,10 @@ macro_rules! errhandler {
             object: *mut A::Handle<$object>,
             code: *mut c_int,
         ) {
+            let address = $pool.function(PLACE);
             // SAFETY: the pool holds functions of this type only, and this place is filled before
             // the library learns of the trampoline.
-            let function =
-                unsafe { std::mem::transmute::<*mut (), $function>($pool.function(PLACE)) };
+            let function: $function = unsafe { std::mem::transmute(address) };
             // SAFETY: the library passes a handle.
             let native = unsafe { object.read() };
             // SAFETY: the tables are filled before any handler is created.

@@ -23,10 +23,10 @@ macro_rules! operation {
             length: *mut $length,
             datatype: *mut A::Handle<MPI_Datatype>,
         ) {
+            let address = $pool.function(PLACE);
             // SAFETY: the pool holds functions of this type only, and this place is filled before
             // the library learns of the trampoline.
-            let function =
-                unsafe { std::mem::transmute::<*mut (), $function>($pool.function(PLACE)) };
+            let function: $function = unsafe { std::mem::transmute(address) };
             // SAFETY: the library passes a datatype.
             let native = unsafe { datatype.read() };
             // SAFETY: the tables are filled before any operation is created.

@@ -361,11 +361,10 @@ unsafe extern "C" fn dropped<A: Abi, const PLACE: usize>(
     level: MPI_T_cb_safety,
     state: *mut c_void,
 ) {
+    let address = DROPPED.function(PLACE);
     // SAFETY: the pool holds functions of this type only, and this place is filled before the library
     // learns of the trampoline.
-    let function = unsafe {
-        std::mem::transmute::<*mut (), MPI_T_event_dropped_cb_function>(DROPPED.function(PLACE))
-    };
+    let function: MPI_T_event_dropped_cb_function = unsafe { std::mem::transmute(address) };
     // SAFETY: the library's arguments, as it has to give them to the caller's function.
     unsafe { function(count, registration, source, safety::<A>(level), state) }
 }
