@@ -66,10 +66,11 @@ fn simulate(world: &Communicator, png: Option<&Path>) -> Outcome<()> {
 
     if let Some(plate) = collect(world, &slab)? {
         let centre = plate[(WIDTH / 2) * WIDTH + WIDTH / 2];
+        println!("heat in a plate of {INTERIOR} x {INTERIOR} points, {STEPS} steps");
         println!(
-            "heat in a plate of {INTERIOR} x {INTERIOR} points, {STEPS} steps on {} ranks, {}",
-            world.size(),
-            world.library()
+            "  carried by     {}, {} ranks",
+            world.library(),
+            world.size()
         );
         println!("  centre         {centre:.16}");
         println!("  exact          {exact:.16}");
@@ -78,17 +79,17 @@ fn simulate(world: &Communicator, png: Option<&Path>) -> Outcome<()> {
             picture::write(path, &plate, exact)?;
             println!("  picture        {}", path.display());
         }
-        let verified = if verified { "yes" } else { "no" };
         println!(
-            "result heat2d ranks={} verified={verified} seconds={seconds:.3}",
-            world.size()
+            "result heat2d ranks={} verified={} seconds={seconds:.6} library={}",
+            world.size(),
+            if verified { "yes" } else { "no" },
+            world.library()
         );
     }
-    if verified {
-        Ok(())
-    } else {
-        Err(format!("a temperature is off by {:e}", worst[0]).into())
+    if !verified {
+        return Err(format!("a temperature is off by {:e}", worst[0]).into());
     }
+    Ok(())
 }
 
 /// The whole plate at rank 0, boundary included; `None` elsewhere.

@@ -75,6 +75,20 @@ impl FromStr for Class {
     }
 }
 
+impl Verdict {
+    /// For people.
+    pub(crate) fn sentence(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "verified: sums and counts agree with the published ones",
+            Verdict::Differs => "NOT VERIFIED: sums or counts differ from the published ones",
+            Verdict::NoReference => {
+                "not verified: this program carries no published result for the class"
+            }
+        }
+    }
+}
+
+/// For machines.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -82,29 +82,21 @@ fn tally_all(world: &Communicator, blocks: usize) -> Result<Tally> {
 }
 
 fn report(world: &Communicator, class: Class, tally: &Tally, verdict: Verdict, seconds: f64) {
+    let ranks = world.size();
+    let library = world.library();
     println!(
-        "NAS EP class {class:?}: 2^{} pairs on {} ranks, {}",
-        class.log2_pairs(),
-        world.size(),
-        world.library()
+        "NAS EP, class {class:?}: 2^{} pairs of random numbers",
+        class.log2_pairs()
     );
-    println!("  sum of x  {:.15e}", tally.sum_x);
-    println!("  sum of y  {:.15e}", tally.sum_y);
-    println!("  pairs     {}", tally.pairs());
+    println!("  carried by  {library}, {ranks} ranks");
+    println!("  sum of x    {:.15e}", tally.sum_x);
+    println!("  sum of y    {:.15e}", tally.sum_y);
+    println!("  pairs       {}", tally.pairs());
     for (ring, count) in tally.counts.iter().enumerate() {
-        println!("  ring {ring}    {count}");
+        println!("  ring {ring}      {count}");
     }
+    println!("  {}", verdict.sentence());
     println!(
-        "{}",
-        match verdict {
-            Verdict::Agrees => "verified: sums and counts agree with the published ones",
-            Verdict::Differs => "NOT VERIFIED: sums or counts differ from the published ones",
-            Verdict::NoReference =>
-                "not verified: this program carries no published result for the class",
-        }
-    );
-    println!(
-        "result nas_ep class={class:?} ranks={} verified={verdict} seconds={seconds:.3}",
-        world.size()
+        "result nas_ep class={class:?} ranks={ranks} verified={verdict} seconds={seconds:.6} library={library}"
     );
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod demo;
 mod mpi;
 mod run;
 mod test;
@@ -21,6 +22,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Runs the same executables in process and on every MPI, and shows one table.
+    Demo(demo::Arguments),
     /// Lists, provisions and locates the MPI libraries that the tests run on.
     Mpi(mpi::Arguments),
     /// Builds an example and runs it on n ranks of one MPI, or in process.
@@ -34,6 +37,7 @@ type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     let outcome: Outcome = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::main(&arguments),
         Command::Mpi(arguments) => mpi::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),
         Command::Test(arguments) => test::main(&arguments),

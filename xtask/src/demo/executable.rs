@@ -1,0 +1,129 @@
+//! The examples' executables: built once, and shown to be one and the same file on every MPI.
+
+use std::env;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::workspace;
+
+/// An executable and what identifies it.
+pub(super) struct Executable {
+    pub(super) example: &'static str,
+    pub(super) path: PathBuf,
+    hash: String,
+    /// The libraries that it is linked with; `None` where `ldd` cannot be asked.
+    linked: Option<Vec<String>>,
+}
+
+/// Builds the examples, as for release, and identifies those in `names`.
+///
+/// # Errors
+/// A text for the user if cargo fails, or if there is no such example.
+pub(super) fn build(names: &[&'static str]) -> Result<Vec<Executable>, String> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--release", "--package", "ranks-examples"])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(workspace::root())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo could not be started: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo build of the examples: {}", output.status));
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let built: Vec<Built> = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let identify = |&name: &&'static str| {
+        let built = built.iter().find(|built| built.target.name == name);
+        let built = built.ok_or_else(|| format!("cargo built no example `{name}`"))?;
+        Executable::identify(name, &built.executable)
+    };
+    names.iter().map(identify).collect()
+}
+
+/// The part that matters of cargo's message on an executable.
+#[derive(Deserialize)]
+struct Built {
+    target: Target,
+    executable: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+impl Executable {
+    fn identify(example: &'static str, path: &Path) -> Result<Executable, String> {
+        let hash = hash(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Executable {
+            example,
+            path: path.to_path_buf(),
+            hash,
+            linked: linked_with(path),
+        })
+    }
+
+    /// Whether the file is still the one that was identified.
+    pub(super) fn is_unchanged(&self) -> bool {
+        hash(&self.path).is_ok_and(|hash| hash == self.hash)
+    }
+
+    /// The names of MPI libraries that it is linked with: there should be none.
+    pub(super) fn linked_mpis(&self) -> Vec<&str> {
+        let linked = self.linked.iter().flatten();
+        linked
+            .map(String::as_str)
+            .filter(|name| name.to_ascii_lowercase().contains("mpi"))
+            .collect()
+    }
+}
+
+impl fmt::Display for Executable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "every row of {} is this file: {}",
+            self.example,
+            self.path.display()
+        )?;
+        writeln!(f, "  sha256  {}", self.hash)?;
+        match &self.linked {
+            None => write!(f, "  ldd     cannot be asked here"),
+            Some(linked) if self.linked_mpis().is_empty() => {
+                write!(f, "  ldd     no MPI: {}", linked.join(", "))
+            }
+            Some(linked) => write!(f, "  ldd     {}", linked.join(", ")),
+        }
+    }
+}
+
+/// The SHA-256 of a file, as `sha256sum` prints it.
+fn hash(path: &Path) -> io::Result<String> {
+    let digest = Sha256::digest(fs::read(path)?);
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The library names that `ldd` prints, without the places that the loader finds them in.
+fn linked_with(path: &Path) -> Option<Vec<String>> {
+    let output = Command::new("ldd")
+        .arg(path)
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let names = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    let base = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+    Some(names.map(base).collect())
+}
