@@ -23,6 +23,8 @@ pub struct Comm {
     pub canonical: MPI_Comm,
     /// The handle in the library's own terms.
     pub native: native::Comm,
+    /// As in the session; here it is one load away.
+    pub(super) claim_below: usize,
     pub(super) session: Arc<Session>,
     pub(super) children: Arc<Children>,
     /// Where this one came from; `None` for the world.
@@ -57,6 +59,7 @@ impl Comm {
             canonical,
             // SAFETY: the library is loaded, as there is a session.
             native: unsafe { native::comm(canonical) },
+            claim_below: session.claim_below,
             session,
             children,
             origin,

@@ -4,6 +4,9 @@
 //! about 4 KiB on, and then returns `MPI_ERR_TRUNCATE`; it says nothing at all about one that a rank sent to itself.
 //! There a message is claimed first, its length compared, and only then received. Other libraries stop at the end.
 //!
+//! Intel's MPI (2021.19.0) says nothing about a short message that arrives where there is no room at all, so a receive
+//! into nothing is done in the same way there.
+//!
 //! The others, MPICH and what comes from it, end the process by a failed assertion if what arrives is no whole number of
 //! items of the datatype (seen in 4.3.2 and 5.0.2: `typerep_yaksa_pack.c`, `actual_unpack_bytes % element_size == 0`).
 //! There everything is received as bytes, and whether they make whole elements is found out here.
@@ -28,7 +31,7 @@ impl Comm {
     #[inline(always)]
     pub(crate) fn recv<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
         const OPERATION: &str = "MPI_Recv";
-        if self.session.overwrites {
+        if self.must_claim(buf) {
             return self.recv_claimed(OPERATION, buf, source, tag);
         }
         let Some(count) = small_bytes(buf) else {
@@ -54,6 +57,12 @@ impl Comm {
     pub(crate) fn recv_vec<T: Pod>(&self, source: Source, tag: Tag) -> Result<(Vec<T>, Status)> {
         let (message, status) = self.mprobe(source, tag)?;
         message.recv_vec("MPI_Mrecv", &status)
+    }
+
+    /// Whether a receive into `buf` must know the length of the message before.
+    #[inline(always)]
+    pub(super) fn must_claim<T>(&self, buf: &[T]) -> bool {
+        size_of_val(buf) < self.claim_below
     }
 
     /// Claims the message, compares its length, receives it.

@@ -29,7 +29,7 @@ impl Comm {
         recv_tag: Tag,
     ) -> Result<Status> {
         const OPERATION: &str = "MPI_Sendrecv";
-        if self.session.overwrites {
+        if self.must_claim(recv) {
             return self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag);
         }
         let (Some(sends), Some(receives)) = (small_count(send), small_bytes(recv)) else {
@@ -67,7 +67,7 @@ impl Comm {
         recv_tag: Tag,
     ) -> Result<Status> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
-        if self.session.overwrites {
+        if self.must_claim(buf) {
             let send = buf.to_vec();
             return self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag);
         }

@@ -38,8 +38,8 @@ enum State {
 
 /// MPI, initialised. When the last holder lets go, `MPI_Finalize` runs.
 pub(super) struct Session {
-    /// Whether the library may write past the end of a receive buffer.
-    pub(super) overwrites: bool,
+    /// Receives into fewer bytes than this claim the message first, see `recv`.
+    pub(super) claim_below: usize,
     /// Whether we have initialised, and so finalize.
     owner: bool,
     level: ThreadLevel,
@@ -226,7 +226,7 @@ fn take_over(
     let errhandler = errhandler(loaded)?;
     let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
     let mut session = Session {
-        overwrites: loaded.is_openmpi(),
+        claim_below: claim_below(loaded),
         owner,
         level,
         size,
@@ -266,6 +266,15 @@ fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> R
             ),
         )),
         _ => Ok(()),
+    }
+}
+
+/// Which receives are not safe, or not told, on this library; see `recv` for what was seen.
+fn claim_below(loaded: &Loaded) -> usize {
+    if loaded.is_openmpi() {
+        usize::MAX
+    } else {
+        usize::from(loaded.is_intel())
     }
 }
 

@@ -1,0 +1,255 @@
+//! Starting and ending in process: what a failure of one rank does to the others, thread levels, finalize.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+
+use ranks_comm::{
+    Backend, Builder, Communicator, Error, ErrorKind, Result, Runtime, Source, ThreadLevel,
+};
+
+fn ranks(count: usize) -> Builder {
+    Runtime::builder().backend(Backend::InProcess).ranks(count)
+}
+
+#[test]
+fn every_rank_runs_once() {
+    for count in 1..=4 {
+        let seen = Mutex::new(vec![0; count]);
+        ranks(count)
+            .run(|world| {
+                assert_eq!(world.size(), count);
+                seen.lock().unwrap()[world.rank()] += 1;
+                Ok::<_, Error>(())
+            })
+            .unwrap();
+        assert_eq!(seen.into_inner().unwrap(), vec![1; count]);
+    }
+}
+
+/// An error type of a program.
+#[derive(Debug)]
+enum Failure {
+    Own(String),
+    Comm(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Comm(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own(text) => f.write_str(text),
+            Self::Comm(error) => error.fmt(f),
+        }
+    }
+}
+
+#[test]
+fn the_error_that_came_first_comes_back_and_ends_the_waiting_of_the_others() {
+    let ended = AtomicUsize::new(0);
+    let outcome = ranks(4).run(|world| {
+        if world.rank() == 2 {
+            return Err(Failure::Own("no convergence".into()));
+        }
+        let waiting = world.recv(&mut [0u8], Source::Any, 0).unwrap_err();
+        assert_eq!(waiting.kind(), ErrorKind::PeerFailed);
+        assert_eq!(
+            waiting.to_string(),
+            "MPI_Recv: rank 2 of 4 failed: no convergence"
+        );
+        ended.fetch_add(1, Ordering::Relaxed);
+        Err(waiting.into())
+    });
+    match outcome.unwrap_err() {
+        Failure::Own(text) => assert_eq!(text, "no convergence"),
+        Failure::Comm(error) => panic!("a consequence came back: {error}"),
+    }
+    assert_eq!(ended.into_inner(), 3);
+}
+
+#[test]
+fn a_panic_ends_the_waiting_of_the_others_and_comes_back() {
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        ranks(3).run(|world| {
+            assert_ne!(world.rank(), 1, "boom");
+            let error = match world.rank() {
+                0 => world.recv_vec::<u8>(1, 0).unwrap_err(),
+                _ => world.ssend(&[1u8], 0, 9).unwrap_err(),
+            };
+            assert_eq!(error.kind(), ErrorKind::PeerFailed);
+            assert!(
+                error.to_string().contains("rank 1 of 3 failed: panicked: "),
+                "{error}"
+            );
+            Err(error)
+        })
+    }))
+    .unwrap_err();
+    let text = panic.downcast_ref::<String>().unwrap();
+    assert!(text.contains("boom"), "{text}");
+}
+
+#[test]
+fn a_panic_of_the_only_rank_is_a_panic_here() {
+    let panic = catch_unwind(|| ranks(1).run(|_| -> Result<()> { panic!("alone") })).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"alone"));
+}
+
+#[test]
+fn waiting_for_a_rank_that_has_ended_is_an_error() {
+    let error = ranks(2)
+        .run(|world| match world.rank() {
+            0 => Ok(()),
+            _ => world.recv(&mut [0u8], 0, 0).map(drop),
+        })
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PeerFailed);
+    assert_eq!(
+        error.to_string(),
+        "MPI_Recv: rank 0 ended without sending a message that matches"
+    );
+}
+
+#[test]
+fn a_dead_rank_ends_a_split() {
+    let error = ranks(3)
+        .run(|world| match world.rank() {
+            1 => Err(Error::from(world.send(&[0u8], 9, 0).unwrap_err())),
+            _ => world.split(Some(0), 0).map(drop),
+        })
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Rank);
+}
+
+#[test]
+fn a_funneled_rank_refuses_other_threads() {
+    ranks(2)
+        .thread_level(ThreadLevel::Funneled)
+        .run(|world| {
+            let here = &world;
+            let elsewhere = std::thread::scope(|s| {
+                s.spawn(move || here.send(&[1u8], here.rank(), 0))
+                    .join()
+                    .unwrap()
+            });
+            let error = elsewhere.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::WrongThread);
+            assert!(
+                error.to_string().contains("ThreadLevel::Multiple"),
+                "{error}"
+            );
+            world.send(&[1u8], world.rank(), 0)?;
+            world.recv(&mut [0u8], world.rank(), 0).map(drop)
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_serialized_rank_refuses_what_overlaps() {
+    let told = Barrier::new(2);
+    ranks(2)
+        .thread_level(ThreadLevel::Serialized)
+        .run(|world| {
+            if world.rank() == 1 {
+                told.wait();
+                return world.send(&[1u8], 0, 2);
+            }
+            std::thread::scope(|s| {
+                let receiving = s.spawn(|| world.recv(&mut [0u8], 1, 2).map(drop));
+                // Calls of this thread are let in until the other one is inside of its receive.
+                let error = loop {
+                    match world.iprobe(1, 3) {
+                        Ok(_) if receiving.is_finished() => break None,
+                        Ok(_) => std::thread::sleep(std::time::Duration::from_millis(1)),
+                        Err(error) => break Some(error),
+                    }
+                };
+                told.wait();
+                let received = receiving.join().unwrap();
+                // One of the two came upon the other.
+                let refused = error.or(received.err()).unwrap();
+                assert_eq!(refused.kind(), ErrorKind::WrongThread);
+            });
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_closed_runtime_refuses_calls_on_every_handle() {
+    let runtime = ranks(1).init().unwrap();
+    let world = runtime.world();
+    let other = world.dup().unwrap();
+    assert_eq!(runtime.facts().backend(), Backend::InProcess);
+    assert_eq!(runtime.facts().thread_level(), ThreadLevel::Multiple);
+    assert_eq!((runtime.facts().rank(), runtime.facts().size()), (0, 1));
+    let second = runtime.clone();
+    runtime.finalize().unwrap();
+    for comm in [&world, &other] {
+        let error = comm.send(&[1u8], 0, 0).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Finalized);
+        assert!(error.to_string().starts_with("MPI_Send: "), "{error}");
+    }
+    assert_eq!((world.rank(), world.size()), (0, 1));
+    assert_eq!(world.dup().unwrap_err().kind(), ErrorKind::Finalized);
+    assert_eq!(second.finalize().unwrap_err().kind(), ErrorKind::Finalized);
+}
+
+#[test]
+fn a_handle_that_escapes_run_is_refused() {
+    let escaped: Mutex<Option<Communicator>> = Mutex::new(None);
+    ranks(2)
+        .run(|world| {
+            if world.rank() == 0 {
+                *escaped.lock().unwrap() = Some(world);
+            }
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+    let world = escaped.into_inner().unwrap().unwrap();
+    assert_eq!(
+        world.send(&[1u8], 1, 0).unwrap_err().kind(),
+        ErrorKind::Finalized
+    );
+}
+
+#[test]
+fn several_ranks_need_a_closure() {
+    let error = ranks(2).init().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument);
+    assert!(error.to_string().contains("use `run`"), "{error}");
+    assert_eq!(
+        ranks(0).run(|_| Ok::<_, Error>(())).unwrap_err().kind(),
+        ErrorKind::Argument
+    );
+}
+
+#[test]
+fn the_world_is_not_freed_and_has_a_name() {
+    ranks(1)
+        .run(|world| {
+            assert_eq!(world.name()?, "MPI_COMM_WORLD");
+            let other = world.dup()?;
+            assert_eq!(other.name()?, "");
+            other.free()
+        })
+        .unwrap();
+}
+
+#[test]
+fn worlds_are_apart() {
+    ranks(1)
+        .run(|outer| {
+            ranks(2).run(|inner| {
+                assert_eq!(inner.compare(&outer)?, ranks_comm::Comparison::Unequal);
+                Ok::<_, Error>(())
+            })
+        })
+        .unwrap();
+}
