@@ -278,6 +278,35 @@ fn a_test_that_is_not_there_has_failed() {
 }
 
 #[test]
+fn a_launcher_that_ends_badly_is_a_failure_of_the_job() {
+    let cases = [Case::parse("fixture::a_passes::np1").expect("a case")];
+    let bad_end = |_: usize| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "RANKS_BACKEND=inprocess \"$@\"; exit 3", "sh"]);
+        command
+    };
+    let ran = Suite {
+        binary: &this_binary(),
+        cases: &cases,
+        ranks: 1,
+        faults: &[],
+        launch: &bad_end,
+    }
+    .run(&mut |_| ())
+    .expect("the driver runs");
+    assert_eq!(ran.reports.len(), 2, "{ran:#?}");
+    assert_eq!(ran.reports[0].verdict, Verdict::Passed);
+    assert_eq!(ran.reports[1].test, "(end of the job)");
+    let Verdict::Failed { why, .. } = &ran.reports[1].verdict else {
+        panic!("{ran:#?}");
+    };
+    assert!(
+        why.ends_with("the launcher ended with exit status: 3"),
+        "{why}"
+    );
+}
+
+#[test]
 fn a_launcher_that_starts_nothing_fails_all_tests_at_once() {
     let cases = ["a_passes", "d_passes_after_failures"]
         .map(|name| Case::parse(&format!("fixture::{name}::np1")).expect("a case"));

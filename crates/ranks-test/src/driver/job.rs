@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::DriverError;
-use super::records::last_lines;
+use super::records::excerpt;
 use crate::record;
 
 /// How long a launcher has to end its ranks once it is asked to.
@@ -40,9 +40,8 @@ impl Job {
         command
             .env(record::REPORT, folder)
             .env(record::RANKS, ranks.to_string())
-            // A rank of a job is started by nobody else's launcher, and starts no jobs of its own.
+            // A rank of a job starts no jobs of its own.
             .env_remove(record::MPIS)
-            .env("RUST_TEST_THREADS", "1")
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(errors);
@@ -90,9 +89,9 @@ impl Job {
         self.end_what_is_left();
     }
 
-    /// What the launcher itself printed last.
+    /// What the launcher itself printed.
     pub(crate) fn output(&self) -> String {
-        let lines = last_lines(&self.folder.join("launcher.output"), 0);
+        let lines = excerpt(&self.folder.join("launcher.output"), 0);
         if lines.is_empty() {
             lines
         } else {

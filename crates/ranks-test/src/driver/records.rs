@@ -9,11 +9,13 @@ use std::time::Instant;
 
 use crate::record::Event;
 
-/// How many of a rank's last lines a report shows.
+/// How many lines a report shows of an output that is longer: the last, and before them the first, since what went wrong
+/// stands above the backtrace that it leaves.
+const FIRST_LINES: usize = 10;
 const LAST_LINES: usize = 20;
 
-/// How much of the end of an output is looked at for them, in bytes.
-const LAST_BYTES: u64 = 16 * 1024;
+/// How much of an output is looked at for them at either end, in bytes.
+const BYTES: u64 = 16 * 1024;
 
 /// What is known of a job by the files of its processes.
 #[derive(Debug)]
@@ -196,7 +198,7 @@ impl Records {
             let _ = writeln!(text, "{} (pid {pid}) {state}", process.name());
             let from = process.started.as_ref().map_or(0, |started| started.output);
             let output = self.folder.join(format!("{pid}.output"));
-            text.push_str(&last_lines(&output, from));
+            text.push_str(&excerpt(&output, from));
         }
         text
     }
@@ -242,26 +244,46 @@ impl Process {
     }
 }
 
-/// The last lines of a file, none before the offset, each behind a bar; nothing if there is no such file.
-pub(crate) fn last_lines(path: &Path, from: u64) -> String {
-    let read = || -> io::Result<Vec<u8>> {
+/// The first and the last lines of a file, none before the offset, each behind a bar; nothing if there is no such file.
+pub(crate) fn excerpt(path: &Path, from: u64) -> String {
+    let read = || -> io::Result<(Vec<u8>, bool)> {
         let mut file = File::open(path)?;
         let end = file.metadata()?.len();
-        file.seek(SeekFrom::Start(from.max(end.saturating_sub(LAST_BYTES))))?;
+        file.seek(SeekFrom::Start(from))?;
         let mut bytes = Vec::new();
+        let long = end.saturating_sub(from) > 2 * BYTES;
+        if long {
+            Read::by_ref(&mut file)
+                .take(BYTES)
+                .read_to_end(&mut bytes)?;
+            bytes.push(b'\n');
+            file.seek(SeekFrom::Start(end - BYTES))?;
+        }
         file.read_to_end(&mut bytes)?;
-        Ok(bytes)
+        Ok((bytes, long))
     };
-    let bytes = read().unwrap_or_default();
+    let (bytes, long) = read().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..]
-        .iter()
-        .map(|line| format!("    | {line}\n"))
-        .collect()
+    let mut excerpt = String::new();
+    let mut show = |lines: &[&str]| {
+        for line in lines {
+            let _ = writeln!(excerpt, "    | {line}");
+        }
+    };
+    let left_out = lines.len().saturating_sub(FIRST_LINES + LAST_LINES);
+    if left_out > 0 {
+        show(&lines[..FIRST_LINES]);
+        let more = if long { "more than " } else { "" };
+        show(&[&format!("({more}{left_out} lines)")]);
+        show(&lines[FIRST_LINES + left_out..]);
+    } else {
+        show(&lines);
+    }
+    excerpt
 }
 
 #[cfg(test)]
@@ -341,5 +363,27 @@ mod tests {
         assert!(text.contains("rank 0 (pid 10) passed\n"), "{text}");
         assert!(text.contains("    | waiting for 0\n"), "{text}");
         assert!(!text.contains("earlier"), "{text}");
+    }
+
+    #[test]
+    fn of_a_long_output_the_first_and_the_last_lines_are_shown() {
+        let folder = Folder::new().unwrap();
+        let path = folder.path().join("output");
+        for lines in [31, 50_000] {
+            let text: String = (0..lines).map(|line| format!("line {line}\n")).collect();
+            fs::write(&path, text).unwrap();
+            let shown = excerpt(&path, 7);
+            assert!(shown.starts_with("    | line 1\n    | line 2\n"), "{shown}");
+            assert!(
+                shown.ends_with(&format!("    | line {}\n", lines - 1)),
+                "{shown}"
+            );
+            assert_eq!(
+                shown.lines().count(),
+                (FIRST_LINES + LAST_LINES + 1).min(lines - 1),
+                "{shown}"
+            );
+        }
+        assert_eq!(excerpt(&folder.path().join("none"), 0), "");
     }
 }

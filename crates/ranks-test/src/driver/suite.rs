@@ -229,7 +229,13 @@ impl Suite<'_> {
         }
         let open = &cases[reports.len()..];
         let (test, why) = match (open.first(), end) {
-            (None, End::Itself(status)) if status.success() => return,
+            (None, End::Itself(status)) if status.success() && records.finalized(self.ranks) => {
+                return;
+            }
+            (None, End::Itself(status)) if status.success() => (
+                "(end of the job)",
+                "all tests passed, but not every rank came to the end of MPI".to_owned(),
+            ),
             (None, End::Itself(status)) => (
                 "(end of the job)",
                 format!("all tests passed, and the launcher ended with {status}"),

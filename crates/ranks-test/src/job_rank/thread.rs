@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use ranks_comm::{Backend, Communicator, Runtime, ThreadLevel};
+use ranks_comm::{Backend, Communicator, Runtime, Source, Tag, ThreadLevel};
 use ranks_launch::Environment;
 
 use super::exit;
@@ -17,8 +17,8 @@ use crate::test::Test;
 /// How long a rank that failed waits before it ends the job, so that others can write down that they failed too.
 const FAILED_LIMIT: Duration = Duration::from_millis(500);
 
-/// The tag of the barrier between tests, on the communicator that no test sees.
-const BARRIER: i32 = 1;
+/// The tag of what ranks say between tests, on the communicator that no test sees.
+const MEETING: i32 = 1;
 
 type Body = Box<dyn FnOnce(Communicator) -> Result<(), String> + Send>;
 
@@ -94,7 +94,7 @@ fn serve(folder: &Path, works: &Receiver<Work>) {
     }
 }
 
-/// One test: on a duplicate of the world, and between barriers, so that none meets what another left behind.
+/// One test: on a duplicate of the world that no message is under way on, and with an end that all ranks reach.
 fn attempt(
     session: &mut Option<Session>,
     log: &mut Log,
@@ -112,13 +112,14 @@ fn attempt(
             test.threads, session.threads
         ));
     }
-    barrier(&session.world).map_err(text)?;
     let communicator = session.world.dup().map_err(text)?;
+    drain(&communicator).map_err(text)?;
+    meet(&session.world).map_err(text)?;
     test.attempt(|| body(communicator))?;
     log.record(&Event::Passed {
         test: test.name().to_owned(),
     });
-    barrier(&session.world).map_err(text)
+    meet(&session.world).map_err(text)
 }
 
 fn initialize(log: &mut Log, test: &Test) -> Result<Session, String> {
@@ -162,21 +163,31 @@ fn backend() -> Backend {
     }
 }
 
-/// Returns when all ranks have come here: after k rounds each has heard of 2^k others.
-fn barrier(world: &Communicator) -> ranks_comm::Result<()> {
+/// Returns when all ranks have come here, and when what they sent to this one before has arrived.
+///
+/// Each hears from each. MPI orders messages within a communicator only, but libraries send all that goes from one rank
+/// to another the same way, so what was sent earlier on another communicator is there as well.
+fn meet(world: &Communicator) -> ranks_comm::Result<()> {
     let (rank, size) = (world.rank(), world.size());
-    let mut distance = 1;
-    while distance < size {
+    for distance in 1..size {
         let mut heard = [0u8];
         world.sendrecv(
             &[1u8],
             (rank + distance) % size,
-            BARRIER,
+            MEETING,
             &mut heard,
             (rank + size - distance) % size,
-            BARRIER,
+            MEETING,
         )?;
-        distance *= 2;
+    }
+    Ok(())
+}
+
+/// Takes what an earlier test left on the way: a library may give a new communicator the context of one that was
+/// freed, and with it the messages that nobody received. MPICH does.
+fn drain(communicator: &Communicator) -> ranks_comm::Result<()> {
+    while let Some(message) = communicator.improbe(Source::Any, Tag::Any)? {
+        message.recv_vec::<u8>()?;
     }
     Ok(())
 }
