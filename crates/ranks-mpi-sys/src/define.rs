@@ -17,7 +17,7 @@
 /// One family of functions.
 macro_rules! functions {
     ($($(#[$doc:meta])* $class:ident $(($base:ident))? $since:literal
-       $name:ident($($arg:ident: $kind:ty),* $(,)?) -> $ret:ty;)*) => {
+       $name:ident($($arg:ident: $kind:ident $(<$of:ty>)?),* $(,)?) -> $ret:ident $(<$returned:ty>)?;)*) => {
         $(
             $(#[$doc])*
             ///
@@ -25,7 +25,7 @@ macro_rules! functions {
             /// The contract of the C function, in the standard's terms; see the [crate](crate) for
             /// what comes on top of it.
             #[inline]
-            pub unsafe fn $name($($arg: <$kind as Kind>::Standard),*) -> <$ret as Kind>::Standard {
+            pub unsafe fn $name($($arg: standard!($kind $(<$of>)?)),*) -> standard!($ret $(<$returned>)?) {
                 // SAFETY: the caller has seen `load` return.
                 let call = unsafe { $name::TABLE.get() };
                 // SAFETY: the caller meets the contract of the C function.
@@ -35,15 +35,15 @@ macro_rules! functions {
             pub(crate) mod $name {
                 use super::*;
 
-                type R = <$ret as Kind>::Standard;
-                type Call = unsafe extern "C" fn($(<$kind as Kind>::Standard),*) -> R;
+                type R = <$ret $(<$returned>)? as Kind>::Standard;
+                type Call = unsafe extern "C" fn($(<$kind $(<$of>)? as Kind>::Standard),*) -> R;
 
                 /// What the function of this name calls.
                 pub(crate) static TABLE: Slot<Call> = Slot::new(absent);
                 /// The address of the library's own function, null if it has none.
                 pub(crate) static LIBRARY: Slot<*const c_void> = Slot::new(std::ptr::null());
 
-                unsafe extern "C" fn absent($($arg: <$kind as Kind>::Standard),*) -> R {
+                unsafe extern "C" fn absent($($arg: <$kind $(<$of>)? as Kind>::Standard),*) -> R {
                     let _ = ($($arg,)*);
                     <R as Returned>::absent(stringify!($name))
                 }
@@ -51,7 +51,7 @@ macro_rules! functions {
                 pub(crate) const FUNCTION: Function =
                     Function { name: stringify!($name), since: $since, library: &LIBRARY, fill };
 
-                entry!($class $(($base))? $name($($arg: $kind),*) -> $ret);
+                entry!($class $(($base))? $name($($arg: $kind $(<$of>)?),*) -> $ret $(<$returned>)?);
             }
         )*
 
@@ -60,7 +60,7 @@ macro_rules! functions {
         #[allow(unused_imports, reason = "not every family has hot functions")]
         pub mod native {
             use super::*;
-            $(native_entry!($class $name($($arg: $kind),*) -> $ret);)*
+            $(native_entry!($class $name($($arg: $kind $(<$of>)?),*) -> $ret $(<$returned>)?);)*
         }
     };
 }
@@ -186,13 +186,13 @@ macro_rules! shim {
 
 /// The function of [`crate::native`], for hot ones.
 macro_rules! native_entry {
-    (hot $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+    (hot $name:ident($($arg:ident: $kind:ident $(<$of:ty>)?),*) -> $ret:ident $(<$returned:ty>)?) => {
         #[doc = concat!("`", stringify!($name), "`, with values in the library's own form.")]
         ///
         /// # Safety
         /// The contract of the C function; [`crate::load`] has returned.
         #[inline(always)]
-        pub unsafe fn $name($($arg: <$kind as Kind>::Wide),*) -> <$ret as Kind>::Standard {
+        pub unsafe fn $name($($arg: wide!($kind $(<$of>)?)),*) -> standard!($ret $(<$returned>)?) {
             // SAFETY: the caller has seen `load` return.
             let call = unsafe { super::$name::NATIVE.get() };
             // SAFETY: the caller meets the contract of the C function.
@@ -200,4 +200,105 @@ macro_rules! native_entry {
         }
     };
     ($class:ident $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {};
+}
+
+/// The type of a kind in the standard ABI, spelled out so that it is readable in signatures. That it
+/// is the kind's own is checked by the compiler: the arguments are passed on.
+macro_rules! standard {
+    (Same<$type:ty>) => { $type };
+    (Code) => { c_int };
+    (ConstBuf) => { *const c_void };
+    (Buf) => { *mut c_void };
+    (AttachBuf) => { *mut c_void };
+    (OutAttachBuf) => { *mut c_void };
+    (InStatus) => { *const MPI_Status };
+    (OutStatus) => { *mut MPI_Status };
+    (InOutStatus) => { *mut MPI_Status };
+    (Displacement) => { MPI_Offset };
+    (ToolPvar) => { MPI_T_pvar_handle };
+    (Comm) => { MPI_Comm };
+    (OutComm) => { *mut MPI_Comm };
+    (Group) => { MPI_Group };
+    (OutGroup) => { *mut MPI_Group };
+    (Win) => { MPI_Win };
+    (OutWin) => { *mut MPI_Win };
+    (File) => { MPI_File };
+    (OutFile) => { *mut MPI_File };
+    (Session) => { MPI_Session };
+    (OutSession) => { *mut MPI_Session };
+    (Message) => { MPI_Message };
+    (OutMessage) => { *mut MPI_Message };
+    (Info) => { MPI_Info };
+    (OutInfo) => { *mut MPI_Info };
+    (Errhandler) => { MPI_Errhandler };
+    (OutErrhandler) => { *mut MPI_Errhandler };
+    (Request) => { MPI_Request };
+    (OutRequest) => { *mut MPI_Request };
+    (Datatype) => { MPI_Datatype };
+    (OutDatatype) => { *mut MPI_Datatype };
+    (Op) => { MPI_Op };
+    (OutOp) => { *mut MPI_Op };
+    (OutToolDatatype) => { *mut MPI_Datatype };
+    (OutToolInfo) => { *mut MPI_Info };
+    (Rank) => { c_int };
+    (Tag) => { c_int };
+    (ThreadLevel) => { c_int };
+    (FileMode) => { c_int };
+    (Assert) => { c_int };
+    (LockType) => { c_int };
+    (SplitType) => { c_int };
+    (Order) => { c_int };
+    (Whence) => { c_int };
+    (CommKeyval) => { c_int };
+    (TypeKeyval) => { c_int };
+    (WinKeyval) => { c_int };
+    (Typeclass) => { c_int };
+    (ErrorClass) => { c_int };
+    (ToolClass) => { c_int };
+    (ToolSafety) => { c_int };
+    (OutRank) => { *mut c_int };
+    (OutTag) => { *mut c_int };
+    (OutThreadLevel) => { *mut c_int };
+    (OutFileMode) => { *mut c_int };
+    (OutCommKeyval) => { *mut c_int };
+    (OutTypeKeyval) => { *mut c_int };
+    (OutWinKeyval) => { *mut c_int };
+    (OutComparison) => { *mut c_int };
+    (OutTopology) => { *mut c_int };
+    (OutCombiner) => { *mut c_int };
+    (OutErrorClass) => { *mut c_int };
+    (OutToolVerbosity) => { *mut c_int };
+    (OutToolBind) => { *mut c_int };
+    (OutToolScope) => { *mut c_int };
+    (OutToolClass) => { *mut c_int };
+    (OutToolOrdering) => { *mut c_int };
+}
+
+/// The type of a kind for callers with values in the library's own form.
+macro_rules! wide {
+    (OutStatus) => { *mut crate::native::Status };
+    (InStatus) => { *const crate::native::Status };
+    (Comm) => { crate::native::Handle<MPI_Comm> };
+    (OutComm) => { *mut crate::native::Cell<MPI_Comm> };
+    (Group) => { crate::native::Handle<MPI_Group> };
+    (OutGroup) => { *mut crate::native::Cell<MPI_Group> };
+    (Win) => { crate::native::Handle<MPI_Win> };
+    (OutWin) => { *mut crate::native::Cell<MPI_Win> };
+    (File) => { crate::native::Handle<MPI_File> };
+    (OutFile) => { *mut crate::native::Cell<MPI_File> };
+    (Session) => { crate::native::Handle<MPI_Session> };
+    (OutSession) => { *mut crate::native::Cell<MPI_Session> };
+    (Message) => { crate::native::Handle<MPI_Message> };
+    (OutMessage) => { *mut crate::native::Cell<MPI_Message> };
+    (Info) => { crate::native::Handle<MPI_Info> };
+    (OutInfo) => { *mut crate::native::Cell<MPI_Info> };
+    (Errhandler) => { crate::native::Handle<MPI_Errhandler> };
+    (OutErrhandler) => { *mut crate::native::Cell<MPI_Errhandler> };
+    (Request) => { crate::native::Handle<MPI_Request> };
+    (OutRequest) => { *mut crate::native::Cell<MPI_Request> };
+    (Datatype) => { crate::native::Handle<MPI_Datatype> };
+    (OutDatatype) => { *mut crate::native::Cell<MPI_Datatype> };
+    (Op) => { crate::native::Handle<MPI_Op> };
+    (OutOp) => { *mut crate::native::Cell<MPI_Op> };
+    ($kind:ident $(<$of:ty>)?) => { standard!($kind $(<$of>)?) };
 }

@@ -11,28 +11,28 @@ use crate::types::MPI_Status;
 
 /// A pointer to a buffer that is read or written.
 pub(crate) trait Pointer: Copy + 'static {
-    fn to_mut(self) -> *mut c_void;
-    fn from_mut(pointer: *mut c_void) -> Self;
+    fn writable(self) -> *mut c_void;
+    fn from_writable(pointer: *mut c_void) -> Self;
 }
 
 impl Pointer for *const c_void {
     #[inline(always)]
-    fn to_mut(self) -> *mut c_void {
+    fn writable(self) -> *mut c_void {
         self.cast_mut()
     }
     #[inline(always)]
-    fn from_mut(pointer: *mut c_void) -> Self {
+    fn from_writable(pointer: *mut c_void) -> Self {
         pointer
     }
 }
 
 impl Pointer for *mut c_void {
     #[inline(always)]
-    fn to_mut(self) -> *mut c_void {
+    fn writable(self) -> *mut c_void {
         self
     }
     #[inline(always)]
-    fn from_mut(pointer: *mut c_void) -> Self {
+    fn from_writable(pointer: *mut c_void) -> Self {
         pointer
     }
 }
@@ -58,8 +58,8 @@ impl<A: Abi, P: Pointer> Arg<A> for AnyBuf<P> {
     #[inline(always)]
     unsafe fn enter(standard: P) -> P {
         // Only the MPICH family has another value; elsewhere this folds away.
-        if standard.to_mut().addr() == crate::MPI_IN_PLACE.addr() {
-            P::from_mut(A::IN_PLACE)
+        if standard.writable().addr() == crate::MPI_IN_PLACE.addr() {
+            P::from_writable(A::IN_PLACE)
         } else {
             standard
         }

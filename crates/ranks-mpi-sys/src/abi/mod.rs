@@ -10,6 +10,7 @@
 
 #[allow(
     non_snake_case,
+    improper_ctypes_definitions,
     clippy::too_many_arguments,
     clippy::multiple_unsafe_ops_per_block
 )]
