@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod abi_check;
+mod codegen;
 mod demo;
 mod mpi;
 mod run;
@@ -22,6 +24,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Compares the committed constants and layouts with every MPI header there is.
+    AbiCheck,
+    /// Writes the generated part of ranks-mpi-sys, or checks that it is current.
+    Codegen(codegen::Arguments),
     /// Runs the same executables in process and on every MPI, and shows one table.
     Demo(demo::Arguments),
     /// Lists, provisions and locates the MPI libraries that the tests run on.
@@ -37,6 +43,8 @@ type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     let outcome: Outcome = match Arguments::parse().command {
+        Command::AbiCheck => abi_check::main(),
+        Command::Codegen(arguments) => codegen::main(&arguments),
         Command::Demo(arguments) => demo::main(&arguments),
         Command::Mpi(arguments) => mpi::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),

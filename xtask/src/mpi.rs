@@ -157,6 +157,11 @@ fn install(names: &[String]) -> Outcome {
     }
 }
 
+/// The prefix of one for another command, provisioned first unless it is already.
+pub(crate) fn provide(name: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    Ok(provision::provision(named(name)?, &folder())?)
+}
+
 fn path(name: &str) -> Outcome {
     let prefix = folder().join(named(name)?.folder);
     if !prefix.is_dir() {

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result, bail};
 
-use crate::columns::{Model, Row};
 use crate::groups::{self, LIMITS};
 use crate::kinds::HANDLES;
+use crate::model::{Model, Row};
 use crate::output::{File, preamble};
 
 /// Copy functions that copy the value: they are functions here, so that nothing but functions is ever

@@ -59,15 +59,10 @@ pub(crate) const HANDLES: &[(&str, &str)] = &[
 ];
 
 /// Arguments that are arrays of handles or of statuses, whatever the type says.
-const HANDLE_ARRAYS: &[&str] = &[
-    "array_of_datatypes",
-    "array_of_info",
-    "array_of_requests",
-    "array_of_statuses",
-    "array_of_types",
-    "recvtypes",
-    "sendtypes",
-];
+const HANDLE_ARRAYS: &str = "
+    array_of_datatypes array_of_info array_of_requests array_of_statuses array_of_types recvtypes
+    sendtypes
+";
 
 /// `int` by value with a meaning of its own.
 const INTS: &[(&str, &str)] = &[
@@ -98,69 +93,14 @@ const INTS: &[(&str, &str)] = &[
 ];
 
 /// `int` by value that is a number or a flag in every library.
-const PLAIN_INTS: &[&str] = &[
-    "argc",
-    "blocklength",
-    "buflen",
-    "cat_index",
-    "color",
-    "commute",
-    "complete",
-    "count",
-    "cvar_index",
-    "direction",
-    "disp",
-    "disp_unit",
-    "element_index",
-    "error",
-    "errorcode",
-    "event_index",
-    "fd",
-    "flag",
-    "high",
-    "incount",
-    "indegree",
-    "indx",
-    "insize",
-    "key",
-    "len",
-    "length",
-    "level",
-    "logical_size",
-    "max_addresses",
-    "max_datatypes",
-    "max_integers",
-    "maxdims",
-    "maxedges",
-    "maxindegree",
-    "maxindex",
-    "maxneighbors",
-    "maxoutdegree",
-    "maxprocs",
-    "n",
-    "ndims",
-    "nnodes",
-    "origin_count",
-    "outcount",
-    "outdegree",
-    "outsize",
-    "p",
-    "partition",
-    "partition_high",
-    "partition_low",
-    "partitions",
-    "pvar_index",
-    "r",
-    "recvcount",
-    "reorder",
-    "result_count",
-    "sendcount",
-    "size",
-    "source_index",
-    "stride",
-    "target_count",
-    "valuelen",
-];
+const PLAIN_INTS: &str = "
+    argc blocklength buflen cat_index color commute complete count cvar_index direction disp
+    disp_unit element_index error errorcode event_index fd flag high incount indegree indx insize
+    key len length level logical_size max_addresses max_datatypes max_integers maxdims maxedges
+    maxindegree maxindex maxneighbors maxoutdegree maxprocs n ndims nnodes origin_count outcount
+    outdegree outsize p partition partition_high partition_low partitions pvar_index r recvcount
+    reorder result_count sendcount size source_index stride target_count valuelen
+";
 
 /// `int *` with a meaning of its own.
 const OUT_INTS: &[(&str, &str)] = &[
@@ -184,129 +124,34 @@ const OUT_INTS: &[(&str, &str)] = &[
 
 /// `int *` to numbers, flags, native error codes; ranks that are never a sentinel except `MPI_UNDEFINED`,
 /// which is the same number in every library (checked with the columns).
-const PLAIN_INT_POINTERS: &[&str] = &[
-    "abi_major",
-    "abi_minor",
-    "argc",
-    "array_of_blocklengths",
-    "array_of_displacements",
-    "array_of_errcodes",
-    "array_of_gsizes",
-    "array_of_indices",
-    "array_of_integers",
-    "array_of_maxprocs",
-    "array_of_partitions",
-    "array_of_psizes",
-    "array_of_sizes",
-    "array_of_starts",
-    "array_of_subsizes",
-    "atomic",
-    "buflen",
-    "cat_index",
-    "commute",
-    "continuous",
-    "coords",
-    "count",
-    "cvar_index",
-    "degrees",
-    "desc_len",
-    "destinations",
-    "dims",
-    "disp_unit",
-    "displs",
-    "edges",
-    "error",
-    "errorcode",
-    "event_index",
-    "flag",
-    "indegree",
-    "indices",
-    "indx",
-    "is_set",
-    "name_len",
-    "ndims",
-    "nedges",
-    "neighbors",
-    "newrank",
-    "nkeys",
-    "nneighbors",
-    "nnodes",
-    "npset_names",
-    "num",
-    "num_addresses",
-    "num_cat",
-    "num_categories",
-    "num_cvar",
-    "num_cvars",
-    "num_datatypes",
-    "num_elements",
-    "num_events",
-    "num_integers",
-    "num_pvar",
-    "num_pvars",
-    "num_sources",
-    "outcount",
-    "outdegree",
-    "periods",
-    "position",
-    "pset_len",
-    "pvar_index",
-    "rank",
-    "ranks",
-    "rdispls",
-    "readonly",
-    "recvcounts",
-    "remain_dims",
-    "resultlen",
-    "sdispls",
-    "sendcounts",
-    "size",
-    "source_index",
-    "sources",
-    "subversion",
-    "update_number",
-    "value",
-    "valuelen",
-    "version",
-    "weighted",
-];
+const PLAIN_INT_POINTERS: &str = "
+    abi_major abi_minor argc array_of_blocklengths array_of_displacements array_of_errcodes
+    array_of_gsizes array_of_indices array_of_integers array_of_maxprocs array_of_partitions
+    array_of_psizes array_of_sizes array_of_starts array_of_subsizes atomic buflen cat_index
+    commute continuous coords count cvar_index degrees desc_len destinations dims disp_unit
+    displs edges error errorcode event_index flag indegree indices indx is_set name_len ndims
+    nedges neighbors newrank nkeys nneighbors nnodes npset_names num num_addresses num_cat
+    num_categories num_cvar num_cvars num_datatypes num_elements num_events num_integers num_pvar
+    num_pvars num_sources outcount outdegree periods position pset_len pvar_index rank ranks
+    rdispls readonly recvcounts remain_dims resultlen sdispls sendcounts size source_index
+    sources subversion update_number value valuelen version weighted
+";
 
 /// `int *` whose elements, or the pointer itself, need more than a generic shim: distributions, ranks
 /// that may be `MPI_PROC_NULL`, weights that may be `MPI_UNWEIGHTED`.
-const INT_ARRAYS_BY_HAND: &[&str] = &[
-    "array_of_dargs",
-    "array_of_distribs",
-    "destweights",
-    "ranks1",
-    "ranks2",
-    "sourceweights",
-    "weights",
-];
+const INT_ARRAYS_BY_HAND: &str = "
+    array_of_dargs array_of_distribs destweights ranks1 ranks2 sourceweights weights
+";
 
 /// `void *` that may be `MPI_IN_PLACE`.
-const BUFFERS: &[&str] = &[
-    "buf",
-    "compare_addr",
-    "inbuf",
-    "inoutbuf",
-    "origin_addr",
-    "outbuf",
-    "recvbuf",
-    "result_addr",
-    "sendbuf",
-];
+const BUFFERS: &str = "
+    buf compare_addr inbuf inoutbuf origin_addr outbuf recvbuf result_addr sendbuf
+";
 
 /// `void *` that is an address, a state of the user's or the place of a pointer.
-const PLAIN_POINTERS: &[&str] = &[
-    "attribute_val",
-    "base",
-    "baseptr",
-    "extra_state",
-    "location",
-    "logical_false",
-    "logical_true",
-    "user_data",
-];
+const PLAIN_POINTERS: &str = "
+    attribute_val base baseptr extra_state location logical_false logical_true user_data
+";
 
 /// The kind of `argument` of `function`.
 pub(crate) fn kind(function: &Function, argument: &Argument) -> Result<Kind> {
@@ -328,7 +173,7 @@ pub(crate) fn kind(function: &Function, argument: &Argument) -> Result<Kind> {
         }
         "*mut [c_int; 3]" => Some(same(rust)),
         "*const MPI_Status" => Some(shim("InStatus")),
-        "*mut MPI_Status" if HANDLE_ARRAYS.contains(&name) => Some(by_hand(rust)),
+        "*mut MPI_Status" if listed(HANDLE_ARRAYS, name) => Some(by_hand(rust)),
         "*mut MPI_Status" if function.name.starts_with("MPI_Status_set_") => {
             Some(shim("InOutStatus"))
         }
@@ -362,7 +207,7 @@ fn handle(name: &str, rust: &str, tool: bool) -> Option<Kind> {
         .find(|(ty, _)| *ty == pointed.unwrap_or(rust))?;
     Some(match pointed {
         None => shim(kind),
-        Some(_) if HANDLE_ARRAYS.contains(&name) => by_hand(rust),
+        Some(_) if listed(HANDLE_ARRAYS, name) => by_hand(rust),
         Some(_) if rust.starts_with("*const ") => return None,
         // The tool interface lets any output be a null pointer.
         Some(_) if tool => shim(&format!("OutTool{kind}")),
@@ -379,7 +224,7 @@ fn int(function: &Function, name: &str) -> Option<Kind> {
     if this.starts_with("MPI_Type_create_darray") && name == "rank" {
         return Some(same("c_int"));
     }
-    lookup(INTS, name).or_else(|| PLAIN_INTS.contains(&name).then(|| same("c_int")))
+    lookup(INTS, name).or_else(|| listed(PLAIN_INTS, name).then(|| same("c_int")))
 }
 
 fn int_pointer(function: &Function, name: &str, rust: &str) -> Option<Kind> {
@@ -387,8 +232,8 @@ fn int_pointer(function: &Function, name: &str, rust: &str) -> Option<Kind> {
     match name {
         "result" if this.ends_with("_compare") => return Some(shim("OutComparison")),
         "status" if this == "MPI_Topo_test" => return Some(shim("OutTopology")),
-        _ if INT_ARRAYS_BY_HAND.contains(&name) => return Some(by_hand(rust)),
-        _ if PLAIN_INT_POINTERS.contains(&name) => return Some(same(rust)),
+        _ if listed(INT_ARRAYS_BY_HAND, name) => return Some(by_hand(rust)),
+        _ if listed(PLAIN_INT_POINTERS, name) => return Some(same(rust)),
         _ => {}
     }
     if rust == "*mut c_int" {
@@ -407,14 +252,19 @@ fn pointer(function: &Function, name: &str, rust: &str) -> Option<Kind> {
         "buffer" if this.contains("attach") => Some(shim("AttachBuf")),
         "buffer_addr" if this.contains("detach") => Some(shim("OutAttachBuf")),
         "buffer" if this.to_ascii_lowercase().contains("bcast") => Some(shim("Buf")),
-        _ if BUFFERS.contains(&name) => Some(shim(if rust == "*mut c_void" {
+        _ if listed(BUFFERS, name) => Some(shim(if rust == "*mut c_void" {
             "Buf"
         } else {
             "ConstBuf"
         })),
-        _ if PLAIN_POINTERS.contains(&name) => Some(same(rust)),
+        _ if listed(PLAIN_POINTERS, name) => Some(same(rust)),
         _ => None,
     }
+}
+
+/// Whether `name` is one of the words of `list`.
+fn listed(list: &str, name: &str) -> bool {
+    list.split_whitespace().any(|known| known == name)
 }
 
 fn lookup(table: &[(&str, &str)], name: &str) -> Option<Kind> {

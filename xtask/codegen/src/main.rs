@@ -1,14 +1,15 @@
-//! Writes the generated part of `ranks-mpi-sys` from the headers of MPI libraries.
+//! Writes the generated part of `ranks-mpi-sys` from the headers of MPI libraries, and checks it against others.
 //!
-//! Called by `cargo xtask codegen`, which provisions the headers and libclang below `target/mpi`.
+//! Called by `cargo xtask codegen` and `cargo xtask abi-check`, which provision headers and libclang.
 
 #![allow(clippy::print_stdout, reason = "a command talks to its user")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+mod abi_check;
 mod classes;
 mod columns;
 mod constants;
@@ -18,49 +19,42 @@ mod functions;
 mod groups;
 mod headers;
 mod kinds;
+mod layout;
+mod model;
 mod output;
+mod probe;
 mod types;
 
-const USAGE: &str = "usage: codegen --headers <target/mpi> --out <generated folder> [--check]";
+const USAGE: &str = "usage: codegen write <target/mpi> <generated folder>
+       codegen check <target/mpi> <generated folder>
+       codegen abi-check <generated folder> <header>...";
 
-struct Arguments {
-    headers: PathBuf,
-    out: PathBuf,
-    check: bool,
-}
-
-fn arguments() -> Result<Arguments> {
-    let (mut headers, mut out, mut check) = (None, None, false);
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--headers" => headers = words.next().map(PathBuf::from),
-            "--out" => out = words.next().map(PathBuf::from),
-            "--check" => check = true,
-            other => bail!("unknown argument {other:?}\n{USAGE}"),
-        }
-    }
-    Ok(Arguments {
-        headers: headers.context(USAGE)?,
-        out: out.context(USAGE)?,
-        check,
-    })
-}
-
-fn run() -> Result<ExitCode> {
-    let arguments = arguments()?;
-    let headers = headers::Headers::read(&arguments.headers)?;
-    let model = columns::Model::new(&headers)?;
+fn generated(headers: &Path) -> Result<Vec<output::File>> {
+    let headers = headers::Headers::read(headers)?;
+    let model = model::Model::new(&headers)?;
     let mut files = functions::files(&headers)?;
     files.push(types::file(&headers.canonical)?);
     files.push(constants::file(&model)?);
     files.push(columns::file(&model, headers.canonical.functions.len()));
     files.push(output::root());
-    let files = output::formatted(files)?;
-    if arguments.check {
-        output::compare(&files, &arguments.out)
-    } else {
-        output::write(&files, &arguments.out)
+    output::formatted(files)
+}
+
+fn run() -> Result<ExitCode> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["write", headers, folder] => {
+            output::write(&generated(Path::new(headers))?, Path::new(folder))
+        }
+        ["check", headers, folder] => {
+            output::compare(&generated(Path::new(headers))?, Path::new(folder))
+        }
+        ["abi-check", folder, headers @ ..] => {
+            let headers: Vec<PathBuf> = headers.iter().map(PathBuf::from).collect();
+            abi_check::check(Path::new(folder), &headers)
+        }
+        _ => bail!(USAGE),
     }
 }
 

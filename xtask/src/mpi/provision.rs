@@ -137,14 +137,15 @@ fn set_mode(_path: &Path, _mode: Option<u32>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Moves `<package>.data/data`, the prefix inside an unpacked wheel, to `prefix`, with the licences beside it.
+/// Moves `<package>.data/data` (or `platlib`), the prefix inside an unpacked wheel, to `prefix`, with the licences beside it.
 fn put_in_place(unpacked: &Path, prefix: &Path) -> Result<(), Error> {
     let mut data = None;
     let mut info = None;
     for entry in fs::read_dir(unpacked).map_err(at(unpacked))? {
         let path = entry.map_err(at(unpacked))?.path();
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("data") if path.join("data").is_dir() => data = Some(path.join("data")),
+            // Files for the prefix lie in `data`, those of a package of modules in `platlib`.
+            Some("data") => data = ["data", "platlib"].map(|inner| path.join(inner)).into_iter().find(|inner| inner.is_dir()),
             Some("dist-info") => info = Some(path),
             _ => {}
         }

@@ -11,7 +11,7 @@ pub(crate) struct Wheel {
     pub version: &'static str,
     /// sha256 of the wheel for [`PLATFORM`], 64 hexadecimal digits.
     pub sha256: &'static str,
-    /// Whether the wheel holds an MPI to run on; else it holds headers only.
+    /// Whether the wheel holds an MPI to run on; else it holds what `cargo xtask codegen` reads.
     pub runs: bool,
     /// Whether `mpi install` without names brings it.
     pub by_default: bool,
@@ -75,6 +75,22 @@ pub(crate) const WHEELS: &[Wheel] = &[
         package: "impi-devel",
         version: "2021.19.0",
         sha256: "50efbbc6eb3c41681fac95d2e9443af128d73b6bfbb61d827d894f93bab4b6ad",
+        runs: false,
+        by_default: false,
+    },
+    Wheel {
+        folder: "mpich-4.0.3",
+        package: "mpich",
+        version: "4.0.3",
+        sha256: "a01201f0e9cc50a95a521d3e0ab510169f7ac925a10b45ef26616da17444d596",
+        runs: false,
+        by_default: false,
+    },
+    Wheel {
+        folder: "libclang-18.1.1",
+        package: "libclang",
+        version: "18.1.1",
+        sha256: "c533091d8a3bbf7460a00cb6c1a71da93bffe148f172c7d03b1c31fbf8aa2a0b",
         runs: false,
         by_default: false,
     },

