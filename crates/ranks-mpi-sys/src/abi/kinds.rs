@@ -15,7 +15,7 @@ use crate::native;
 use crate::types::*;
 
 /// What an argument is in the standard's terms.
-pub trait Kind {
+pub(crate) trait Kind {
     /// Its type in the standard ABI.
     type Standard: Copy;
     /// Its type for callers that hold values in the library's own form (see [`native`]).
@@ -47,7 +47,7 @@ pub(crate) trait Arg<A: Abi>: Kind {
 
 /// The same in every family.
 #[derive(Debug)]
-pub struct Same<T>(PhantomData<T>);
+pub(crate) struct Same<T>(PhantomData<T>);
 
 impl<T: Copy> Kind for Same<T> {
     type Standard = T;
@@ -77,7 +77,7 @@ pub(crate) type Code = Same<c_int>;
 
 /// A handle that is given.
 #[derive(Debug)]
-pub struct InHandle<H>(PhantomData<H>);
+pub(crate) struct InHandle<H>(PhantomData<H>);
 
 impl<H: HandleKind> Kind for InHandle<H> {
     type Standard = H;
@@ -107,7 +107,7 @@ impl<A: Abi, H: HandleKind> Arg<A> for InHandle<H> {
 ///
 /// What it holds before the call is converted too, so that it is defined when the call fails.
 #[derive(Debug)]
-pub struct OutHandle<H>(PhantomData<H>);
+pub(crate) struct OutHandle<H>(PhantomData<H>);
 
 impl<H: HandleKind> Kind for OutHandle<H> {
     type Standard = *mut H;
@@ -180,7 +180,7 @@ impl<E: Enumeration> Conversion for E {
 
 /// An `int` that is given and means something else in each family.
 #[derive(Debug)]
-pub struct InInt<C>(PhantomData<C>);
+pub(crate) struct InInt<C>(PhantomData<C>);
 
 impl<C: Conversion> Kind for InInt<C> {
     type Standard = c_int;
@@ -207,7 +207,7 @@ impl<A: Abi, C: Conversion> Arg<A> for InInt<C> {
 
 /// An `int` that the library writes and that means something else in each family.
 #[derive(Debug)]
-pub struct OutInt<C>(PhantomData<C>);
+pub(crate) struct OutInt<C>(PhantomData<C>);
 
 impl<C: Conversion> Kind for OutInt<C> {
     type Standard = *mut c_int;
@@ -242,7 +242,7 @@ impl<A: Abi, C: Conversion> Arg<A> for OutInt<C> {
 
 /// A place that may be null, which means that the value is not wanted.
 #[derive(Debug)]
-pub struct Nullable<K>(PhantomData<K>);
+pub(crate) struct Nullable<K>(PhantomData<K>);
 
 impl<T, W: Copy, K: Kind<Standard = *mut T, Wide = W>> Kind for Nullable<K> {
     type Standard = *mut T;

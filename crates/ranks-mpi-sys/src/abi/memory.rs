@@ -39,7 +39,7 @@ impl Pointer for *mut c_void {
 
 /// A buffer, or `MPI_IN_PLACE`.
 #[derive(Debug)]
-pub struct AnyBuf<P>(PhantomData<P>);
+pub(crate) struct AnyBuf<P>(PhantomData<P>);
 
 /// A buffer that is read, or `MPI_IN_PLACE`.
 pub(crate) type ConstBuf = AnyBuf<*const c_void>;
@@ -76,7 +76,7 @@ impl<A: Abi, P: Pointer> Arg<A> for AnyBuf<P> {
 
 /// A buffer that is attached for buffered sends, or `MPI_BUFFER_AUTOMATIC`.
 #[derive(Debug)]
-pub struct AttachBuf;
+pub(crate) struct AttachBuf;
 
 impl Kind for AttachBuf {
     type Standard = *mut c_void;
@@ -103,7 +103,7 @@ impl<A: Abi> Arg<A> for AttachBuf {
 
 /// A status that the library writes, or `MPI_STATUS_IGNORE`.
 #[derive(Debug)]
-pub struct OutStatus;
+pub(crate) struct OutStatus;
 
 impl Kind for OutStatus {
     type Standard = *mut MPI_Status;
@@ -156,7 +156,7 @@ impl<A: Abi> Arg<A> for OutStatus {
 
 /// A status that the library reads.
 #[derive(Debug)]
-pub struct InStatus;
+pub(crate) struct InStatus;
 
 impl Kind for InStatus {
     type Standard = *const MPI_Status;
@@ -184,7 +184,7 @@ impl<A: Abi> Arg<A> for InStatus {
 
 /// A status that the library reads and changes.
 #[derive(Debug)]
-pub struct InOutStatus;
+pub(crate) struct InOutStatus;
 
 impl Kind for InOutStatus {
     type Standard = *mut MPI_Status;
@@ -214,7 +214,7 @@ impl<A: Abi> Arg<A> for InOutStatus {
 
 /// The displacement of a file view, or `MPI_DISPLACEMENT_CURRENT`.
 #[derive(Debug)]
-pub struct Displacement;
+pub(crate) struct Displacement;
 
 impl Kind for Displacement {
     type Standard = crate::MPI_Offset;
@@ -240,7 +240,7 @@ impl<A: Abi> Arg<A> for Displacement {
 
 /// The place of a buffer that is detached, which may become `MPI_BUFFER_AUTOMATIC`.
 #[derive(Debug)]
-pub struct OutAttachBuf;
+pub(crate) struct OutAttachBuf;
 
 impl Kind for OutAttachBuf {
     type Standard = *mut c_void;
@@ -273,7 +273,7 @@ impl<A: Abi> Arg<A> for OutAttachBuf {
 
 /// A handle of a performance variable, or all of a session.
 #[derive(Debug)]
-pub struct ToolPvar;
+pub(crate) struct ToolPvar;
 
 impl Kind for ToolPvar {
     type Standard = MPI_T_pvar_handle;

@@ -21,10 +21,6 @@ pub(crate) mod kinds;
 pub(crate) mod large;
 pub(crate) mod memory;
 pub(crate) mod mpich;
-#[expect(
-    unreachable_pub,
-    reason = "kinds stand in the signatures of public functions"
-)]
 pub(crate) mod numbers;
 pub(crate) mod openmpi;
 pub(crate) mod predefined;

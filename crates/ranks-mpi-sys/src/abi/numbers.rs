@@ -9,7 +9,7 @@ use crate::generated::columns::{self, Value};
 
 /// A rank, or one of the negative constants that stand in place of one.
 #[derive(Debug)]
-pub struct Ranks;
+pub(crate) struct Ranks;
 
 struct SpecialRanks;
 
@@ -38,7 +38,7 @@ impl Conversion for Ranks {
 
 /// A tag, or `MPI_ANY_TAG`.
 #[derive(Debug)]
-pub struct Tags;
+pub(crate) struct Tags;
 
 impl Conversion for Tags {
     #[inline(always)]
@@ -62,7 +62,7 @@ impl Conversion for Tags {
 /// A keyval: one of the predefined ones of `E`, the invalid one, or a user's, which is shifted out of
 /// their way.
 #[derive(Debug)]
-pub struct Keyvals<E>(std::marker::PhantomData<E>);
+pub(crate) struct Keyvals<E>(std::marker::PhantomData<E>);
 
 struct InvalidKeyval;
 
@@ -91,7 +91,7 @@ impl<E: Enumeration> Conversion for Keyvals<E> {
 
 /// The predefined attributes of communicators.
 #[derive(Debug)]
-pub struct CommAttributes;
+pub(crate) struct CommAttributes;
 
 impl Enumeration for CommAttributes {
     const VALUES: &'static [Value] = columns::COMM_KEYVAL;
@@ -99,7 +99,7 @@ impl Enumeration for CommAttributes {
 
 /// Datatypes have no predefined attributes.
 #[derive(Debug)]
-pub struct TypeAttributes;
+pub(crate) struct TypeAttributes;
 
 impl Enumeration for TypeAttributes {
     const VALUES: &'static [Value] = &[];
@@ -107,7 +107,7 @@ impl Enumeration for TypeAttributes {
 
 /// The predefined attributes of windows.
 #[derive(Debug)]
-pub struct WinAttributes;
+pub(crate) struct WinAttributes;
 
 impl Enumeration for WinAttributes {
     const VALUES: &'static [Value] = columns::WIN_KEYVAL;
@@ -128,7 +128,7 @@ macro_rules! enumerations {
     ($($(#[$doc:meta])* $name:ident: $values:ident $(, bits: $bits:literal)?;)*) => {$(
         $(#[$doc])*
         #[derive(Debug)]
-        pub struct $name;
+        pub(crate) struct $name;
 
         impl Enumeration for $name {
             const VALUES: &'static [Value] = columns::$values;
