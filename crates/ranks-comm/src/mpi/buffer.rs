@@ -16,7 +16,7 @@ static NOTHING_TO_RECEIVE: AtomicU64 = AtomicU64::new(0);
 /// Where libmpi reads.
 #[inline(always)]
 pub(super) fn to_read<T>(data: &[T]) -> *const c_void {
-    if data.is_empty() {
+    if size_of_val(data) == 0 {
         NOTHING_TO_SEND.as_ptr().cast_const().cast()
     } else {
         data.as_ptr().cast()
@@ -26,7 +26,7 @@ pub(super) fn to_read<T>(data: &[T]) -> *const c_void {
 /// Where libmpi writes.
 #[inline(always)]
 pub(super) fn to_write<T>(buf: &mut [T]) -> *mut c_void {
-    if buf.is_empty() {
+    if size_of_val(buf) == 0 {
         NOTHING_TO_RECEIVE.as_ptr().cast()
     } else {
         buf.as_mut_ptr().cast()
@@ -80,6 +80,12 @@ mod tests {
         let (read, write) = (to_read::<u8>(&[]).addr(), to_write::<u16>(&mut []).addr());
         assert!(read > 4096 && write > 4096);
         assert_ne!(read, write);
+    }
+
+    #[test]
+    fn elements_of_no_size_have_such_addresses_too() {
+        let (read, write) = (to_read(&[(); 5]).addr(), to_write(&mut [(); 5]).addr());
+        assert!(read > 4096 && write > 4096);
     }
 
     #[test]

@@ -4,10 +4,10 @@
 //! about 4 KiB on, and then returns `MPI_ERR_TRUNCATE`; it says nothing at all about one that a rank sent to itself.
 //! There a message is claimed first, its length compared, and only then received. Other libraries stop at the end.
 //!
-//! Intel's MPI (2021.19.0) says nothing about a short message that arrives where there is no room at all, so a receive
-//! into nothing is done in the same way there.
+//! Where there is no room at all, others fail as well: Intel's MPI (2021.19.0) says nothing about a short message that
+//! arrives there, MPICH 3.4.3 waits for ever for a long one. So a receive into nothing is done in that way everywhere.
 //!
-//! The others, MPICH and what comes from it, end the process by a failed assertion if what arrives is no whole number of
+//! MPICH and what comes from it end the process by a failed assertion if what arrives is no whole number of
 //! items of the datatype (seen in 4.3.2 and 5.0.2: `typerep_yaksa_pack.c`, `actual_unpack_bytes % element_size == 0`).
 //! There everything is received as bytes, and whether they make whole elements is found out here.
 

@@ -271,11 +271,7 @@ fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> R
 
 /// Which receives are not safe, or not told, on this library; see `recv` for what was seen.
 fn claim_below(loaded: &Loaded) -> usize {
-    if loaded.is_openmpi() {
-        usize::MAX
-    } else {
-        usize::from(loaded.is_intel())
-    }
+    if loaded.is_openmpi() { usize::MAX } else { 1 }
 }
 
 /// What makes calls return codes instead of ending the process.
