@@ -1,25 +1,39 @@
 //! Communication for Rust on supercomputers: MPI found at run time, or in process.
 //!
+//! One binary, built with nothing but Rust, opens the MPI that the machine has: Open MPI, MPICH, Intel MPI, or any
+//! library of the MPI-5 standard ABI. With no launcher and no MPI its ranks are threads of one process.
+//!
 //! ```
 //! use ranks::prelude::*;
 //!
-//! fn main() -> Result<()> {
+//! fn main() -> ranks::Result<()> {
 //!     ranks::run(|world| {
-//!         let mut sum = [0];
-//!         world.allreduce(&[world.rank()], &mut sum, Sum)?;
-//!         assert_eq!(sum[0], world.size() * (world.size() - 1) / 2);
+//!         let mine = [world.rank() as f64; 4];
+//!         let mut sum = [0.0; 4];
+//!         world.allreduce(&mine, &mut sum, Sum)?;
+//!         let ranks = world.size() as f64;
+//!         assert_eq!(sum, [ranks * (ranks - 1.0) / 2.0; 4]);
 //!         Ok(())
 //!     })
 //! }
 //! ```
 //!
-//! This crate has no code of its own. It gathers [`ranks_comm`] and [`ranks_collectives`] under one name.
+//! Start it with `mpiexec -n 4 program` or `srun program`, whichever the MPI of the machine, or alone with `RANKS_NP=4`.
+//!
+//! | what | where |
+//! |---|---|
+//! | start and end | [`run`](fn@run), [`Runtime`] |
+//! | ranks and their groups | [`Communicator`], [`Group`] |
+//! | messages between two ranks | the methods of [`Communicator`] |
+//! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
+//! | what went wrong | [`Error`], [`ErrorKind`] |
 
-pub use ranks_collectives::{self, Collectives, Integer, Number, Op, ops};
-pub use ranks_comm::{self, *};
+pub use ranks_collectives::{Collectives, Integer, Number, Op, ops};
+pub use ranks_comm::*;
 
-/// What most programs need: `use ranks::prelude::*`.
+/// What most programs use: `use ranks::prelude::*;`.
 pub mod prelude {
-    pub use crate::ops::*;
-    pub use crate::{Collectives, Communicator, Error, Result, Source, Tag, ops, run};
+    pub use crate::{Collectives, Communicator, Error, ErrorKind, Source, Tag, ops, run};
+    pub use ranks_collectives::ops::*;
+    pub use ranks_comm::Result;
 }
