@@ -22,7 +22,9 @@
 //! products. In process, contributions are combined in the order of ranks, from 0 up, so a result repeats to
 //! the last digit. MPI libraries are advised to do so too (MPI 5.0 §6.9.1), for the same number of ranks.
 //!
-//! **Overflow.** Integer [`Sum`] and [`Prod`] wrap, in process as under MPI.
+//! **Overflow.** Integer [`Sum`] and [`Prod`] wrap, in process as under MPI. One exception is known: on processors
+//! with AVX, Open MPI 4.1 and later stop sums of 8- and 16-bit integers at the largest or smallest value, for most
+//! elements of a block but not for all (<https://github.com/open-mpi/ompi/issues/8045>). Add such numbers as `i32`.
 //!
 //! **NaN.** What [`Min`] and [`Max`] make of a NaN depends on the library and on where it stands.
 

@@ -1,8 +1,8 @@
-//! Pointers for libmpi out of slices that may be empty.
+//! Pointers for libmpi out of slices that may have no bytes.
 //!
 //! The pointer of an empty `&[u8]` is 1, of an empty `&[u16]` 2: the values of `MPI_IN_PLACE` and of
-//! `MPI_BUFFER_AUTOMATIC` in the standard ABI. So an empty slice is given as the address of a static instead; one
-//! for each side, because MPICH rejects equal addresses.
+//! `MPI_BUFFER_AUTOMATIC` in the standard ABI. So a slice that is empty, or whose elements are of no size, is given
+//! as the address of a static instead; one for each side, because MPICH rejects equal addresses.
 
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
@@ -13,7 +13,7 @@ static NOTHING_TO_RECEIVE: AtomicU64 = AtomicU64::new(0);
 /// Where libmpi reads from.
 #[inline]
 pub(super) fn send_pointer<T>(slice: &[T]) -> *const c_void {
-    if slice.is_empty() {
+    if size_of_val(slice) == 0 {
         NOTHING_TO_SEND.as_ptr().cast_const().cast()
     } else {
         slice.as_ptr().cast()
@@ -23,7 +23,7 @@ pub(super) fn send_pointer<T>(slice: &[T]) -> *const c_void {
 /// Where libmpi writes to.
 #[inline]
 pub(super) fn recv_pointer<T>(slice: &mut [T]) -> *mut c_void {
-    if slice.is_empty() {
+    if size_of_val(slice) == 0 {
         NOTHING_TO_RECEIVE.as_ptr().cast()
     } else {
         slice.as_mut_ptr().cast()
@@ -40,6 +40,12 @@ mod tests {
         let recv = recv_pointer::<u8>(&mut []).addr();
         assert!(send > 4096 && recv > 4096, "{send:#x} {recv:#x}");
         assert_ne!(send, recv);
+    }
+
+    #[test]
+    fn elements_of_no_size_have_a_real_address_too() {
+        assert!(send_pointer(&[(); 5]).addr() > 4096);
+        assert!(recv_pointer(&mut [(); 5]).addr() > 4096);
     }
 
     #[test]

@@ -125,15 +125,33 @@ fn truths_of_every_pattern(world: Communicator) {
 
 #[ranks_test::ranks(2, 3, 4)]
 fn overflow_wraps(world: Communicator) {
-    let mut sum = [0_u8];
-    world.allreduce(&[200], &mut sum, Sum).unwrap();
-    assert_eq!(sum[0], 200_u8.wrapping_mul(world.size() as u8));
-    let mut sum = [0_i32];
-    world.allreduce(&[i32::MAX], &mut sum, Sum).unwrap();
-    assert_eq!(sum[0], i32::MAX.wrapping_mul(world.size() as i32));
-    let mut product = [0_i64];
-    world.allreduce(&[i64::MAX], &mut product, Prod).unwrap();
-    assert_eq!(product[0], i64::MAX.wrapping_pow(world.size() as u32));
+    let mut sum = [0_i32; 50];
+    world.allreduce(&[i32::MAX; 50], &mut sum, Sum).unwrap();
+    assert_eq!(sum, [i32::MAX.wrapping_mul(world.size() as i32); 50]);
+    let mut sum = [0_u64; 50];
+    world.allreduce(&[u64::MAX - 1; 50], &mut sum, Sum).unwrap();
+    assert_eq!(sum, [(u64::MAX - 1).wrapping_mul(world.size() as u64); 50]);
+    let mut product = [0_i64; 50];
+    world
+        .allreduce(&[i64::MAX - 1; 50], &mut product, Prod)
+        .unwrap();
+    assert_eq!(
+        product,
+        [(i64::MAX - 1).wrapping_pow(world.size() as u32); 50]
+    );
+    let mut product = [0_u8; 50];
+    world.allreduce(&[201; 50], &mut product, Prod).unwrap();
+    assert_eq!(product, [201_u8.wrapping_pow(world.size() as u32); 50]);
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn overflow_of_narrow_sums_wraps(world: Communicator) {
+    let mut sum = [0_u8; 50];
+    world.allreduce(&[200; 50], &mut sum, Sum).unwrap();
+    assert_eq!(sum, [200_u8.wrapping_mul(world.size() as u8); 50]);
+    let mut sum = [0_i16; 50];
+    world.allreduce(&[30_000; 50], &mut sum, Sum).unwrap();
+    assert_eq!(sum, [30_000_i16.wrapping_mul(world.size() as i16); 50]);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
