@@ -173,8 +173,7 @@ fn take(mut library: Library, adopted: bool) -> Result<Loaded, String> {
     library.promote();
     let version_text = version_text(&library)?;
     let standard = standard(&library)?;
-    let intel = version_text.contains("Intel(R) MPI")
-        || library.own_symbol(c"I_MPI_Check_image_status").is_some();
+    let intel = version_text.contains("Intel(R) MPI") || library.own_symbol(INTEL).is_some();
     // SAFETY: one thread at a time is here, and nobody has seen `load` return.
     unsafe { FAMILY.set(family) };
     // SAFETY: as above.
@@ -202,6 +201,9 @@ fn take(mut library: Library, adopted: bool) -> Result<Loaded, String> {
     })
 }
 
+/// A function that Intel MPI has and nobody else.
+const INTEL: &CStr = c"I_MPI_Check_image_status";
+
 /// Which ABI the library has: by symbols and by one call, never by a version text.
 fn family_of(library: &Library) -> Result<Family, String> {
     const NEEDED: [&CStr; 5] = [
@@ -221,6 +223,15 @@ fn family_of(library: &Library) -> Result<Family, String> {
         ));
     }
     if abi_version(library).is_some_and(|major| major >= 1) {
+        // Intel MPI 2021.17 to 2021.19 claim version 1.0 and have a draft's numbers for eight constants,
+        // ERRORS_RETURN and ERRORS_ABORT swapped among them: an error would end the process.
+        if library.own_symbol(INTEL).is_some() {
+            return Err(
+                "Intel's libmpi_abi has the constants of a draft of the standard ABI; \
+                        its libmpi.so.12 serves"
+                    .into(),
+            );
+        }
         return Ok(Family::Standard);
     }
     // Before MPI 5.0 was settled there were drafts of its ABI, with other constants.
