@@ -101,6 +101,13 @@ pub(crate) fn class(
     // The large form of this one has an argument more than the other.
     let is_alike = name != "MPI_Type_get_envelope_c";
     if let Some(base) = name.strip_suffix("_c").filter(|_| is_alike) {
+        // MPI 3.0 had forms of its own for large sizes; they say more than those that count in int.
+        let older = format!("{base}_x");
+        let base = if names.contains(&older.as_str()) {
+            &older
+        } else {
+            base
+        };
         ensure!(
             names.contains(&base),
             "{name} is the large-count form of nothing"

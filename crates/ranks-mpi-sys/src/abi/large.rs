@@ -98,7 +98,7 @@ unchanged! {
     c_int, MPI_Aint, MPI_Count, MPI_Comm, MPI_Win, MPI_Info, MPI_File, MPI_Session, MPI_Request,
     *const c_void, *mut c_void, *const c_char, *mut c_char, *const c_int, *mut c_int,
     *mut MPI_Request, *mut MPI_Status, *const MPI_Status, *mut MPI_Datatype, *mut MPI_Win,
-    *mut MPI_Message, *mut *mut c_void, *const MPI_Aint, *mut MPI_Aint,
+    *mut MPI_Message, *mut *mut c_void, *const MPI_Aint, *mut MPI_Aint, *mut MPI_Count,
 }
 
 impl Shrinks<c_int> for MPI_Count {

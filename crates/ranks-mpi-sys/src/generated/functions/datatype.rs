@@ -70,7 +70,7 @@ functions! {
     /// `int MPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_get_extent(datatype: Datatype, lb: Same<*mut MPI_Aint>, extent: Same<*mut MPI_Aint>) -> Code;
     /// `int MPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)` (MPI 4.0)
-    large(MPI_Type_get_extent) "4.0" MPI_Type_get_extent_c(datatype: Datatype, lb: Same<*mut MPI_Count>, extent: Same<*mut MPI_Count>) -> Code;
+    large(MPI_Type_get_extent_x) "4.0" MPI_Type_get_extent_c(datatype: Datatype, lb: Same<*mut MPI_Count>, extent: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     shim "3.1" MPI_Type_get_extent_x(datatype: Datatype, lb: Same<*mut MPI_Count>, extent: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)` (MPI 3.1 or earlier)
@@ -78,7 +78,7 @@ functions! {
     /// `int MPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_get_true_extent(datatype: Datatype, true_lb: Same<*mut MPI_Aint>, true_extent: Same<*mut MPI_Aint>) -> Code;
     /// `int MPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)` (MPI 4.0)
-    large(MPI_Type_get_true_extent) "4.0" MPI_Type_get_true_extent_c(datatype: Datatype, true_lb: Same<*mut MPI_Count>, true_extent: Same<*mut MPI_Count>) -> Code;
+    large(MPI_Type_get_true_extent_x) "4.0" MPI_Type_get_true_extent_c(datatype: Datatype, true_lb: Same<*mut MPI_Count>, true_extent: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     shim "3.1" MPI_Type_get_true_extent_x(datatype: Datatype, true_lb: Same<*mut MPI_Count>, true_extent: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type)` (MPI 4.1)
@@ -94,7 +94,7 @@ functions! {
     /// `int MPI_Type_size(MPI_Datatype datatype, int *size)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Type_size(datatype: Datatype, size: Same<*mut c_int>) -> Code;
     /// `int MPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)` (MPI 4.0)
-    large(MPI_Type_size) "4.0" MPI_Type_size_c(datatype: Datatype, size: Same<*mut MPI_Count>) -> Code;
+    large(MPI_Type_size_x) "4.0" MPI_Type_size_c(datatype: Datatype, size: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     shim "3.1" MPI_Type_size_x(datatype: Datatype, size: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype)` (MPI 3.1 or earlier)

@@ -12,7 +12,7 @@ functions! {
     /// `int MPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Get_elements(status: InStatus, datatype: Datatype, count: Same<*mut c_int>) -> Code;
     /// `int MPI_Get_elements_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)` (MPI 4.0)
-    large(MPI_Get_elements) "4.0" MPI_Get_elements_c(status: InStatus, datatype: Datatype, count: Same<*mut MPI_Count>) -> Code;
+    large(MPI_Get_elements_x) "4.0" MPI_Get_elements_c(status: InStatus, datatype: Datatype, count: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     hot "3.1" MPI_Get_elements_x(status: InStatus, datatype: Datatype, count: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Status_get_error(const MPI_Status *status, int *error)` (MPI 4.1)
@@ -26,7 +26,7 @@ functions! {
     /// `int MPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Status_set_elements(status: InOutStatus, datatype: Datatype, count: Same<c_int>) -> Code;
     /// `int MPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)` (MPI 4.0)
-    large(MPI_Status_set_elements) "4.0" MPI_Status_set_elements_c(status: InOutStatus, datatype: Datatype, count: Same<MPI_Count>) -> Code;
+    large(MPI_Status_set_elements_x) "4.0" MPI_Status_set_elements_c(status: InOutStatus, datatype: Datatype, count: Same<MPI_Count>) -> Code;
     /// `int MPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     shim "3.1" MPI_Status_set_elements_x(status: InOutStatus, datatype: Datatype, count: Same<MPI_Count>) -> Code;
     /// `int MPI_Status_set_error(MPI_Status *status, int error)` (MPI 4.1)
