@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod abi_check;
+mod bench;
 mod codegen;
 mod demo;
 mod mpi;
@@ -26,6 +27,8 @@ struct Arguments {
 enum Command {
     /// Compares the committed constants and layouts with every MPI header there is.
     AbiCheck,
+    /// Measures what ranks costs above C on the same library.
+    Bench(bench::Arguments),
     /// Writes the generated part of ranks-mpi-sys, or checks that it is current.
     Codegen(codegen::Arguments),
     /// Runs the same executables in process and on every MPI, and shows one table.
@@ -44,6 +47,7 @@ type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
 fn main() -> ExitCode {
     let outcome: Outcome = match Arguments::parse().command {
         Command::AbiCheck => abi_check::main(),
+        Command::Bench(arguments) => bench::main(&arguments),
         Command::Codegen(arguments) => codegen::main(&arguments),
         Command::Demo(arguments) => demo::main(&arguments),
         Command::Mpi(arguments) => mpi::main(&arguments),

@@ -1,0 +1,86 @@
+// The calls of src/main.rs in C: what they cost with nothing between the program and its MPI library.
+//
+// calls single|multiple CALLS makes each call so many times on a world of one rank, and dumps one
+// callgrind profile a call, named after it. What a loop costs of itself is the profile "empty".
+#include MPI_HEADER
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <valgrind/callgrind.h>
+
+enum { WARM_UP = 20, TAG = 7 };
+
+// What the calls work on; HIDE makes the compiler read it again at each turn.
+struct state {
+    MPI_Comm world;
+    int rank;
+    double *send, *recv;
+};
+#define HIDE(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
+#define KEEP(value) __asm__ volatile("" : : "r"(value))
+
+// A function per call, so that each is compiled for itself.
+#define CALL(name, ...)                                     \
+    static __attribute__((noinline)) void name(struct state *state, long turns) { \
+        for (long turn = 0; turn < turns; turn++) {         \
+            struct state *s = state;                        \
+            HIDE(s);                                        \
+            __VA_ARGS__;                                    \
+        }                                                   \
+    }
+
+CALL(empty, (void)s)
+CALL(rank_table, MPI_Comm_rank(s->world, &s->rank))
+CALL(barrier, MPI_Barrier(s->world))
+CALL(allreduce, MPI_Allreduce(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world))
+CALL(iprobe, int flag; MPI_Status status;
+     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, s->world, &flag, &status); KEEP(flag))
+CALL(sendrecv, MPI_Status status;
+     MPI_Sendrecv(s->send, 1, MPI_DOUBLE, s->rank, TAG, s->recv, 1, MPI_DOUBLE, s->rank, TAG, s->world,
+                  &status); KEEP(&status))
+CALL(sendrecv_bytes, MPI_Status status;
+     MPI_Sendrecv(s->send, 8, MPI_BYTE, s->rank, TAG, s->recv, 8, MPI_BYTE, s->rank, TAG, s->world,
+                  &status); KEEP(&status))
+
+static void count(const char *name, void (*call)(struct state *, long), struct state *state, long calls) {
+    call(state, WARM_UP);
+    CALLGRIND_START_INSTRUMENTATION;
+    call(state, calls);
+    CALLGRIND_STOP_INSTRUMENTATION;
+    CALLGRIND_DUMP_STATS_AT(name);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) {
+        fprintf(stderr, "usage: calls single|multiple CALLS\n");
+        return 2;
+    }
+    int wanted = strcmp(argv[1], "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    int granted;
+    long calls = strtol(argv[2], NULL, 10);
+    MPI_Init_thread(&argc, &argv, wanted, &granted);
+    if (granted < wanted) {
+        fprintf(stderr, "the library does not grant the thread level %s\n", argv[1]);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    struct state state = {MPI_COMM_WORLD, 0, malloc(sizeof(double)), malloc(sizeof(double))};
+    MPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
+    *state.send = 1.0;
+    *state.recv = 0.0;
+    count("empty", empty, &state, calls);
+    count("rank_table", rank_table, &state, calls);
+    count("barrier", barrier, &state, calls);
+    count("allreduce", allreduce, &state, calls);
+    count("iprobe", iprobe, &state, calls);
+    count("sendrecv", sendrecv, &state, calls);
+    count("sendrecv_bytes", sendrecv_bytes, &state, calls);
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(library, &length);
+    library[strcspn(library, "\r\n")] = '\0';
+    printf("%s\n", library);
+    free(state.send);
+    free(state.recv);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,28 @@
+//! `cargo xtask bench`: what ranks costs, measured against C on the same library in the same run.
+
+use crate::Outcome;
+
+mod calls;
+mod gates;
+mod profile;
+mod report;
+mod yardstick;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Counts instructions per call under callgrind, in C and in ranks, on a job of one rank.
+    Calls(calls::Arguments),
+}
+
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    match &arguments.what {
+        What::Calls(arguments) => calls::main(arguments),
+    }
+}

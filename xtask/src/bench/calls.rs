@@ -1,0 +1,158 @@
+//! `cargo xtask bench calls`: instructions per call, C against ranks, library by library.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use ranks_launch::Installation;
+use serde::Deserialize;
+
+use super::gates::Gates;
+use super::report::{Column, Report};
+use super::{profile, yardstick};
+use crate::{Outcome, mpi, workspace};
+
+/// What to count on.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Fails if a gate is missed, or if an MPI of the default set is not here.
+    #[arg(long)]
+    check: bool,
+    /// An MPI, as `cargo xtask mpi` lists it; may be given several times.
+    #[arg(long = "mpi")]
+    mpis: Vec<String>,
+    /// How many calls of each kind.
+    #[arg(long, default_value_t = 1000)]
+    calls: u32,
+}
+
+/// One of each family, and both libraries of one installation.
+const DEFAULT: [&str; 4] = [
+    "debian-mpich",
+    "debian-openmpi",
+    "mpich-5.0.2",
+    "mpich-5.0.2-abi",
+];
+const LEVELS: [&str; 2] = ["single", "multiple"];
+
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    let gates = Gates::read()?;
+    profile::valgrind()?;
+    let chosen = if arguments.mpis.is_empty() {
+        DEFAULT.map(str::to_owned).to_vec()
+    } else {
+        arguments.mpis.clone()
+    };
+    println!("building the calls, as for release");
+    let program = build()?;
+    let folder = program
+        .parent()
+        .unwrap_or(Path::new("."))
+        .join("bench-calls");
+
+    let mut report = Report::default();
+    for name in &chosen {
+        let counted = mpi::matrix(std::slice::from_ref(name), true)
+            .and_then(|found| {
+                found
+                    .into_iter()
+                    .next()
+                    .ok_or_else(|| format!("{name} is not here"))
+            })
+            .and_then(|installation| {
+                columns(&installation, &program, arguments.calls, &folder.join(name))
+            });
+        match counted {
+            Ok(columns) => report.columns.extend(columns),
+            Err(error) => report.absent.push(format!("{name}: {error}")),
+        }
+    }
+    let mut table = String::new();
+    let missed = report.show(&gates, &mut table)?;
+    println!("{table}");
+    println!(
+        "where they go: callgrind_annotate on the profiles in {}",
+        folder.display()
+    );
+    Ok(if arguments.check && missed > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// Counts both programs on one library, at each thread level.
+fn columns(
+    installation: &Installation,
+    ours: &Path,
+    calls: u32,
+    folder: &Path,
+) -> Result<Vec<Column>, String> {
+    let yardstick = yardstick::build(installation, folder)?;
+    let mut environment = installation.env.clone();
+    environment.push(("RANKS_BACKEND".into(), "mpi".into()));
+    environment.push((
+        "RANKS_MPI".into(),
+        installation.library.display().to_string(),
+    ));
+    let mut columns = Vec::new();
+    for level in LEVELS {
+        let count = |program: &Path, language: &str| {
+            profile::count(
+                program,
+                level,
+                calls,
+                &environment,
+                &folder.join(level).join(language),
+            )
+        };
+        let (c, ranks) = (count(&yardstick, "c")?, count(ours, "ranks")?);
+        if columns.is_empty() {
+            println!(
+                "{}: C on {}; ranks as {}",
+                installation.name, c.library, ranks.library
+            );
+        }
+        columns.push(Column {
+            mpi: installation.name.clone(),
+            standard: yardstick::is_standard(installation),
+            level,
+            c: c.counts,
+            ranks: ranks.counts,
+        });
+    }
+    Ok(columns)
+}
+
+/// The part that matters of cargo's message on an executable.
+#[derive(Deserialize)]
+struct Built {
+    executable: PathBuf,
+}
+
+/// Builds the Rust program; returns where it is.
+fn build() -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "build",
+            "--quiet",
+            "--release",
+            "--package",
+            "ranks-bench-calls",
+        ])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(workspace::root())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo did not start: {error}"))?;
+    if !output.status.success() {
+        return Err("benches/calls was not built".into());
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let built = messages
+        .lines()
+        .find_map(|line| serde_json::from_str::<Built>(line).ok());
+    built
+        .map(|built| built.executable)
+        .ok_or_else(|| "cargo named no program for benches/calls".into())
+}

@@ -1,0 +1,183 @@
+//! The limits, read from `gates.toml`.
+
+use serde::Deserialize;
+
+/// What a call may cost, and where it is known to cost more.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Gates {
+    gate: Vec<Gate>,
+    #[serde(default)]
+    exception: Vec<Exception>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Gate {
+    call: String,
+    standard: Option<f64>,
+    shims: Option<f64>,
+    total: Option<f64>,
+}
+
+/// A gate that is missed knowingly.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Exception {
+    calls: Vec<String>,
+    on: Vec<String>,
+    limit: f64,
+    pub(super) reason: String,
+}
+
+/// A limit in instructions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Limit {
+    /// Above what C needs.
+    Added(f64),
+    /// Altogether.
+    Total(f64),
+}
+
+/// How a count stands to its limit.
+#[derive(Debug)]
+pub(super) enum Verdict<'a> {
+    /// Within it.
+    Passed,
+    /// Above it, and within what an exception allows.
+    Excepted(&'a Exception),
+    /// Above both.
+    Missed,
+}
+
+/// Counts are means over many calls in which a library may do something now and then.
+const TOLERANCE: f64 = 0.5;
+
+impl Gates {
+    /// The gates of this workspace.
+    ///
+    /// # Errors
+    /// A sentence if `gates.toml` cannot be read as such.
+    pub(super) fn read() -> Result<Self, String> {
+        toml::from_str(include_str!("gates.toml")).map_err(|error| format!("gates.toml: {error}"))
+    }
+
+    /// The calls with a gate, in the order of the file.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &str> {
+        self.gate.iter().map(|gate| gate.call.as_str())
+    }
+
+    /// The limit of `call` on a library of the standard ABI or one behind shims.
+    pub(super) fn limit(&self, call: &str, standard: bool) -> Option<Limit> {
+        let gate = self.gate.iter().find(|gate| gate.call == call)?;
+        let added = if standard { gate.standard } else { gate.shims };
+        gate.total.map(Limit::Total).or(added.map(Limit::Added))
+    }
+
+    /// What to say of a call that needs `c` instructions in C and `ours` here.
+    pub(super) fn judge(
+        &self,
+        call: &str,
+        mpi: &str,
+        limit: Limit,
+        c: f64,
+        ours: f64,
+    ) -> Verdict<'_> {
+        let (cost, limit) = match limit {
+            Limit::Added(limit) => (ours - c, limit),
+            Limit::Total(limit) => (ours, limit),
+        };
+        if cost <= limit + TOLERANCE {
+            return Verdict::Passed;
+        }
+        let exception = self.exception.iter().find(|exception| {
+            exception.calls.iter().any(|name| name == call)
+                && exception
+                    .on
+                    .iter()
+                    .any(|start| mpi.starts_with(start.as_str()))
+        });
+        match exception {
+            Some(exception) if cost <= exception.limit + TOLERANCE => Verdict::Excepted(exception),
+            _ => Verdict::Missed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GATES: &str = "[[gate]]\ncall = 'barrier'\nstandard = 8\nshims = 15\n\
+                         [[gate]]\ncall = 'rank'\ntotal = 5\n\
+                         [[exception]]\ncalls = ['barrier']\non = ['slow-']\nlimit = 100\nreason = 'it must'\n";
+
+    #[test]
+    fn a_count_within_its_limit_passes_and_one_above_it_does_not() {
+        let gates: Gates = toml::from_str(GATES).unwrap();
+        let standard = gates.limit("barrier", true).unwrap();
+        assert_eq!(standard, Limit::Added(8.0));
+        assert!(matches!(
+            gates.judge("barrier", "m", standard, 60.0, 68.0),
+            Verdict::Passed
+        ));
+        assert!(matches!(
+            gates.judge("barrier", "m", standard, 60.0, 69.0),
+            Verdict::Missed
+        ));
+        let shims = gates.limit("barrier", false).unwrap();
+        assert!(matches!(
+            gates.judge("barrier", "m", shims, 60.0, 69.0),
+            Verdict::Passed
+        ));
+    }
+
+    #[test]
+    fn a_total_does_not_count_what_c_needs() {
+        let gates: Gates = toml::from_str(GATES).unwrap();
+        let limit = gates.limit("rank", false).unwrap();
+        assert!(matches!(
+            gates.judge("rank", "m", limit, 60.0, 5.0),
+            Verdict::Passed
+        ));
+        assert!(matches!(
+            gates.judge("rank", "m", limit, 60.0, 6.0),
+            Verdict::Missed
+        ));
+    }
+
+    #[test]
+    fn an_exception_has_a_limit_of_its_own() {
+        let gates: Gates = toml::from_str(GATES).unwrap();
+        let limit = gates.limit("barrier", true).unwrap();
+        assert!(matches!(
+            gates.judge("barrier", "slow-1", limit, 0.0, 99.0),
+            Verdict::Excepted(_)
+        ));
+        assert!(matches!(
+            gates.judge("barrier", "slow-1", limit, 0.0, 101.0),
+            Verdict::Missed
+        ));
+        assert!(matches!(
+            gates.judge("barrier", "fast-1", limit, 0.0, 99.0),
+            Verdict::Missed
+        ));
+    }
+
+    #[test]
+    fn the_file_is_read_and_every_gate_has_a_limit_for_both() {
+        let gates = Gates::read().unwrap();
+        for call in gates.calls() {
+            assert!(
+                gates.limit(call, true).is_some() && gates.limit(call, false).is_some(),
+                "{call}"
+            );
+        }
+        assert!(
+            gates
+                .exception
+                .iter()
+                .all(|exception| !exception.reason.is_empty())
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! Running a program under callgrind and reading how many instructions each of its profiles has.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The profile of an empty loop: what counting itself costs.
+const EMPTY: &str = "empty";
+
+/// Instructions per call, by the name of the call; the loop's own are subtracted.
+pub(super) type Counts = BTreeMap<String, f64>;
+
+/// What a program said and what its calls cost.
+pub(super) struct Counted {
+    pub(super) library: String,
+    pub(super) counts: Counts,
+}
+
+/// Whether there is a valgrind.
+///
+/// # Errors
+/// What to install if there is none.
+pub(super) fn valgrind() -> Result<(), String> {
+    let found = Command::new("valgrind")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if found {
+        Ok(())
+    } else {
+        Err("instructions are counted with callgrind, and there is no valgrind here: \
+             apt install valgrind on Debian and Ubuntu, dnf install valgrind valgrind-devel on Fedora"
+            .into())
+    }
+}
+
+/// Runs `program level calls` under callgrind. `folder` is emptied first and keeps the profiles for `callgrind_annotate`.
+///
+/// # Errors
+/// A text with what the program said if it failed or left no profiles.
+pub(super) fn count(
+    program: &Path,
+    level: &str,
+    calls: u32,
+    environment: &[(String, String)],
+    folder: &Path,
+) -> Result<Counted, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(failed)?;
+    }
+    fs::create_dir_all(folder).map_err(failed)?;
+    let output = Command::new("valgrind")
+        .args(["-q", "--tool=callgrind", "--instr-atstart=no"])
+        .arg(format!(
+            "--callgrind-out-file={}",
+            folder.join("profile").display()
+        ))
+        .arg(program)
+        .args([level, &calls.to_string()])
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("valgrind: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        return Err(format!(
+            "{} ended with {}:\n{said}{complaint}",
+            program.display(),
+            output.status
+        ));
+    }
+    let mut totals = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let text = fs::read_to_string(entry.map_err(failed)?.path()).map_err(failed)?;
+        totals.extend(total(&text));
+    }
+    let counts = per_call(&totals, calls).ok_or_else(|| {
+        format!(
+            "{} left no profile of an empty loop; on this processor it cannot",
+            program.display()
+        )
+    })?;
+    Ok(Counted {
+        library: said.lines().next().unwrap_or_default().to_owned(),
+        counts,
+    })
+}
+
+/// The name and the instructions of one profile; `None` for the one that callgrind writes at the end.
+fn total(profile: &str) -> Option<(String, u64)> {
+    let after = |start: &str| profile.lines().find_map(|line| line.strip_prefix(start));
+    let name = after("desc: Trigger: Client Request: ")?;
+    let total = after("totals: ")?.trim().parse().ok()?;
+    Some((name.trim().to_owned(), total))
+}
+
+/// Per call, less the empty loop; `None` without one.
+fn per_call(totals: &BTreeMap<String, u64>, calls: u32) -> Option<Counts> {
+    // Counts are far below 2⁵³.
+    let each = |total: u64| total as f64 / f64::from(calls);
+    let empty = each(*totals.get(EMPTY)?);
+    let others = totals.iter().filter(|(name, _)| *name != EMPTY);
+    Some(
+        others
+            .map(|(name, &total)| (name.clone(), each(total) - empty))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_tells_its_name_and_its_total() {
+        let profile = "version: 1\ndesc: Trigger: Client Request: barrier\nevents: Ir\nfn=(1)\n1 5\ntotals: 68000\n";
+        assert_eq!(total(profile), Some(("barrier".into(), 68_000)));
+        assert_eq!(
+            total("desc: Trigger: Program termination\ntotals: 5\n"),
+            None
+        );
+    }
+
+    #[test]
+    fn the_empty_loop_is_subtracted() {
+        let totals = BTreeMap::from([("empty".into(), 5_000), ("barrier".into(), 73_000)]);
+        assert_eq!(
+            per_call(&totals, 1000),
+            Some(BTreeMap::from([("barrier".into(), 68.0)]))
+        );
+        assert_eq!(per_call(&BTreeMap::new(), 1000), None);
+    }
+}
