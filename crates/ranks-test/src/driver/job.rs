@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::DriverError;
-use super::records::excerpt;
+use super::excerpt::excerpt;
 use crate::record;
 
 /// How long a launcher has to end its ranks once it is asked to.

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 mod binary;
 mod case;
+mod excerpt;
 mod fault;
 mod folder;
 mod job;
