@@ -25,8 +25,8 @@ impl Communicator {
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            |comm| comm.probe(source, tag),
-            |comm| comm.probe(OPERATION, source, tag),
+            move |comm| comm.probe(source, tag),
+            move |comm| comm.probe(OPERATION, source, tag),
         )
     }
 
@@ -44,8 +44,8 @@ impl Communicator {
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            |comm| comm.iprobe(source, tag),
-            |comm| comm.iprobe(OPERATION, source, tag),
+            move |comm| comm.iprobe(source, tag),
+            move |comm| comm.iprobe(OPERATION, source, tag),
         )
     }
 
@@ -62,8 +62,8 @@ impl Communicator {
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            |comm| Ok(Message::mpi(self, comm.mprobe(source, tag)?)),
-            |comm| {
+            move |comm| Ok(Message::mpi(self, comm.mprobe(source, tag)?)),
+            move |comm| {
                 Ok(Message::in_process(
                     self,
                     comm.mprobe(OPERATION, source, tag)?,
@@ -89,11 +89,11 @@ impl Communicator {
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            |comm| {
+            move |comm| {
                 let found = comm.improbe(source, tag)?;
                 Ok(found.map(|message| Message::mpi(self, message)))
             },
-            |comm| {
+            move |comm| {
                 let found = comm.improbe(OPERATION, source, tag)?;
                 Ok(found.map(|message| Message::in_process(self, message)))
             },

@@ -35,8 +35,8 @@ impl Communicator {
         self.dispatch_with(
             OPERATION,
             buf,
-            |comm, buf| comm.recv(buf, source, tag),
-            |comm, buf| comm.recv(OPERATION, buf, source, tag),
+            move |comm, buf| comm.recv(buf, source, tag),
+            move |comm, buf| comm.recv(OPERATION, buf, source, tag),
         )
     }
 
@@ -57,8 +57,8 @@ impl Communicator {
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            |comm| comm.recv_vec(source, tag),
-            |comm| comm.recv_vec(OPERATION, source, tag),
+            move |comm| comm.recv_vec(source, tag),
+            move |comm| comm.recv_vec(OPERATION, source, tag),
         )
     }
 }

@@ -39,7 +39,6 @@ pub struct Runtime {
 
 impl Runtime {
     /// A runtime to be configured.
-    #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }

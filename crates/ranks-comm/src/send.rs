@@ -25,8 +25,8 @@ impl Communicator {
         self.check_tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            |comm| comm.send(data, dest, tag),
-            |comm| comm.send(bytemuck::cast_slice(data), dest, tag),
+            move |comm| comm.send(data, dest, tag),
+            move |comm| comm.send(bytemuck::cast_slice(data), dest, tag),
         )
     }
 
@@ -46,8 +46,8 @@ impl Communicator {
         self.check_tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            |comm| comm.ssend(data, dest, tag),
-            |comm| comm.ssend(OPERATION, bytemuck::cast_slice(data), dest, tag),
+            move |comm| comm.ssend(data, dest, tag),
+            move |comm| comm.ssend(OPERATION, bytemuck::cast_slice(data), dest, tag),
         )
     }
 }

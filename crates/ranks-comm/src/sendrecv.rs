@@ -36,8 +36,8 @@ impl Communicator {
         self.dispatch_with(
             OPERATION,
             recv,
-            |comm, recv| comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
-            |comm, recv| {
+            move |comm, recv| comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
+            move |comm, recv| {
                 comm.send(bytemuck::cast_slice(send), dest, send_tag)?;
                 comm.recv(OPERATION, recv, source, recv_tag)
             },
@@ -69,8 +69,8 @@ impl Communicator {
         self.dispatch_with(
             OPERATION,
             buf,
-            |comm, buf| comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
-            |comm, buf| {
+            move |comm, buf| comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
+            move |comm, buf| {
                 comm.send(bytemuck::cast_slice(buf), dest, send_tag)?;
                 comm.recv(OPERATION, buf, source, recv_tag)
             },

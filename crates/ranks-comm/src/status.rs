@@ -13,51 +13,66 @@ use crate::mpi;
 /// MPI 5.0 §3.2.5 (`MPI_Status`).
 #[doc(alias = "MPI_Status")]
 #[derive(Clone, Copy)]
-pub struct Status(Repr);
+pub struct Status {
+    /// What the kind says: a flat struct, since an enum over a status costs copies in every receive.
+    words: Words,
+    kind: Kind,
+}
 
-#[derive(Clone, Copy)]
-enum Repr {
-    Mpi(mpi::Status),
-    Local {
-        source: usize,
-        tag: i32,
-        bytes: usize,
-    },
+/// As much room as the status of any MPI library takes.
+pub(crate) type Words = [u64; 4];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The words are the library's own.
+    Mpi,
+    /// The words are source, tag and length in bytes.
+    Decoded,
+    /// From nobody; the words mean nothing.
     Null,
 }
 
 impl Status {
     #[inline(always)]
-    pub(crate) fn mpi(status: mpi::Status) -> Self {
-        Self(Repr::Mpi(status))
+    pub(crate) fn mpi(words: Words) -> Self {
+        let kind = Kind::Mpi;
+        Self { words, kind }
     }
 
     pub(crate) fn local(source: usize, tag: i32, bytes: usize) -> Self {
-        Self(Repr::Local { source, tag, bytes })
+        let words = [
+            source as u64,
+            u64::try_from(tag).unwrap_or(u64::MAX),
+            bytes as u64,
+            0,
+        ];
+        let kind = Kind::Decoded;
+        Self { words, kind }
     }
 
     /// What a receive from nobody returns.
     pub(crate) fn null() -> Self {
-        Self(Repr::Null)
+        let (words, kind) = ([0; 4], Kind::Null);
+        Self { words, kind }
     }
 
     /// The rank that sent the message, `None` if the source was [`Source::Null`](crate::Source::Null).
     #[must_use]
     pub fn source(&self) -> Option<usize> {
-        match &self.0 {
-            Repr::Mpi(status) => status.source(),
-            Repr::Local { source, .. } => Some(*source),
-            Repr::Null => None,
+        match self.kind {
+            Kind::Mpi => mpi::status::source(&self.words),
+            Kind::Decoded => usize::try_from(self.words[0]).ok(),
+            Kind::Null => None,
         }
     }
 
     /// The tag of the message, `None` if the source was [`Source::Null`](crate::Source::Null).
     #[must_use]
     pub fn tag(&self) -> Option<i32> {
-        match &self.0 {
-            Repr::Mpi(status) => status.tag(),
-            Repr::Local { tag, .. } => Some(*tag),
-            Repr::Null => None,
+        match self.kind {
+            Kind::Mpi => mpi::status::tag(&self.words),
+            Kind::Decoded => i32::try_from(self.words[1]).ok(),
+            Kind::Null => None,
         }
     }
 
@@ -67,10 +82,10 @@ impl Status {
     #[doc(alias = "MPI_Get_elements")]
     #[must_use]
     pub fn bytes(&self) -> usize {
-        match &self.0 {
-            Repr::Mpi(status) => status.bytes().unwrap_or(0),
-            Repr::Local { bytes, .. } => *bytes,
-            Repr::Null => 0,
+        match self.kind {
+            Kind::Mpi => mpi::status::bytes(&self.words).unwrap_or(0),
+            Kind::Decoded => usize::try_from(self.words[2]).unwrap_or(0),
+            Kind::Null => 0,
         }
     }
 

@@ -1,4 +1,9 @@
 //! Communicators made from communicators, and groups.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers of ranks are small"
+)]
 
 use ranks_comm::{Communicator, Comparison, ErrorKind, Result, Source, Tag};
 

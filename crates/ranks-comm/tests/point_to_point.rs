@@ -1,4 +1,9 @@
 //! Messages between two ranks: what is sent is what arrives, and what cannot be is an error.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers of ranks are small"
+)]
 
 use ranks_comm::{Communicator, ErrorKind, Pod, Result, Source, Tag, Zeroable};
 

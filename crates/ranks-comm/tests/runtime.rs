@@ -120,7 +120,7 @@ fn waiting_for_a_rank_that_has_ended_is_an_error() {
 fn a_dead_rank_ends_a_split() {
     let error = ranks(3)
         .run(|world| match world.rank() {
-            1 => Err(Error::from(world.send(&[0u8], 9, 0).unwrap_err())),
+            1 => Err(world.send(&[0u8], 9, 0).unwrap_err()),
             _ => world.split(Some(0), 0).map(drop),
         })
         .unwrap_err();

@@ -1,4 +1,9 @@
 //! Messages that are too long: an error with both lengths, and not a byte outside of the buffer.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers of ranks are small"
+)]
 
 use ranks_comm::{Communicator, ErrorKind, Result};
 

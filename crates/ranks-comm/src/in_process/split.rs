@@ -13,7 +13,7 @@ const NOBODY: u64 = u64::MAX;
 impl Comm {
     /// The same members in a context of their own. Collective.
     pub(crate) fn dup(&self) -> Result<Self> {
-        let context = self.from_first(|world| world.new_contexts(1))?;
+        let context = self.agree_with_first(|world| world.new_contexts(1))?;
         Ok(self.child(context, Arc::clone(&self.members), self.rank))
     }
 
@@ -53,7 +53,7 @@ impl Comm {
 
     /// A communicator of `members` (world ranks), `None` on the ranks that are not among them. Collective over self.
     pub(crate) fn create(&self, members: &[usize]) -> Result<Option<Self>> {
-        let context = self.from_first(|world| world.new_contexts(1))?;
+        let context = self.agree_with_first(|world| world.new_contexts(1))?;
         let rank = members.iter().position(|&rank| rank == self.place.rank);
         Ok(rank.map(|rank| self.child(context, members.into(), rank)))
     }
@@ -87,7 +87,7 @@ impl Comm {
         }
         let ranks: Vec<usize> = ranks
             .chunks_exact(size_of::<u64>())
-            .map(|rank| bytemuck::pod_read_unaligned::<u64>(rank))
+            .map(bytemuck::pod_read_unaligned::<u64>)
             .filter_map(|rank| usize::try_from(rank).ok())
             .collect();
         let rank = ranks.iter().position(|&rank| rank == self.rank)?;
@@ -106,7 +106,7 @@ impl Comm {
     }
 
     /// A number that rank 0 makes and all get.
-    fn from_first(&self, make: impl FnOnce(&super::world::World) -> u64) -> Result<u64> {
+    fn agree_with_first(&self, make: impl FnOnce(&super::world::World) -> u64) -> Result<u64> {
         let mut number = [0u64];
         if self.rank == 0 {
             number[0] = make(&self.place.world);

@@ -10,7 +10,9 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Group, native};
 
 use super::children::Children;
 use super::error::check;
+use super::peer::Sentinels;
 use super::session::Session;
+use super::status::CountWord;
 use crate::communicator::Comparison;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -23,8 +25,10 @@ pub struct Comm {
     pub canonical: MPI_Comm,
     /// The handle in the library's own terms.
     pub native: native::Comm,
-    /// As in the session; here it is one load away.
+    /// As in the session; here they are one load away.
     pub(super) claim_below: usize,
+    pub(super) sentinels: Sentinels,
+    pub(super) count_word: CountWord,
     pub(super) session: Arc<Session>,
     pub(super) children: Arc<Children>,
     /// Where this one came from; `None` for the world.
@@ -60,6 +64,8 @@ impl Comm {
             // SAFETY: the library is loaded, as there is a session.
             native: unsafe { native::comm(canonical) },
             claim_below: session.claim_below,
+            sentinels: session.sentinels,
+            count_word: session.count_word,
             session,
             children,
             origin,

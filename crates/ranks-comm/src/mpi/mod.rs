@@ -31,11 +31,10 @@ mod send;
 mod sendrecv;
 mod session;
 mod split;
-mod status;
+pub(crate) mod status;
 
 pub use communicator::Comm;
 pub use element::TypeOf;
 pub use error::{check, check_with};
 pub(crate) use message::Message;
 pub(crate) use session::{GATE, start};
-pub(crate) use status::Status;

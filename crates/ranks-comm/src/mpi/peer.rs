@@ -21,32 +21,45 @@ pub(super) fn rank(rank: usize) -> c_int {
     rank as c_int
 }
 
-/// For `native` functions.
-pub(super) mod to_native {
-    use super::*;
+/// What the library has for the wildcards and for nobody, found out once for the `native` functions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sentinels {
+    any_source: c_int,
+    any_tag: c_int,
+    nobody: c_int,
+}
+
+impl Sentinels {
+    pub(super) fn of_library() -> Self {
+        Self {
+            any_source: native::any_source(),
+            any_tag: native::any_tag(),
+            nobody: native::proc_null(),
+        }
+    }
 
     #[inline(always)]
-    pub(in crate::mpi) fn destination(dest: Destination) -> c_int {
+    pub(super) fn destination(self, dest: Destination) -> c_int {
         match dest {
             Destination::Rank(dest) => rank(dest),
-            Destination::Null => native::proc_null(),
+            Destination::Null => self.nobody,
         }
     }
 
     #[inline(always)]
-    pub(in crate::mpi) fn source(source: Source) -> c_int {
+    pub(super) fn source(self, source: Source) -> c_int {
         match source {
             Source::Rank(source) => rank(source),
-            Source::Any => native::any_source(),
-            Source::Null => native::proc_null(),
+            Source::Any => self.any_source,
+            Source::Null => self.nobody,
         }
     }
 
     #[inline(always)]
-    pub(in crate::mpi) fn tag(tag: Tag) -> c_int {
+    pub(super) fn tag(self, tag: Tag) -> c_int {
         match tag {
             Tag::Value(tag) => tag,
-            Tag::Any => native::any_tag(),
+            Tag::Any => self.any_tag,
         }
     }
 }

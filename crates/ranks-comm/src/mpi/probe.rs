@@ -8,8 +8,8 @@ use ranks_mpi_sys::{MPI_Status, native};
 use super::communicator::Comm;
 use super::error::check;
 use super::message::Message;
-use super::peer::{to_native, to_standard};
-use super::status::{self, Status as Raw};
+use super::peer::to_standard;
+use super::status;
 use crate::error::Result;
 use crate::source::Source;
 use crate::status::Status;
@@ -18,24 +18,32 @@ use crate::tag::Tag;
 impl Comm {
     #[inline(always)]
     pub(crate) fn probe(&self, source: Source, tag: Tag) -> Result<Status> {
-        let (from, under) = (to_native::source(source), to_native::tag(tag));
-        let mut status = native::Status::new();
+        let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
+        let mut status = status::EMPTY;
         // SAFETY: rank and tag are checked, and the status is ours.
-        let code = unsafe { native::MPI_Probe(from, under, self.native, &raw mut status) };
+        let code =
+            unsafe { native::MPI_Probe(from, under, self.native, status::to_write(&mut status)) };
         check(code, "MPI_Probe")?;
-        Ok(Status::mpi(Raw::new(status)))
+        Ok(Status::mpi(status))
     }
 
     #[inline(always)]
     pub(crate) fn iprobe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        let (from, under) = (to_native::source(source), to_native::tag(tag));
+        let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
         let mut flag: c_int = 0;
-        let mut status = native::Status::new();
+        let mut status = status::EMPTY;
         // SAFETY: rank and tag are checked; flag and status are ours.
-        let code =
-            unsafe { native::MPI_Iprobe(from, under, self.native, &raw mut flag, &raw mut status) };
+        let code = unsafe {
+            native::MPI_Iprobe(
+                from,
+                under,
+                self.native,
+                &raw mut flag,
+                status::to_write(&mut status),
+            )
+        };
         check(code, "MPI_Iprobe")?;
-        Ok((flag != 0).then(|| Status::mpi(Raw::new(status))))
+        Ok((flag != 0).then(|| Status::mpi(status)))
     }
 
     pub(crate) fn mprobe(&self, source: Source, tag: Tag) -> Result<(Message, Status)> {

@@ -19,12 +19,12 @@ use ranks_mpi_sys::{MPI_Status, native};
 use super::buffer::{bytes, large_bytes, small_bytes, to_write};
 use super::communicator::Comm;
 use super::error::{class, failed, library, text};
-use super::peer::{to_native, to_standard};
-use super::status::{self, Status as Raw};
+use super::peer::to_standard;
+use super::status;
 use crate::element::{Pod, whole};
 use crate::error::{self, Error, Result};
 use crate::source::Source;
-use crate::status::Status;
+use crate::status::{Status, Words};
 use crate::tag::Tag;
 
 impl Comm {
@@ -37,8 +37,8 @@ impl Comm {
         let Some(count) = small_bytes(buf) else {
             return self.recv_large(OPERATION, buf, source, tag);
         };
-        let (from, under) = (to_native::source(source), to_native::tag(tag));
-        let mut status = native::Status::new();
+        let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
+        let mut status = status::EMPTY;
         // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Recv(
@@ -48,10 +48,10 @@ impl Comm {
                 from,
                 under,
                 self.native,
-                &raw mut status,
+                status::to_write(&mut status),
             )
         };
-        received::<T>(code, OPERATION, &status, buf.len())
+        self.received::<T>(code, OPERATION, &status, buf.len())
     }
 
     pub(crate) fn recv_vec<T: Pod>(&self, source: Source, tag: Tag) -> Result<(Vec<T>, Status)> {
@@ -63,6 +63,24 @@ impl Comm {
     #[inline(always)]
     pub(super) fn must_claim<T>(&self, buf: &[T]) -> bool {
         size_of_val(buf) < self.claim_below
+    }
+
+    /// What became of a receive into `capacity` elements of `T`.
+    #[inline(always)]
+    pub(super) fn received<T: Pod>(
+        &self,
+        code: c_int,
+        operation: &'static str,
+        status: &Words,
+        capacity: usize,
+    ) -> Result<Status> {
+        if code != sys::MPI_SUCCESS {
+            return Err(not_received(code, operation, capacity, size_of::<T>()));
+        }
+        if !self.count_word.is_surely_whole::<T>(status) {
+            is_whole::<T>(operation, status)?;
+        }
+        Ok(Status::mpi(*status))
     }
 
     /// Claims the message, compares its length, receives it.
@@ -105,26 +123,15 @@ impl Comm {
     }
 }
 
-/// What became of a receive into `capacity` elements of `T`.
-#[inline(always)]
-pub(super) fn received<T: Pod>(
-    code: c_int,
-    operation: &'static str,
-    status: &native::Status,
-    capacity: usize,
-) -> Result<Status> {
-    if code != sys::MPI_SUCCESS {
-        return Err(not_received(code, operation, capacity, size_of::<T>()));
+/// Asks the library how long the message is.
+#[cold]
+#[inline(never)]
+fn is_whole<T>(operation: &'static str, status: &Words) -> Result<()> {
+    let bytes = status::bytes(status).unwrap_or(0);
+    match whole::<T>(bytes) {
+        Some(_) => Ok(()),
+        None => Err(not_whole::<T>(operation, bytes)),
     }
-    let raw = Raw::new(*status);
-    // Every length is a whole number of bytes.
-    if size_of::<T>() > 1 {
-        let bytes = raw.bytes().unwrap_or(0);
-        if whole::<T>(bytes).is_none() {
-            return Err(not_whole::<T>(operation, bytes));
-        }
-    }
-    Ok(Status::mpi(raw))
 }
 
 /// The same for a status in the standard's terms.

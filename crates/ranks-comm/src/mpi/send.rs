@@ -9,7 +9,7 @@ use super::buffer::{datatype, large_count, small_count, to_read};
 use super::communicator::Comm;
 use super::element::TypeOf;
 use super::error::check_with;
-use super::peer::{to_native, to_standard};
+use super::peer::to_standard;
 use crate::element::Pod;
 use crate::error::Result;
 use crate::source::Destination;
@@ -19,7 +19,7 @@ impl Comm {
     pub(crate) fn send<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
         let code = match small_count(data) {
             Some(count) => {
-                let (to, datatype) = (to_native::destination(dest), datatype::<T>());
+                let (to, datatype) = (self.sentinels.destination(dest), datatype::<T>());
                 // SAFETY: `count` items are what `data` holds; rank and tag are checked.
                 unsafe { native::MPI_Send(to_read(data), count, datatype, to, tag, self.native) }
             }
@@ -32,7 +32,7 @@ impl Comm {
     pub(crate) fn ssend<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
         let code = match small_count(data) {
             Some(count) => {
-                let (to, datatype) = (to_native::destination(dest), datatype::<T>());
+                let (to, datatype) = (self.sentinels.destination(dest), datatype::<T>());
                 // SAFETY: `count` items are what `data` holds; rank and tag are checked.
                 unsafe { native::MPI_Ssend(to_read(data), count, datatype, to, tag, self.native) }
             }

@@ -9,8 +9,9 @@ use super::buffer::{
 use super::communicator::Comm;
 use super::element::TypeOf;
 use super::error::check;
-use super::peer::{to_native, to_standard};
-use super::recv::{large_received, received};
+use super::peer::to_standard;
+use super::recv::large_received;
+use super::status;
 use crate::element::Pod;
 use crate::error::Result;
 use crate::source::{Destination, Source};
@@ -35,8 +36,11 @@ impl Comm {
         let (Some(sends), Some(receives)) = (small_count(send), small_bytes(recv)) else {
             return self.sendrecv_large(send, dest, send_tag, recv, source, recv_tag);
         };
-        let (to, from) = (to_native::destination(dest), to_native::source(source));
-        let mut status = native::Status::new();
+        let (to, from) = (
+            self.sentinels.destination(dest),
+            self.sentinels.source(source),
+        );
+        let mut status = status::EMPTY;
         // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Sendrecv(
@@ -49,12 +53,12 @@ impl Comm {
                 receives,
                 bytes(),
                 from,
-                to_native::tag(recv_tag),
+                self.sentinels.tag(recv_tag),
                 self.native,
-                &raw mut status,
+                status::to_write(&mut status),
             )
         };
-        received::<R>(code, OPERATION, &status, recv.len())
+        self.received::<R>(code, OPERATION, &status, recv.len())
     }
 
     #[inline(always)]
@@ -74,8 +78,11 @@ impl Comm {
         let Some(count) = small_bytes(buf) else {
             return self.sendrecv_replace_large(buf, dest, send_tag, source, recv_tag);
         };
-        let (to, from) = (to_native::destination(dest), to_native::source(source));
-        let mut status = native::Status::new();
+        let (to, from) = (
+            self.sentinels.destination(dest),
+            self.sentinels.source(source),
+        );
+        let mut status = status::EMPTY;
         // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Sendrecv_replace(
@@ -85,12 +92,12 @@ impl Comm {
                 to,
                 send_tag,
                 from,
-                to_native::tag(recv_tag),
+                self.sentinels.tag(recv_tag),
                 self.native,
-                &raw mut status,
+                status::to_write(&mut status),
             )
         };
-        received::<T>(code, OPERATION, &status, buf.len())
+        self.received::<T>(code, OPERATION, &status, buf.len())
     }
 
     /// Starts the send, claims the message to receive, compares its length, receives it, waits for the send.

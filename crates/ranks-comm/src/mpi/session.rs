@@ -13,7 +13,9 @@ use ranks_mpi_sys::{Loaded, MPI_Comm, MPI_Comm_errhandler_function, MPI_Errhandl
 use super::children::Children;
 use super::communicator::Comm;
 use super::error::check;
+use super::peer::Sentinels;
 use super::split::rank_and_size;
+use super::status::CountWord;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::{Backend, Facts, Runtime};
@@ -40,6 +42,8 @@ enum State {
 pub(super) struct Session {
     /// Receives into fewer bytes than this claim the message first, see `recv`.
     pub(super) claim_below: usize,
+    pub(super) sentinels: Sentinels,
+    pub(super) count_word: CountWord,
     /// Whether we have initialised, and so finalize.
     owner: bool,
     level: ThreadLevel,
@@ -148,15 +152,11 @@ fn load(environment: &Environment) -> Result<&'static Loaded> {
 fn initialized() -> Result<bool> {
     let (mut initialized, mut finalized): (c_int, c_int) = (0, 0);
     // SAFETY: the library is loaded; this may be asked at any time; the flag is ours.
-    check(
-        unsafe { sys::MPI_Initialized(&raw mut initialized) },
-        "MPI_Initialized",
-    )?;
+    let code = unsafe { sys::MPI_Initialized(&raw mut initialized) };
+    check(code, "MPI_Initialized")?;
     // SAFETY: as above.
-    check(
-        unsafe { sys::MPI_Finalized(&raw mut finalized) },
-        "MPI_Finalized",
-    )?;
+    let code = unsafe { sys::MPI_Finalized(&raw mut finalized) };
+    check(code, "MPI_Finalized")?;
     if finalized != 0 {
         return Err(ended());
     }
@@ -192,16 +192,12 @@ fn init(required: Option<ThreadLevel>) -> Result<ThreadLevel> {
 fn adopted_level() -> Result<ThreadLevel> {
     let mut provided = sys::MPI_THREAD_SINGLE;
     // SAFETY: MPI is initialised; the level is ours.
-    check(
-        unsafe { sys::MPI_Query_thread(&raw mut provided) },
-        "MPI_Query_thread",
-    )?;
+    let code = unsafe { sys::MPI_Query_thread(&raw mut provided) };
+    check(code, "MPI_Query_thread")?;
     let mut main: c_int = 0;
     // SAFETY: MPI is initialised; the flag is ours.
-    check(
-        unsafe { sys::MPI_Is_thread_main(&raw mut main) },
-        "MPI_Is_thread_main",
-    )?;
+    let code = unsafe { sys::MPI_Is_thread_main(&raw mut main) };
+    check(code, "MPI_Is_thread_main")?;
     let level = from_mpi(provided);
     if level < ThreadLevel::Serialized && main == 0 {
         return Err(Error::new(
@@ -227,6 +223,8 @@ fn take_over(
     let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
     let mut session = Session {
         claim_below: claim_below(loaded),
+        sentinels: Sentinels::of_library(),
+        count_word: CountWord::default(),
         owner,
         level,
         size,
@@ -241,6 +239,11 @@ fn take_over(
     ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
         Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
     })?;
+    match CountWord::find()? {
+        Some(word) => session.count_word = word,
+        // Lengths cannot be seen in statuses, so every message's is asked for before it is received.
+        None => session.claim_below = usize::MAX,
+    }
     let max_tag = max_tag()?;
     session.finished = false;
     let facts = Facts {
@@ -397,7 +400,8 @@ impl Session {
         GATE.close();
         if self.owner {
             // SAFETY: we have initialised, this is the last handle, and the thread may.
-            outcome = outcome.and(check(unsafe { sys::MPI_Finalize() }, "MPI_Finalize"));
+            let code = unsafe { sys::MPI_Finalize() };
+            outcome = outcome.and(check(code, "MPI_Finalize"));
         }
         outcome
     }
@@ -413,8 +417,6 @@ impl Drop for Session {
 
 fn free(mut comm: MPI_Comm) -> Result<()> {
     // SAFETY: the handle was put aside when its last holder went, and is taken out once.
-    check(
-        unsafe { sys::MPI_Comm_free(&raw mut comm) },
-        "MPI_Comm_free",
-    )
+    let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
+    check(code, "MPI_Comm_free")
 }

@@ -130,15 +130,11 @@ impl Comm {
 pub(super) fn rank_and_size(comm: MPI_Comm) -> Result<(usize, usize)> {
     let (mut rank, mut size): (c_int, c_int) = (0, 0);
     // SAFETY: the communicator is alive, and the number is ours.
-    check(
-        unsafe { sys::MPI_Comm_rank(comm, &raw mut rank) },
-        "MPI_Comm_rank",
-    )?;
+    let code = unsafe { sys::MPI_Comm_rank(comm, &raw mut rank) };
+    check(code, "MPI_Comm_rank")?;
     // SAFETY: the communicator is alive, and the number is ours.
-    check(
-        unsafe { sys::MPI_Comm_size(comm, &raw mut size) },
-        "MPI_Comm_size",
-    )?;
+    let code = unsafe { sys::MPI_Comm_size(comm, &raw mut size) };
+    check(code, "MPI_Comm_size")?;
     Ok((
         usize::try_from(rank).unwrap_or(0),
         usize::try_from(size).unwrap_or(1),

@@ -1,35 +1,116 @@
 //! Statuses: the library's own, decoded on demand, and the standard's, decoded at once.
 
-use ranks_mpi_sys::{MPI_BYTE, MPI_Count, MPI_Get_elements_x, MPI_SUCCESS, MPI_Status, native};
+use std::ffi::c_int;
 
+use ranks_mpi_sys::{
+    MPI_BYTE, MPI_COMM_SELF, MPI_Count, MPI_Get_elements_x, MPI_SUCCESS, MPI_Status, native,
+};
+
+use super::error::check;
 use super::session::GATE;
-use crate::status::Status as Decoded;
+use crate::error::Result;
+use crate::status::{Status as Decoded, Words};
 
-/// A status as the library wrote it.
-#[derive(Clone, Copy)]
-pub(crate) struct Status(native::Status);
+const _: () = assert!(size_of::<native::Status>() == size_of::<Words>());
+const _: () = assert!(align_of::<native::Status>() <= align_of::<Words>());
 
-impl Status {
-    #[inline(always)]
-    pub(super) fn new(status: native::Status) -> Self {
-        Self(status)
+/// Room for a status in which nothing is written yet.
+pub(super) const EMPTY: Words = [0; 4];
+
+/// Where the library writes a status.
+#[inline(always)]
+pub(super) fn to_write(words: &mut Words) -> *mut native::Status {
+    (&raw mut *words).cast()
+}
+
+fn native(words: &Words) -> native::Status {
+    // SAFETY: the words are as large and at least as aligned, and any bits are a status: it is integers only.
+    unsafe { (&raw const *words).cast::<native::Status>().read() }
+}
+
+/// Who sent the message; `None` if nobody did.
+pub(crate) fn source(words: &Words) -> Option<usize> {
+    usize::try_from(native(words).source()).ok()
+}
+
+/// The tag of the message; `None` if nobody sent it.
+pub(crate) fn tag(words: &Words) -> Option<i32> {
+    Some(native(words).tag()).filter(|&tag| tag >= 0)
+}
+
+/// The length of the message; `None` if the library does not know, or must not be asked any more.
+pub(crate) fn bytes(words: &Words) -> Option<usize> {
+    if GATE.is_closed() {
+        return None;
     }
+    // SAFETY: a status comes from a completed call, so MPI was initialised; the runtime is not closed.
+    unsafe { native(words).bytes() }
+}
 
-    pub(crate) fn source(&self) -> Option<usize> {
-        usize::try_from(self.0.source()).ok()
-    }
+/// The word of a native status in which the library keeps the lower half of the message's length in bytes.
+///
+/// Asking the library for the length costs more than all else that is added to a receive. Where it keeps the length
+/// is not in any standard, so it is looked for once, in statuses of messages of known lengths.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CountWord(usize);
 
-    pub(crate) fn tag(&self) -> Option<i32> {
-        Some(self.0.tag()).filter(|&tag| tag >= 0)
-    }
+/// How many words of 32 bits a status has.
+const WORDS: usize = size_of::<Words>() / size_of::<u32>();
 
-    /// `None` if the library does not know, or must not be asked any more.
-    pub(crate) fn bytes(&self) -> Option<usize> {
-        if GATE.is_closed() {
-            return None;
+impl CountWord {
+    /// Sends three messages from this process to itself and compares their statuses.
+    pub(super) fn find() -> Result<Option<Self>> {
+        const LENGTHS: [u32; 3] = [13, 0, 102];
+        const TAG: c_int = 3;
+        let mut candidates = [true; WORDS];
+        // SAFETY: the library is loaded.
+        let comm = unsafe { native::comm(MPI_COMM_SELF) };
+        // SAFETY: the library is loaded.
+        let byte = unsafe { native::datatype(MPI_BYTE) };
+        let (data, mut room) = ([0u8; 128], [0u8; 128]);
+        for length in LENGTHS {
+            let mut status = EMPTY;
+            let count = c_int::try_from(length).unwrap_or(0);
+            let (from, to) = (data.as_ptr().cast(), room.as_mut_ptr().cast());
+            // SAFETY: both arrays have room for `count` bytes; this process is rank 0 of its own communicator.
+            let code = unsafe {
+                native::MPI_Sendrecv(
+                    from,
+                    count,
+                    byte,
+                    0,
+                    TAG,
+                    to,
+                    count,
+                    byte,
+                    0,
+                    TAG,
+                    comm,
+                    to_write(&mut status),
+                )
+            };
+            check(code, "MPI_Sendrecv")?;
+            for (word, candidate) in candidates.iter_mut().enumerate() {
+                *candidate &= Self(word).of(&status) == length;
+            }
         }
-        // SAFETY: a status comes from a completed call, so MPI was initialised; the runtime is not closed.
-        unsafe { self.0.bytes() }
+        Ok(candidates.iter().position(|&candidate| candidate).map(Self))
+    }
+
+    /// Whether it is certain, without asking the library, that the message is a whole number of `T`.
+    #[inline(always)]
+    pub(super) fn is_surely_whole<T>(self, status: &Words) -> bool {
+        match u32::try_from(size_of::<T>()) {
+            Ok(1) => true,
+            Ok(width) if width.is_power_of_two() => self.of(status) & (width - 1) == 0,
+            _ => false,
+        }
+    }
+
+    /// The word of that status.
+    #[inline(always)]
+    fn of(self, status: &Words) -> u32 {
+        bytemuck::must_cast_ref::<Words, [u32; WORDS]>(status)[self.0 % WORDS]
     }
 }
 
