@@ -16,8 +16,13 @@ use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scat
 /// a root that does not exist, or slices whose lengths do not fit together. Such a rank does not take part,
 /// and the others wait for it. Lengths count elements; a slice may have more than 2³¹ of them.
 ///
+/// # When the lengths of ranks differ
+///
 /// In process, a rank that is sent a block of another length than its own returns
-/// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length).
+/// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length). Over MPI what happens is up to the library: an error on some
+/// ranks, blocks that are filled in part, or a rank that waits for ever. **Open MPI 4.1 and 5.0 write a block that is
+/// too long past the end of the shorter slice**, which no check on one rank can see. Make sure that lengths agree: if
+/// they are found at run time, broadcast or gather them first.
 ///
 /// MPI 5.0 chapter 6. The trait is implemented by [`Communicator`] and is sealed.
 pub trait Collectives: sealed::Sealed {

@@ -26,6 +26,9 @@
 //! with AVX, Open MPI 4.1 and later stop sums of 8- and 16-bit integers at the largest or smallest value, for most
 //! elements of a block but not for all (<https://github.com/open-mpi/ompi/issues/8045>). Add such numbers as `i32`.
 //!
+//! **Unsigned extremes.** MPICH 4.0.2 compares unsigned integers as signed ones in [`Min`] and [`Max`]
+//! (<https://github.com/pmodels/mpich/issues/6083>), so values with the top bit set come out wrong there.
+//!
 //! **NaN.** What [`Min`] and [`Max`] make of a NaN depends on the library and on where it stands.
 
 use ranks_mpi_sys::{

@@ -31,15 +31,13 @@ fn agrees_on<T: Sample + Number, O: Op<T>>(
     }
 }
 
-/// The operations of `T`, written with what `std` has.
+/// The operations of a type, written with what `std` has.
 macro_rules! integers {
     ($($name:ident: $type:ty;)*) => { $(
         #[ranks_test::ranks(1, 2, 3, 4)]
         fn $name(world: Communicator) {
             agrees::<$type, _>(&world, Sum, <$type>::wrapping_add);
             agrees_on::<$type, _>(&LENGTHS[..4], &world, Prod, <$type>::wrapping_mul);
-            agrees_on::<$type, _>(&LENGTHS[..4], &world, Min, <$type>::min);
-            agrees_on::<$type, _>(&LENGTHS[..4], &world, Max, <$type>::max);
             agrees_on::<$type, _>(&LENGTHS[..4], &world, Band, |a, b| a & b);
             agrees_on::<$type, _>(&LENGTHS[..4], &world, Bor, |a, b| a | b);
             agrees_on::<$type, _>(&LENGTHS[..4], &world, Bxor, |a, b| a ^ b);
@@ -48,16 +46,39 @@ macro_rules! integers {
 }
 
 integers! {
-    i8_with_every_operation: i8;
-    i16_with_every_operation: i16;
-    i32_with_every_operation: i32;
-    i64_with_every_operation: i64;
-    isize_with_every_operation: isize;
-    u8_with_every_operation: u8;
-    u16_with_every_operation: u16;
-    u32_with_every_operation: u32;
-    u64_with_every_operation: u64;
-    usize_with_every_operation: usize;
+    i8_sums_products_and_bits: i8;
+    i16_sums_products_and_bits: i16;
+    i32_sums_products_and_bits: i32;
+    i64_sums_products_and_bits: i64;
+    isize_sums_products_and_bits: isize;
+    u8_sums_products_and_bits: u8;
+    u16_sums_products_and_bits: u16;
+    u32_sums_products_and_bits: u32;
+    u64_sums_products_and_bits: u64;
+    usize_sums_products_and_bits: usize;
+}
+
+fn extremes<T: Sample + Number + Ord>(world: &Communicator) {
+    agrees_on::<T, _>(&LENGTHS[..4], world, Min, T::min);
+    agrees_on::<T, _>(&LENGTHS[..4], world, Max, T::max);
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn extremes_of_signed_integers(world: Communicator) {
+    extremes::<i8>(&world);
+    extremes::<i16>(&world);
+    extremes::<i32>(&world);
+    extremes::<i64>(&world);
+    extremes::<isize>(&world);
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn extremes_of_unsigned_integers(world: Communicator) {
+    extremes::<u8>(&world);
+    extremes::<u16>(&world);
+    extremes::<u32>(&world);
+    extremes::<u64>(&world);
+    extremes::<usize>(&world);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]

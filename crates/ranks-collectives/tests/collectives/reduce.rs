@@ -44,6 +44,12 @@ fn integers_at_every_root(world: Communicator) {
     agrees::<u8, _>(&world, Sum, u8::wrapping_add);
     agrees::<i64, _>(&world, Prod, i64::wrapping_mul);
     agrees::<i16, _>(&world, Min, i16::min);
+    agrees::<i64, _>(&world, Max, i64::max);
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn extremes_of_unsigned_integers_at_every_root(world: Communicator) {
+    agrees::<u32, _>(&world, Min, u32::min);
     agrees::<u64, _>(&world, Max, u64::max);
 }
 
