@@ -125,7 +125,8 @@ impl Demo {
         alone: Option<f64>,
     ) -> Option<f64> {
         let place = installation.map_or("in process", |installation| &installation.name);
-        println!("  {example} on {place}, np {}", job.ranks);
+        let preposition = if installation.is_some() { "on " } else { "" };
+        println!("  {example} {preposition}{place}, np {}", job.ranks);
         let job = job.clone().timeout(TIME_LIMIT);
         let checked = job
             .run()
