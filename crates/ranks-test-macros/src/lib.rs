@@ -2,6 +2,7 @@
 //!
 //! A test function becomes itself and a module of its own name that holds one `#[test]` a number of ranks:
 //! `#[ranks(1, 4)] fn rings(world: Communicator)` is listed by `cargo test` as `rings::np1` and `rings::np4`.
+#![deny(unsafe_code)]
 
 mod arguments;
 mod expand;

@@ -27,6 +27,7 @@
 //! | messages between two ranks | the methods of [`Communicator`] |
 //! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
+#![deny(unsafe_code)]
 
 pub use ranks_collectives::{Collectives, Integer, Number, Op, ops};
 pub use ranks_comm::*;
