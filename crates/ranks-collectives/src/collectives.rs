@@ -42,6 +42,7 @@ pub trait Collectives: sealed::Sealed {
     ///
     /// MPI 5.0 §6.4 (`MPI_Bcast`).
     #[doc(alias = "MPI_Bcast")]
+    #[doc(alias = "MPI_Bcast_c")]
     fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()>;
 
     /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of `root`.
@@ -55,6 +56,7 @@ pub trait Collectives: sealed::Sealed {
     ///
     /// MPI 5.0 §6.9.1 (`MPI_Reduce`).
     #[doc(alias = "MPI_Reduce")]
+    #[doc(alias = "MPI_Reduce_c")]
     fn reduce<T: Number, O: Op<T>>(
         &self,
         send: &[T],
@@ -82,6 +84,7 @@ pub trait Collectives: sealed::Sealed {
     ///
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     #[doc(alias = "MPI_Allreduce")]
+    #[doc(alias = "MPI_Allreduce_c")]
     fn allreduce<T: Number, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()>;
 
     /// Collects the `send` of all ranks in `recv` of `root`, in the order of ranks.
@@ -95,6 +98,7 @@ pub trait Collectives: sealed::Sealed {
     ///
     /// MPI 5.0 §6.5 (`MPI_Gather`).
     #[doc(alias = "MPI_Gather")]
+    #[doc(alias = "MPI_Gather_c")]
     fn gather<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()>;
 
     /// Collects the `send` of all ranks in `recv` of every rank, in the order of ranks.
@@ -106,6 +110,7 @@ pub trait Collectives: sealed::Sealed {
     ///
     /// MPI 5.0 §6.7 (`MPI_Allgather`).
     #[doc(alias = "MPI_Allgather")]
+    #[doc(alias = "MPI_Allgather_c")]
     fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()>;
 
     /// Deals out `send` of `root`: rank r gets the r-th block of it in `recv`.
@@ -119,6 +124,7 @@ pub trait Collectives: sealed::Sealed {
     ///
     /// MPI 5.0 §6.6 (`MPI_Scatter`).
     #[doc(alias = "MPI_Scatter")]
+    #[doc(alias = "MPI_Scatter_c")]
     fn scatter<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()>;
 
     /// Sends the r-th block of `send` to rank r, and receives that of rank r as the r-th block of `recv`.
@@ -131,6 +137,7 @@ pub trait Collectives: sealed::Sealed {
     ///
     /// MPI 5.0 §6.8 (`MPI_Alltoall`).
     #[doc(alias = "MPI_Alltoall")]
+    #[doc(alias = "MPI_Alltoall_c")]
     fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()>;
 }
 
