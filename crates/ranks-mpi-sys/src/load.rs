@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ranks_load::{Candidate, Library, LoadError};
 
-use crate::abi::predefined;
+use crate::abi::{mpich, openmpi, predefined};
 use crate::function::functions;
 use crate::relocate;
 use crate::slot::Slot;
@@ -147,11 +147,7 @@ pub fn load(candidates: &[Candidate]) -> Result<&'static Loaded, LoadError> {
 /// An MPI library that somebody brought into the process. A profiling tool has `MPI_` functions, too,
 /// so what tells a library are its `PMPI_` functions and its data.
 fn in_process() -> Option<Library> {
-    const OF_A_LIBRARY: [&CStr; 3] = [
-        c"PMPI_Init_thread",
-        c"ompi_mpi_comm_world",
-        c"MPI_UNWEIGHTED",
-    ];
+    const OF_A_LIBRARY: [&CStr; 3] = [c"PMPI_Init_thread", openmpi::MARK, mpich::MARK];
     const SONAMES: [&str; 4] = [
         "libmpi_abi.so.1",
         "libmpi.so.40",
@@ -243,10 +239,10 @@ fn family_of(library: &Library) -> Result<Family, String> {
     if name.starts_with("libmpi_abi") {
         return Err("it has a draft of the standard ABI, from before MPI 5.0".into());
     }
-    if library.own_symbol(c"ompi_mpi_comm_world").is_some() {
+    if library.own_symbol(openmpi::MARK).is_some() {
         return Ok(Family::OpenMpi);
     }
-    if library.own_symbol(c"MPI_UNWEIGHTED").is_some() {
+    if library.own_symbol(mpich::MARK).is_some() {
         return Ok(Family::Mpich);
     }
     Err("its ABI is not known: neither the MPI standard's, nor MPICH's, nor Open MPI's".into())

@@ -1,6 +1,6 @@
 //! The MPICH family: MPICH, Intel MPI, MVAPICH, Cray MPICH and everything else with its ABI.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
 use super::Abi;
 use super::column::{address_of, constant, mpich_value};
@@ -13,6 +13,9 @@ use crate::types::MPI_Status;
 /// The family, as a parameter of shims.
 #[derive(Debug)]
 pub(crate) struct Mpich;
+
+/// A symbol that only libraries of this family have as data: in Open MPI it is a macro.
+pub(crate) const MARK: &CStr = c"MPI_UNWEIGHTED";
 
 /// `MPI_Status` in this family's `mpi.h`.
 #[derive(Debug, Clone, Copy)]

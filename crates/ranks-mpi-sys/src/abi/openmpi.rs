@@ -1,6 +1,6 @@
 //! The Open MPI family: Open MPI 3 to 5 and what is built from it.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
 use super::Abi;
 use super::column::{address_of, constant, openmpi_value};
@@ -14,6 +14,9 @@ use crate::types::MPI_Status;
 /// The family, as a parameter of shims.
 #[derive(Debug)]
 pub(crate) struct OpenMpi;
+
+/// A symbol that only libraries of this family have: their predefined handles are addresses of such objects.
+pub(crate) const MARK: &CStr = c"ompi_mpi_comm_world";
 
 /// The addresses between which the library's predefined objects lie.
 pub(crate) static OBJECTS: Slot<(usize, usize)> = Slot::new((usize::MAX, 0));
