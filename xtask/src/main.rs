@@ -9,10 +9,12 @@ use clap::{Parser, Subcommand};
 mod abi_check;
 mod bench;
 mod codegen;
+mod coverage;
 mod demo;
 mod mpi;
 mod run;
 mod test;
+mod tidy;
 mod workspace;
 
 /// The chores of this workspace.
@@ -31,6 +33,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Writes the generated part of ranks-mpi-sys, or checks that it is current.
     Codegen(codegen::Arguments),
+    /// Writes the page of what is covered, or checks that it is current.
+    Coverage(coverage::Arguments),
     /// Runs the same executables in process and on every MPI, and shows one table.
     Demo(demo::Arguments),
     /// Lists, provisions and locates the MPI libraries that the tests run on.
@@ -39,6 +43,8 @@ enum Command {
     Run(run::Arguments),
     /// Tests everything in process, and every test on ranks on every MPI.
     Test(test::Arguments),
+    /// Checks the rules of this tree that no compiler knows.
+    Tidy(tidy::Arguments),
 }
 
 /// What a command ends in: how it went, or a sentence for the user.
@@ -49,10 +55,12 @@ fn main() -> ExitCode {
         Command::AbiCheck => abi_check::main(),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Codegen(arguments) => codegen::main(&arguments),
+        Command::Coverage(arguments) => coverage::main(&arguments),
         Command::Demo(arguments) => demo::main(&arguments),
         Command::Mpi(arguments) => mpi::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),
         Command::Test(arguments) => test::main(&arguments),
+        Command::Tidy(arguments) => tidy::main(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -86,9 +86,15 @@ pub(super) fn count(
         )
     })?;
     Ok(Counted {
-        library: said.lines().next().unwrap_or_default().to_owned(),
+        library: library(&said),
         counts,
     })
+}
+
+/// The first line that a program printed, with single blanks.
+fn library(said: &str) -> String {
+    let first = said.lines().next().unwrap_or_default();
+    first.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The name and the instructions of one profile; `None` for the one that callgrind writes at the end.

@@ -28,6 +28,11 @@ fn in_c(call: &str) -> &str {
     if call == "rank" { "rank_table" } else { call }
 }
 
+/// Rounded as it is shown, and never a negative zero.
+fn difference(ours: f64, c: f64) -> f64 {
+    ((ours - c) * 10.0).round() / 10.0 + 0.0
+}
+
 impl Report {
     /// Shows the table; returns how many gates are missed.
     pub(super) fn show(
@@ -85,7 +90,7 @@ impl Report {
                 writeln!(
                     out,
                     "  {call:<16}{c:>9.1}{ours:>9.1}{:>+9.1}  {limit:<12} {verdict}",
-                    ours - c
+                    difference(ours, c)
                 )?;
             }
         }

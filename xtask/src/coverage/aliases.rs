@@ -1,0 +1,189 @@
+//! The C names that items of the safe crates are found by: `#[doc(alias = "MPI_Send")]`.
+
+use crate::tidy::code::{self, Blank, strip};
+use crate::tidy::tree::{Tree, crate_of};
+
+/// A C name and the item that has it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Alias {
+    pub(crate) name: String,
+    /// The item, with the type or trait that it belongs to: `Communicator::send`.
+    pub(crate) item: String,
+    pub(crate) path: String,
+    pub(crate) line: usize,
+}
+
+/// Every alias in the sources of the crates that are not bindings.
+pub(crate) fn aliases(tree: &Tree) -> Vec<Alias> {
+    let safe = |path: &str| {
+        path.contains("/src/") && crate_of(path).is_some_and(|name| !name.ends_with("-sys"))
+    };
+    tree.rust()
+        .filter(|(path, _)| safe(path))
+        .flat_map(|(path, text)| in_file(path, text))
+        .collect()
+}
+
+fn in_file(path: &str, text: &str) -> Vec<Alias> {
+    let mut found = Vec::new();
+    let mut pending: Vec<(usize, String)> = Vec::new();
+    let mut owner: Option<String> = None;
+    for (number, line) in code::lines(&strip(text, Blank::Comments)) {
+        if line.starts_with('}') {
+            owner = None;
+        }
+        let trimmed = line.trim();
+        if let Some(arguments) = trimmed.strip_prefix("#[doc(alias") {
+            pending.extend(
+                arguments
+                    .split('"')
+                    .skip(1)
+                    .step_by(2)
+                    .map(|name| (number, name.to_owned())),
+            );
+            continue;
+        }
+        if trimmed.is_empty() || trimmed.starts_with("#[") {
+            continue;
+        }
+        if !pending.is_empty() {
+            let item = item(trimmed).unwrap_or(trimmed);
+            let item = owner
+                .as_ref()
+                .map_or(item.to_owned(), |owner| format!("{owner}::{item}"));
+            let alias = |(line, name)| Alias {
+                name,
+                item: item.clone(),
+                path: path.to_owned(),
+                line,
+            };
+            found.extend(pending.drain(..).map(alias));
+        }
+        if !line.starts_with(' ') && line.ends_with('{') {
+            owner = owner_of(line);
+        }
+    }
+    found
+}
+
+/// The type, trait or enum whose body a line at the margin opens.
+fn owner_of(line: &str) -> Option<String> {
+    let line = line.strip_prefix("pub ").unwrap_or(line);
+    let line = line.strip_prefix("unsafe ").unwrap_or(line);
+    let named = if let Some(rest) = line.strip_prefix("impl") {
+        let rest = if rest.starts_with('<') {
+            behind_generics(rest)
+        } else {
+            rest
+        };
+        rest.split(" for ").last()?.trim()
+    } else {
+        line.strip_prefix("trait ")
+            .or_else(|| line.strip_prefix("enum "))?
+    };
+    let name: String = named
+        .chars()
+        .take_while(|&c| c.is_alphanumeric() || "_:".contains(c))
+        .collect();
+    let name = name.trim_end_matches(':').rsplit("::").next()?.to_owned();
+    (!name.is_empty()).then_some(name)
+}
+
+/// What follows the `<…>` that `text` begins with.
+fn behind_generics(text: &str) -> &str {
+    let mut depth = 0;
+    for (index, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ => continue,
+        }
+        if depth == 0 {
+            return &text[index + 1..];
+        }
+    }
+    ""
+}
+
+/// The name of the item that a line declares; a variant's is its first word.
+fn item(line: &str) -> Option<&str> {
+    const KEYWORDS: [&str; 8] = [
+        "fn", "struct", "enum", "trait", "type", "const", "static", "mod",
+    ];
+    let mut words = code::words(line)
+        .skip_while(|word| ["pub", "crate", "super", "unsafe", "async"].contains(word));
+    let first = words.next()?;
+    if !KEYWORDS.contains(&first) {
+        return Some(first);
+    }
+    let second = words.next()?;
+    // `const fn name`
+    if second == "fn" {
+        words.next()
+    } else {
+        Some(second)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(text: &str) -> Vec<(String, String, usize)> {
+        let found = aliases(&Tree::of(&[("crates/ranks-comm/src/x.rs", text)]));
+        found
+            .into_iter()
+            .map(|alias| (alias.name, alias.item, alias.line))
+            .collect()
+    }
+
+    fn expected(name: &str, item: &str, line: usize) -> (String, String, usize) {
+        (name.into(), item.into(), line)
+    }
+
+    #[test]
+    fn a_method_is_named_with_its_type() {
+        let text = "impl<'a, T: Pod> Window<'a, T> {\n    /// Puts.\n    #[doc(alias = \"MPI_Put\")]\n    #[doc(alias = \"MPI_Put_c\")]\n    #[inline]\n    pub fn put(&self) {}\n}\n";
+        assert_eq!(
+            items(text),
+            [
+                expected("MPI_Put", "Window::put", 3),
+                expected("MPI_Put_c", "Window::put", 4)
+            ]
+        );
+        let of_trait = "pub trait Collectives: Sealed {\n    #[doc(alias(\"MPI_Bcast\", \"MPI_Bcast_c\"))]\n    fn bcast(&self);\n}\n";
+        assert_eq!(
+            items(of_trait)[1],
+            expected("MPI_Bcast_c", "Collectives::bcast", 2)
+        );
+        let for_type = "impl Collectives for Communicator {\n    #[doc(alias = \"MPI_Barrier\")]\n    fn barrier(&self) {}\n}\n";
+        assert_eq!(
+            items(for_type)[0],
+            expected("MPI_Barrier", "Communicator::barrier", 2)
+        );
+    }
+
+    #[test]
+    fn other_items_are_named_alone() {
+        let text = "impl X {\n    pub fn f() {}\n}\n#[doc(alias = \"MPI_Comm_compare\")]\n#[derive(Debug)]\npub enum Comparison {\n    #[doc(alias = \"MPI_IDENT\")]\n    Identical,\n}\n#[doc(alias = \"MPI_Init\")]\npub const fn init() {}\n";
+        let all = [
+            expected("MPI_Comm_compare", "Comparison", 4),
+            expected("MPI_IDENT", "Comparison::Identical", 7),
+            expected("MPI_Init", "init", 10),
+        ];
+        assert_eq!(items(text), all);
+    }
+
+    #[test]
+    fn bindings_and_comments_do_not_count() {
+        assert_eq!(
+            items("// #[doc(alias = \"MPI_Put\")]\npub fn put() {}\n"),
+            []
+        );
+        let sys = Tree::of(&[(
+            "crates/ranks-mpi-sys/src/x.rs",
+            "#[doc(alias = \"MPI_Put\")]\npub fn put() {}\n",
+        )]);
+        assert_eq!(aliases(&sys), []);
+    }
+}

@@ -1,0 +1,179 @@
+//! Which crate of the workspace may depend on which: arrows go down only.
+
+use std::collections::BTreeSet;
+
+use super::finding::Finding;
+use super::metadata::{Dependency, Metadata, Package};
+
+/// A crate, what it stands on, and what its tests use besides.
+type Row = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+/// From the top down.
+const TABLE: [Row; 12] = [
+    (
+        "ranks",
+        &["ranks-collectives", "ranks-comm"],
+        &["ranks-test"],
+    ),
+    (
+        "ranks-collectives",
+        &["ranks-comm", "ranks-mpi-sys"],
+        &["ranks-test"],
+    ),
+    (
+        "ranks-comm",
+        &["ranks-launch", "ranks-load", "ranks-mpi-sys"],
+        &["ranks-test"],
+    ),
+    (
+        "ranks-test",
+        &["ranks-comm", "ranks-launch", "ranks-test-macros"],
+        &[],
+    ),
+    ("ranks-test-macros", &[], &[]),
+    ("ranks-launch", &["ranks-load"], &[]),
+    (
+        "ranks-mpi-sys",
+        &["ranks-load"],
+        &["ranks-comm", "ranks-test"],
+    ),
+    ("ranks-load", &[], &[]),
+    // What is not published.
+    ("ranks-examples", &["ranks"], &["ranks-test"]),
+    ("ranks-bench-calls", &["ranks", "ranks-mpi-sys"], &[]),
+    ("xtask", &["ranks-launch", "ranks-test"], &[]),
+    ("codegen", &[], &[]),
+];
+
+/// Where the table is, for those who have to change it.
+const HERE: &str = "xtask/src/tidy/edges.rs";
+
+pub(super) fn check(metadata: &Metadata) -> Vec<Finding> {
+    against(&TABLE, metadata)
+}
+
+fn against(table: &[Row], metadata: &Metadata) -> Vec<Finding> {
+    let members: BTreeSet<&str> = metadata
+        .members()
+        .map(|package| package.name.as_str())
+        .collect();
+    let mut findings = Vec::new();
+    for package in metadata.members() {
+        let Some((_, below, in_tests)) = table.iter().find(|(name, ..)| *name == package.name)
+        else {
+            let what = format!("{} is not in the table of crates", package.name);
+            findings.push(Finding::new(
+                HERE,
+                0,
+                what,
+                "give it a row, below what uses it and above what it uses",
+            ));
+            continue;
+        };
+        for dependency in inside(package, &members) {
+            let for_tests = dependency.kind.as_deref() == Some("dev");
+            let name = dependency.name.as_str();
+            let allowed = below.contains(&name) || for_tests && in_tests.contains(&name);
+            if !allowed {
+                let what = format!(
+                    "{} depends on {name}, which the table does not allow",
+                    package.name
+                );
+                findings.push(Finding::new(
+                    HERE,
+                    0,
+                    what,
+                    "move the code to where the arrows point, or change the design first",
+                ));
+            }
+        }
+        for name in below
+            .iter()
+            .filter(|name| inside(package, &members).all(|dependency| dependency.name != **name))
+        {
+            let what = format!(
+                "{} does not depend on {name}, as the table says",
+                package.name
+            );
+            findings.push(Finding::new(HERE, 0, what, "take the name out of the row"));
+        }
+    }
+    for (name, ..) in table.iter().filter(|(name, ..)| !members.contains(name)) {
+        findings.push(Finding::new(
+            HERE,
+            0,
+            format!("there is no crate {name}"),
+            "take its row out",
+        ));
+    }
+    findings
+}
+
+/// The dependencies that are of this workspace.
+fn inside<'a>(
+    package: &'a Package,
+    members: &'a BTreeSet<&str>,
+) -> impl Iterator<Item = &'a Dependency> {
+    package
+        .dependencies
+        .iter()
+        .filter(|dependency| members.contains(dependency.name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: [Row; 2] = [("top", &["bottom"], &[]), ("bottom", &[], &["top"])];
+
+    fn metadata(of_top: &str, of_bottom: &str) -> Metadata {
+        let package = |name: &str, dependencies: &str| {
+            format!(
+                "{{\"id\":\"{name}\",\"name\":\"{name}\",\"links\":null,\"targets\":[],\"dependencies\":[{dependencies}]}}"
+            )
+        };
+        let packages = [package("top", of_top), package("bottom", of_bottom)].join(",");
+        let json =
+            format!("{{\"packages\":[{packages}],\"workspace_members\":[\"top\",\"bottom\"]}}");
+        Metadata::of(&json).unwrap()
+    }
+
+    fn on(name: &str, kind: &str) -> String {
+        format!("{{\"name\":\"{name}\",\"kind\":{kind}}}")
+    }
+
+    #[test]
+    fn the_edges_of_the_table_are_in_order() {
+        let others = [on("bottom", "null"), on("serde", "null")].join(",");
+        assert_eq!(
+            against(&ROWS, &metadata(&others, &on("top", "\"dev\""))),
+            []
+        );
+    }
+
+    #[test]
+    fn an_edge_upwards_is_found_and_a_missing_one_too() {
+        let upwards = against(&ROWS, &metadata(&on("bottom", "null"), &on("top", "null")));
+        assert!(
+            upwards[0].what.contains("bottom depends on top"),
+            "{upwards:?}"
+        );
+        let missing = against(&ROWS, &metadata("", ""));
+        assert!(
+            missing[0].what.contains("top does not depend on bottom"),
+            "{missing:?}"
+        );
+    }
+
+    #[test]
+    fn crates_and_rows_match() {
+        let all = metadata(&on("bottom", "null"), "");
+        assert_eq!(against(&ROWS[..1], &all).len(), 1, "a crate without a row");
+        let one_more = [ROWS[0], ROWS[1], ("gone", &[], &[])];
+        assert_eq!(against(&one_more, &all).len(), 1, "a row without a crate");
+    }
+}

@@ -1,0 +1,127 @@
+//! Text is clean: no path of somebody's machine, no blank at the end of a line, no work left open.
+
+use super::code::{self, Blank, strip, words};
+use super::finding::Finding;
+use super::tree::{Tree, is_generated};
+
+/// Folders that exist on the machines of those who write this, in pieces so that they are not found here.
+const MACHINES: [[&str; 2]; 4] = [
+    ["/wo", "rk"],
+    ["/ro", "ot"],
+    ["/tmp/tar", "get"],
+    ["/home/us", "er"],
+];
+/// Environments and outputs that were recorded elsewhere, and stay as they were.
+const RECORDED: &str = "/fixtures/";
+/// Macros that stand for work to be done.
+const OPEN: [&str; 2] = ["todo", "unimplemented"];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts().filter(|(path, _)| !path.contains(RECORDED)) {
+        for (line, content) in code::lines(text) {
+            if let Some(folder) = MACHINES
+                .map(|parts| parts.concat())
+                .iter()
+                .find(|folder| names(content, folder))
+            {
+                let fix = "name it relative to the workspace, or ask for it at run time";
+                findings.push(Finding::new(
+                    path,
+                    line,
+                    format!("{folder} is a folder of one machine"),
+                    fix,
+                ));
+            }
+            if content.ends_with([' ', '\t', '\r']) && !is_generated(path) {
+                findings.push(Finding::new(
+                    path,
+                    line,
+                    "the line ends with blanks",
+                    "take them out",
+                ));
+            }
+        }
+        if !text.is_empty() && (!text.ends_with('\n') || text.ends_with("\n\n")) {
+            let what = "the file does not end with one end of line";
+            findings.push(Finding::new(
+                path,
+                text.lines().count(),
+                what,
+                "end the last line, and add no empty one",
+            ));
+        }
+    }
+    for (path, text) in tree.rust() {
+        for (line, code) in code::lines(&strip(text, Blank::CommentsAndStrings)) {
+            if let Some(word) =
+                words(code).find(|word| OPEN.contains(word) && code.contains(&format!("{word}!")))
+            {
+                findings.push(Finding::new(
+                    path,
+                    line,
+                    format!("`{word}!` is left"),
+                    "do it, or return an error that says what is not there",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether `line` has the path `folder`, and not a longer name that it is part of.
+fn names(line: &str, folder: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    line.match_indices(folder).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + folder.len()..].chars().next();
+        !before.is_some_and(is_name) && !after.is_some_and(is_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: [usize; 0] = [];
+
+    fn found(path: &str, text: &str) -> Vec<usize> {
+        check(&Tree::of(&[(path, text)]))
+            .iter()
+            .map(|finding| finding.line)
+            .collect()
+    }
+
+    #[test]
+    fn folders_of_a_machine_are_found() {
+        let folder = MACHINES[0].concat();
+        assert_eq!(found("a.md", &format!("x\nsee {folder}/main\n")), [2]);
+        assert_eq!(found("a.md", &format!("at `{folder}`\n")), [1]);
+        assert_eq!(
+            found("a.md", &format!("crates{folder}space and {folder}space\n")),
+            NONE
+        );
+        assert_eq!(
+            found("crates/a/tests/fixtures/x.env", &format!("PWD={folder}\n")),
+            NONE
+        );
+    }
+
+    #[test]
+    fn blanks_and_ends_are_found() {
+        assert_eq!(found("a.md", "x \ny\n"), [1]);
+        assert_eq!(found("a.md", "x\ny"), [2]);
+        assert_eq!(found("a.md", "x\n\n"), [2]);
+        assert_eq!(found("a.md", ""), NONE);
+    }
+
+    #[test]
+    fn open_work_is_found_in_code_only() {
+        let open = format!("fn f() {{\n    {}!()\n}}\n", OPEN[0]);
+        assert_eq!(found("a.rs", &open), [2]);
+        assert_eq!(
+            found("a.rs", "// todo! later\nlet todo = \"todo!\";\n"),
+            NONE
+        );
+    }
+}
