@@ -15,8 +15,10 @@ const WHEELS: [&str; 6] = [
 ];
 
 /// Where Debian's packages put theirs.
-const OF_THE_SYSTEM: [&str; 2] =
-    ["/usr/include/x86_64-linux-gnu/mpich", "/usr/lib/x86_64-linux-gnu/openmpi/include"];
+const OF_THE_SYSTEM: [&str; 2] = [
+    "/usr/include/x86_64-linux-gnu/mpich",
+    "/usr/lib/x86_64-linux-gnu/openmpi/include",
+];
 
 pub(crate) fn main() -> Outcome {
     for wheel in WHEELS {
@@ -28,7 +30,9 @@ pub(crate) fn main() -> Outcome {
     }
     folders.sort();
     folders.extend(OF_THE_SYSTEM.map(PathBuf::from));
-    let headers = folders.iter().flat_map(|folder| ["mpi.h", "mpi_abi.h"].map(|name| folder.join(name)));
+    let headers = folders
+        .iter()
+        .flat_map(|folder| ["mpi.h", "mpi_abi.h"].map(|name| folder.join(name)));
     let headers: Vec<PathBuf> = headers.filter(|header| header.is_file()).collect();
     let generated = codegen::generated();
     let mut arguments = vec![Path::new("abi-check"), &generated];

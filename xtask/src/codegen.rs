@@ -45,5 +45,9 @@ pub(crate) fn generator(arguments: &[&Path]) -> Outcome {
         .args(arguments)
         .current_dir(workspace::root())
         .status()?;
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

@@ -78,8 +78,12 @@ pub(crate) fn matrix(select: &[String], provision: bool) -> Result<Vec<Installat
             }
         }
     }
-    let here = Installation::all(Some(&folder()));
+    let mut here = Installation::all(Some(&folder()));
     if select.is_empty() {
+        // Some are brought for their headers alone, though they would run.
+        here.retain(|installation| {
+            wheels::named(&installation.name).is_none_or(|wheel| wheel.runs)
+        });
         return Ok(here);
     }
     let find = |name: &String| {

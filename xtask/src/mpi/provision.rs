@@ -145,7 +145,12 @@ fn put_in_place(unpacked: &Path, prefix: &Path) -> Result<(), Error> {
         let path = entry.map_err(at(unpacked))?.path();
         match path.extension().and_then(|extension| extension.to_str()) {
             // Files for the prefix lie in `data`, those of a package of modules in `platlib`.
-            Some("data") => data = ["data", "platlib"].map(|inner| path.join(inner)).into_iter().find(|inner| inner.is_dir()),
+            Some("data") => {
+                data = ["data", "platlib"]
+                    .map(|inner| path.join(inner))
+                    .into_iter()
+                    .find(|inner| inner.is_dir())
+            }
             Some("dist-info") => info = Some(path),
             _ => {}
         }

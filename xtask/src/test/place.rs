@@ -8,13 +8,16 @@ use ranks_test::driver::Library;
 use crate::mpi;
 
 /// What every run on all MPIs is to cover.
-const MATRIX: [&str; 6] = [
+const MATRIX: [&str; 9] = [
     "mpich-3.4.3",
     "mpich-4.3.2",
     "mpich-5.0.2",
     "mpich-5.0.2-abi",
     "openmpi-4.1.8",
     "openmpi-5.0.11",
+    "impi-2021.19.0",
+    "debian-mpich",
+    "debian-openmpi",
 ];
 
 /// An MPI to run on.
@@ -121,6 +124,9 @@ pub(super) fn places(names: &[String], provision: bool) -> Result<Vec<Place>, St
 }
 
 fn missing(name: &str) -> String {
+    if name.starts_with("debian-") {
+        return format!("{name} is not here: apt-get install mpich openmpi-bin libopenmpi3");
+    }
     let wheel = name.trim_end_matches("-abi");
     format!("{name} is not here: cargo xtask mpi install {wheel}")
 }

@@ -12,21 +12,42 @@ use crate::generated::columns::{self, Value};
 use crate::generated::functions::datatype as slots;
 use crate::types::{MPI_Count, MPI_Datatype};
 
-/// The ways of distributing a dimension, and the default argument of one.
+/// The ways of distributing a dimension.
 pub(super) struct Distributions;
 
 impl Enumeration for Distributions {
     const VALUES: &'static [Value] = columns::DISTRIBUTION;
 }
 
+/// What stands for the default argument of a distribution, standard and native. Every other argument
+/// is a number of elements and stays.
+fn default_argument<A: Abi>() -> (c_int, c_int) {
+    let default = crate::MPI_DISTRIBUTE_DFLT_DARG;
+    (default, column::to_native::<A, Distributions>(default))
+}
+
+/// The standard's form of an argument of a distribution.
+pub(super) fn argument_to_standard<A: Abi>(native: c_int) -> c_int {
+    let (standard, default) = default_argument::<A>();
+    if native == default { standard } else { native }
+}
+
+fn argument_to_native<A: Abi>(standard: c_int) -> c_int {
+    let (default, native) = default_argument::<A>();
+    if standard == default {
+        native
+    } else {
+        standard
+    }
+}
+
 /// # Safety
-/// `constants` has `count` ints.
-unsafe fn converted<A: Abi>(constants: *const c_int, count: usize) -> Vec<c_int> {
-    let constant = |i| {
-        // SAFETY: inside the array, by this function's contract.
-        column::to_native::<A, Distributions>(unsafe { *constants.add(i) })
-    };
-    (0..count).map(constant).collect()
+/// `values` has `count` ints.
+unsafe fn converted(values: *const c_int, count: usize, convert: fn(c_int) -> c_int) -> Vec<c_int> {
+    // SAFETY: inside the array, by this function's contract.
+    (0..count)
+        .map(|i| convert(unsafe { *values.add(i) }))
+        .collect()
 }
 
 macro_rules! darray {
@@ -61,9 +82,10 @@ macro_rules! darray {
             let call = unsafe { library::<Create<A>>(&slots::$create::LIBRARY) };
             let n = length(dimensions);
             // SAFETY: the caller of MPI gives one for each dimension.
-            let distributions = unsafe { converted::<A>(distributions, n) };
+            let distributions =
+                unsafe { converted(distributions, n, column::to_native::<A, Distributions>) };
             // SAFETY: as above.
-            let arguments = unsafe { converted::<A>(arguments, n) };
+            let arguments = unsafe { converted(arguments, n, argument_to_native::<A>) };
             let order = column::to_native::<A, Orders>(order);
             // SAFETY: the tables are filled: the caller has seen `load` return.
             let element = unsafe { handle::to_native::<A, _>(element) };

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::darray::Distributions;
+use super::darray::{Distributions, argument_to_standard};
 use super::{Handles, length, library};
 use crate::abi::Abi;
 use crate::abi::column;
@@ -141,10 +141,19 @@ unsafe fn convert_integers<A: Abi>(combiner: c_int, integers: *mut c_int, count:
         crate::MPI_COMBINER_DARRAY => {
             let dimensions = integers.get(2).map_or(0, |&n| length(n));
             let (distributions, arguments) = (3 + dimensions, 3 + 2 * dimensions);
-            if let Some(values) = integers.get_mut(distributions..arguments + dimensions) {
-                for value in values {
-                    *value = column::to_standard::<A, Distributions>(*value);
-                }
+            for value in integers
+                .get_mut(distributions..arguments)
+                .into_iter()
+                .flatten()
+            {
+                *value = column::to_standard::<A, Distributions>(*value);
+            }
+            for value in integers
+                .get_mut(arguments..arguments + dimensions)
+                .into_iter()
+                .flatten()
+            {
+                *value = argument_to_standard::<A>(*value);
             }
             if let Some(order) = integers.get_mut(3 + 4 * dimensions) {
                 *order = column::to_standard::<A, Orders>(*order);

@@ -1,0 +1,280 @@
+//! Handles, ranks, tags, enumerations, error classes.
+
+use std::ptr;
+
+use ranks_comm::Communicator;
+use ranks_mpi_sys::*;
+
+use crate::{Comm, class, ok, ring};
+
+#[ranks_test::ranks(1, 2, 3, 4, mpi_only)]
+fn what_a_user_made_comes_back_as_it_was_and_what_is_predefined_as_its_constant(
+    world: Communicator,
+) {
+    let (_, size, ..) = ring(&world);
+    let comm = Comm::new();
+    let mut result = 0;
+    ok(unsafe { MPI_Comm_compare(MPI_COMM_WORLD, comm.0, &raw mut result) });
+    assert_eq!(result, MPI_CONGRUENT);
+    ok(unsafe { MPI_Comm_compare(comm.0, comm.0, &raw mut result) });
+    assert_eq!(result, MPI_IDENT);
+    assert_ne!(comm.0, MPI_COMM_WORLD);
+    assert_eq!(unsafe { MPI_Comm_fromint(MPI_Comm_toint(comm.0)) }, comm.0);
+    assert_eq!(unsafe { MPI_Comm_toint(MPI_COMM_WORLD) }, 0x101);
+    assert_eq!(unsafe { MPI_Type_fromint(0x214) }, MPI_DOUBLE);
+
+    let mut group = MPI_GROUP_NULL;
+    ok(unsafe { MPI_Comm_group(comm.0, &raw mut group) });
+    let mut empty = group;
+    ok(unsafe { MPI_Group_incl(group, 0, ptr::null(), &raw mut empty) });
+    assert_eq!(empty, MPI_GROUP_EMPTY);
+    let mut members = 0;
+    ok(unsafe { MPI_Group_size(group, &raw mut members) });
+    assert_eq!(members, size);
+    let (ranks, mut translated) = ([0, MPI_PROC_NULL], [7, 7]);
+    ok(unsafe {
+        MPI_Group_translate_ranks(group, 2, ranks.as_ptr(), group, translated.as_mut_ptr())
+    });
+    assert_eq!(translated, [0, MPI_PROC_NULL]);
+    ok(unsafe {
+        MPI_Group_translate_ranks(
+            group,
+            1,
+            ranks.as_ptr(),
+            MPI_GROUP_EMPTY,
+            translated.as_mut_ptr(),
+        )
+    });
+    assert_eq!(translated[0], MPI_UNDEFINED);
+    ok(unsafe { MPI_Group_free(&raw mut group) });
+    assert_eq!(group, MPI_GROUP_NULL);
+}
+
+#[ranks_test::ranks(1, 2, 3, 4, mpi_only)]
+fn those_left_out_of_a_split_get_the_null_communicator(world: Communicator) {
+    let (rank, ..) = ring(&world);
+    let mut half = MPI_COMM_WORLD;
+    let color = if rank == 0 { MPI_UNDEFINED } else { 1 };
+    ok(unsafe { MPI_Comm_split(MPI_COMM_WORLD, color, 0, &raw mut half) });
+    assert_eq!(half == MPI_COMM_NULL, rank == 0);
+    if half != MPI_COMM_NULL {
+        ok(unsafe { MPI_Comm_free(&raw mut half) });
+        assert_eq!(half, MPI_COMM_NULL);
+    }
+    let mut node = MPI_COMM_NULL;
+    ok(unsafe {
+        MPI_Comm_split_type(
+            MPI_COMM_WORLD,
+            MPI_COMM_TYPE_SHARED,
+            0,
+            MPI_INFO_NULL,
+            &raw mut node,
+        )
+    });
+    assert_ne!(node, MPI_COMM_NULL);
+    ok(unsafe { MPI_Comm_free(&raw mut node) });
+}
+
+#[ranks_test::ranks(1, 2, 3, 4, mpi_only)]
+fn statuses_have_the_standards_ranks_and_tags(world: Communicator) {
+    let (rank, _, next, previous) = ring(&world);
+    let comm = Comm::new();
+    let (send, mut receive) = ([rank; 3], [-1; 8]);
+    let mut status = MPI_Status::EMPTY;
+    ok(unsafe {
+        MPI_Sendrecv(
+            send.as_ptr().cast(),
+            3,
+            MPI_INT32_T,
+            next,
+            7,
+            receive.as_mut_ptr().cast(),
+            8,
+            MPI_INT32_T,
+            MPI_ANY_SOURCE,
+            MPI_ANY_TAG,
+            comm.0,
+            &raw mut status,
+        )
+    });
+    assert_eq!(
+        (status.MPI_SOURCE, status.MPI_TAG, receive[2]),
+        (previous, 7, previous)
+    );
+    let (mut count, mut cancelled) = (0, 1);
+    ok(unsafe { MPI_Get_count(&raw const status, MPI_INT32_T, &raw mut count) });
+    assert_eq!(count, 3);
+    ok(unsafe { MPI_Test_cancelled(&raw const status, &raw mut cancelled) });
+    assert_eq!(cancelled, 0);
+    let receive = receive.as_mut_ptr().cast();
+    ok(unsafe {
+        MPI_Recv(
+            receive,
+            8,
+            MPI_INT32_T,
+            MPI_PROC_NULL,
+            MPI_ANY_TAG,
+            comm.0,
+            &raw mut status,
+        )
+    });
+    assert_eq!(
+        (status.MPI_SOURCE, status.MPI_TAG),
+        (MPI_PROC_NULL, MPI_ANY_TAG)
+    );
+    ok(unsafe {
+        MPI_Recv(
+            receive,
+            8,
+            MPI_INT32_T,
+            MPI_PROC_NULL,
+            0,
+            comm.0,
+            MPI_STATUS_IGNORE,
+        )
+    });
+    let mut flag = 1;
+    ok(unsafe {
+        MPI_Iprobe(
+            MPI_ANY_SOURCE,
+            MPI_ANY_TAG,
+            comm.0,
+            &raw mut flag,
+            &raw mut status,
+        )
+    });
+    assert_eq!(flag, 0);
+}
+
+#[ranks_test::ranks(1, 2, 4, mpi_only)]
+fn a_status_of_native_is_decoded_into_the_standards_terms(world: Communicator) {
+    let (rank, _, next, previous) = ring(&world);
+    let comm = Comm::new();
+    let (send, mut receive) = ([rank; 3], [-1; 8]);
+    let mut status = native::Status::new();
+    unsafe {
+        let int = native::datatype(MPI_INT32_T);
+        let (any_source, any_tag) = (native::any_source(), native::any_tag());
+        let (from, to, comm) = (
+            send.as_ptr().cast(),
+            receive.as_mut_ptr().cast(),
+            native::comm(comm.0),
+        );
+        ok(native::MPI_Sendrecv(
+            from,
+            3,
+            int,
+            next,
+            9,
+            to,
+            8,
+            int,
+            any_source,
+            any_tag,
+            comm,
+            &raw mut status,
+        ));
+        assert_eq!(
+            (status.source(), status.tag(), status.bytes()),
+            (previous, 9, Some(12))
+        );
+        ok(native::MPI_Recv(
+            to,
+            8,
+            int,
+            native::proc_null(),
+            any_tag,
+            comm,
+            &raw mut status,
+        ));
+        assert_eq!(
+            (status.source(), status.tag()),
+            (MPI_PROC_NULL, MPI_ANY_TAG)
+        );
+        ok(native::MPI_Recv(
+            to,
+            8,
+            int,
+            native::proc_null(),
+            any_tag,
+            comm,
+            native::STATUS_IGNORE,
+        ));
+    }
+}
+
+#[ranks_test::ranks(1, 2, 4, mpi_only)]
+fn in_place_is_understood(world: Communicator) {
+    let (_, size, ..) = ring(&world);
+    let comm = Comm::new();
+    let mut sum = [1.5];
+    ok(unsafe {
+        MPI_Allreduce(
+            MPI_IN_PLACE,
+            sum.as_mut_ptr().cast(),
+            1,
+            MPI_DOUBLE,
+            MPI_SUM,
+            comm.0,
+        )
+    });
+    assert_eq!(sum, [1.5 * f64::from(size)]);
+}
+
+#[ranks_test::ranks(1, 2, mpi_only)]
+fn codes_become_the_standards_classes(world: Communicator) {
+    let (_, size, ..) = ring(&world);
+    let comm = Comm::new();
+    ok(unsafe { MPI_Comm_set_errhandler(comm.0, MPI_ERRORS_RETURN) });
+    let mut handler = MPI_ERRHANDLER_NULL;
+    ok(unsafe { MPI_Comm_get_errhandler(comm.0, &raw mut handler) });
+    assert_eq!(handler, MPI_ERRORS_RETURN);
+    let data = [0u8];
+    let send = |datatype, dest, tag, count| unsafe {
+        class(MPI_Send(
+            data.as_ptr().cast(),
+            count,
+            datatype,
+            dest,
+            tag,
+            comm.0,
+        ))
+    };
+    assert_eq!(send(MPI_BYTE, size, 0, 1), MPI_ERR_RANK);
+    assert_eq!(send(MPI_BYTE, 0, -7, 1), MPI_ERR_TAG);
+    assert_eq!(send(MPI_BYTE, 0, 0, -1), MPI_ERR_COUNT);
+    assert_eq!(send(MPI_DATATYPE_NULL, 0, 0, 1), MPI_ERR_TYPE);
+}
+
+#[ranks_test::ranks(1, mpi_only)]
+fn what_the_library_lacks_is_named_with_the_version_that_has_it(world: Communicator) {
+    let _ = world;
+    let mut session = MPI_SESSION_NULL;
+    let code = unsafe { MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &raw mut session) };
+    let function = function("MPI_Session_init").unwrap();
+    if function.is_in_library() {
+        ok(code);
+        ok(unsafe { MPI_Session_finalize(&raw mut session) });
+        assert_eq!(session, MPI_SESSION_NULL);
+    } else {
+        assert_eq!(
+            missing(code).map(|f| (f.name(), f.since())),
+            Some(("MPI_Session_init", "4.0"))
+        );
+    }
+    assert!(self::function("MPI_Send").unwrap().is_in_library());
+}
+
+#[ranks_test::ranks(1, mpi_only)]
+fn the_thread_level_and_the_versions_are_the_standards(world: Communicator) {
+    let _ = world;
+    let mut level = 0;
+    ok(unsafe { MPI_Query_thread(&raw mut level) });
+    assert_eq!(level, MPI_THREAD_MULTIPLE);
+    let (mut major, mut minor) = (0, 0);
+    ok(unsafe { MPI_Abi_get_version(&raw mut major, &raw mut minor) });
+    assert_eq!((major, minor), (1, 0));
+    assert_eq!(unsafe { MPI_Aint_diff(MPI_Aint_add(40, 2), 2) }, 40);
+    let earlier = unsafe { MPI_Wtime() };
+    assert!(unsafe { MPI_Wtime() } >= earlier);
+}
