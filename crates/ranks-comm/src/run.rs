@@ -1,10 +1,12 @@
 //! Running a closure on every rank, and what becomes of the others when one fails.
 
 use std::any::Any;
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
@@ -84,11 +86,19 @@ where
 }
 
 fn report(world: &Communicator, what: impl Display) {
-    eprintln!(
-        "ranks: rank {} of {} failed: {what}",
-        world.rank(),
-        world.size()
-    );
+    let (rank, size) = (world.rank(), world.size());
+    last_words(format_args!("rank {rank} of {size} failed: {what}"));
+}
+
+/// How long a launcher has to read the last words of a rank: when a job aborts, MPICH's reads no more.
+const TO_BE_READ: Duration = Duration::from_millis(200);
+
+/// Says on standard error why the job is about to be aborted, and waits for the launcher to read it.
+pub(crate) fn last_words(what: fmt::Arguments<'_>) {
+    let text = format!("ranks: {what}\n");
+    // In one write, so that no other rank's words come between. If standard error is closed, nobody is left to tell.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    thread::sleep(TO_BE_READ);
 }
 
 /// Runs `f` on `ranks` threads, or on this one if it is to be the only rank.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::element::whole;
-use crate::error::{self, Result};
+use crate::error::{self, Error, ErrorKind, Result};
 use crate::mpi;
 
 /// The status of a receive or a probe.
@@ -92,16 +92,35 @@ impl Status {
     /// The length of the message in elements of `T`.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of them.
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of them;
+    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized) if the library would have to be asked for the length and
+    /// the runtime has ended.
     ///
     /// MPI 5.0 §3.2.5 (`MPI_Get_count`).
     #[doc(alias = "MPI_Get_count")]
     pub fn count<T>(&self) -> Result<usize> {
-        let bytes = self.bytes();
+        const OPERATION: &str = "MPI_Get_count";
+        let bytes = match self.kind {
+            Kind::Mpi => mpi::status::bytes(&self.words).ok_or_else(|| unknown(OPERATION))?,
+            Kind::Decoded | Kind::Null => self.bytes(),
+        };
         whole::<T>(bytes).ok_or_else(|| {
             let element = std::any::type_name::<T>();
-            error::not_whole("MPI_Get_count", bytes, size_of::<T>(), element)
+            error::not_whole(OPERATION, bytes, size_of::<T>(), element)
         })
+    }
+}
+
+/// Why the library does not tell a length: because it has ended, or because it has none to tell.
+#[cold]
+fn unknown(operation: &'static str) -> Error {
+    match mpi::GATE.enter(operation) {
+        Err(error) if error.kind() == ErrorKind::Finalized => error,
+        _ => Error::new(
+            ErrorKind::Library,
+            operation,
+            "the library does not tell how long the message is",
+        ),
     }
 }
 
@@ -118,7 +137,6 @@ impl fmt::Debug for Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
 
     #[test]
     fn counts_whole_elements_only() {

@@ -8,7 +8,7 @@ use std::thread;
 
 use ranks_launch::{Environment, LoadedMpi};
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{Loaded, MPI_Comm, MPI_Comm_errhandler_function, MPI_Errhandler};
+use ranks_mpi_sys::{Loaded, MPI_Comm};
 
 use super::children::Children;
 use super::communicator::Comm;
@@ -18,6 +18,7 @@ use super::split::rank_and_size;
 use super::status::CountWord;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::run::last_words;
 use crate::runtime::{Backend, Facts, Runtime};
 use crate::thread_level::{Gate, ThreadLevel};
 
@@ -48,7 +49,6 @@ pub(super) struct Session {
     owner: bool,
     level: ThreadLevel,
     size: usize,
-    errhandler: MPI_Errhandler,
     world_children: Arc<Children>,
     aside: Mutex<Aside>,
     finished: bool,
@@ -219,7 +219,6 @@ fn take_over(
     level: ThreadLevel,
     required: Option<ThreadLevel>,
 ) -> Result<(Arc<Session>, Arc<Facts>, i32)> {
-    let errhandler = errhandler(loaded)?;
     let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
     let mut session = Session {
         claim_below: claim_below(loaded),
@@ -228,7 +227,6 @@ fn take_over(
         owner,
         level,
         size,
-        errhandler,
         world_children: Arc::default(),
         aside: Mutex::default(),
         finished: true,
@@ -277,28 +275,6 @@ fn claim_below(loaded: &Loaded) -> usize {
     if loaded.is_openmpi() { usize::MAX } else { 1 }
 }
 
-/// What makes calls return codes instead of ending the process.
-///
-/// Intel's `libmpi_abi` (2021.17.2 and 2021.19.0 were seen) takes `MPI_ERRORS_RETURN` and aborts all the same; it
-/// does return from a handler of ours that does nothing.
-fn errhandler(loaded: &Loaded) -> Result<MPI_Errhandler> {
-    if !(loaded.family() == sys::Family::Standard && loaded.is_intel()) {
-        return Ok(sys::MPI_ERRORS_RETURN);
-    }
-    let mut handler = sys::MPI_ERRHANDLER_NULL;
-    let ignore: unsafe extern "C" fn(*mut MPI_Comm, *mut c_int) = ignore;
-    // SAFETY: the type differs in the dots alone, and named arguments of a variadic call travel as those of any other
-    // call do on the platforms that MPI libraries exist for.
-    let ignore: MPI_Comm_errhandler_function = unsafe { std::mem::transmute(ignore) };
-    // SAFETY: MPI is initialised; the function stays where it is; the handle is ours.
-    let code = unsafe { sys::MPI_Comm_create_errhandler(Some(ignore), &raw mut handler) };
-    check(code, "MPI_Comm_create_errhandler")?;
-    Ok(handler)
-}
-
-/// An error handler that lets the call return its code.
-unsafe extern "C" fn ignore(_comm: *mut MPI_Comm, _code: *mut c_int) {}
-
 fn max_tag() -> Result<i32> {
     let mut value: *mut c_int = ptr::null_mut();
     let mut found: c_int = 0;
@@ -337,8 +313,8 @@ fn from_mpi(level: c_int) -> ThreadLevel {
 impl Session {
     /// Lets errors on `comm` return.
     pub(super) fn return_errors(&self, comm: MPI_Comm) -> Result<()> {
-        // SAFETY: communicator and handler are alive.
-        let code = unsafe { sys::MPI_Comm_set_errhandler(comm, self.errhandler) };
+        // SAFETY: the communicator is alive, and the handler is the library's own.
+        let code = unsafe { sys::MPI_Comm_set_errhandler(comm, sys::MPI_ERRORS_RETURN) };
         check(code, "MPI_Comm_set_errhandler")
     }
 
@@ -379,7 +355,9 @@ impl Session {
         }
         if thread::panicking() && self.size > 1 && self.owner {
             let (rank, size) = whoami().unwrap_or_default();
-            eprintln!("ranks: rank {rank} of {size} panicked; the job is aborted");
+            last_words(format_args!(
+                "rank {rank} of {size} panicked; the job is aborted"
+            ));
             // SAFETY: MPI is alive until the end of this function.
             unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, 101) };
         }
