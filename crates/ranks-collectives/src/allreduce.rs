@@ -1,5 +1,6 @@
 //! Reduction to all ranks.
 
+use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
 use crate::number::Number;
@@ -16,6 +17,16 @@ pub(crate) fn allreduce<T: Number, O: Op<T>>(
     recv: &mut [T],
     _op: O,
 ) -> Result<()> {
+    match comm.express(send.len() * TypeOf::<T>::items()) {
+        Some(over) => mpi::allreduce_small::<T, O>(over, Transfer::equal(NAME, send, recv)?),
+        None => in_full::<T, O>(comm, send, recv),
+    }
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn in_full<T: Number, O: Op<T>>(comm: &Communicator, send: &[T], recv: &mut [T]) -> Result<()> {
     let transfer = Transfer::equal(NAME, send, recv)?;
     comm.dispatch_with(
         NAME,

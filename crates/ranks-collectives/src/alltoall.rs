@@ -1,6 +1,7 @@
 //! All to all: a block from each rank for each rank.
 
 use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
 use crate::transfer::Transfer;
@@ -10,6 +11,16 @@ const NAME: &str = "MPI_Alltoall";
 
 #[inline]
 pub(crate) fn alltoall<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T]) -> Result<()> {
+    match comm.express(send.len() * TypeOf::<T>::items()) {
+        Some(over) => mpi::alltoall_small::<T>(over, Transfer::exchanged(NAME, comm, send, recv)?),
+        None => in_full::<T>(comm, send, recv),
+    }
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T]) -> Result<()> {
     let transfer = Transfer::exchanged(NAME, comm, send, recv)?;
     comm.dispatch_with(
         NAME,

@@ -1,6 +1,7 @@
 //! Broadcast: one block from the root to all.
 
 use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
 use crate::transfer::Transfer;
@@ -10,6 +11,16 @@ const NAME: &str = "MPI_Bcast";
 
 #[inline]
 pub(crate) fn bcast<T: Pod>(comm: &Communicator, data: &mut [T], root: usize) -> Result<()> {
+    match comm.express(data.len() * TypeOf::<T>::items()) {
+        Some(over) => mpi::bcast_small::<T>(over, Transfer::broadcast(NAME, comm, data, root)?),
+        None => in_full::<T>(comm, data, root),
+    }
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn in_full<T: Pod>(comm: &Communicator, data: &mut [T], root: usize) -> Result<()> {
     let transfer = Transfer::broadcast(NAME, comm, data, root)?;
     comm.dispatch_with(NAME, transfer, mpi::bcast::<T>, in_process::bcast::<T>)
 }

@@ -1,6 +1,7 @@
 //! Gather: a block of each rank, side by side at the root.
 
 use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
 use crate::transfer::Transfer;
@@ -15,6 +16,18 @@ pub(crate) fn gather<T: Pod>(
     recv: &mut [T],
     root: usize,
 ) -> Result<()> {
+    match comm.express(send.len() * TypeOf::<T>::items()) {
+        Some(over) => {
+            mpi::gather_small::<T>(over, Transfer::gathered_at(NAME, comm, send, recv, root)?)
+        }
+        None => in_full::<T>(comm, send, recv, root),
+    }
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
     let transfer = Transfer::gathered_at(NAME, comm, send, recv, root)?;
     comm.dispatch_with(NAME, transfer, mpi::gather::<T>, in_process::gather::<T>)
 }

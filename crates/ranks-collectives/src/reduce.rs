@@ -1,5 +1,6 @@
 //! Reduction to one rank.
 
+use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
 use crate::number::Number;
@@ -15,6 +16,23 @@ pub(crate) fn reduce<T: Number, O: Op<T>>(
     send: &[T],
     recv: &mut [T],
     _op: O,
+    root: usize,
+) -> Result<()> {
+    match comm.express(send.len() * TypeOf::<T>::items()) {
+        Some(over) => {
+            mpi::reduce_small::<T, O>(over, Transfer::to_root(NAME, comm, send, recv, root)?)
+        }
+        None => in_full::<T, O>(comm, send, recv, root),
+    }
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn in_full<T: Number, O: Op<T>>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
     root: usize,
 ) -> Result<()> {
     let transfer = Transfer::to_root(NAME, comm, send, recv, root)?;

@@ -1,6 +1,7 @@
 //! Scatter: the blocks of the root, one for each rank.
 
 use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
 use crate::transfer::Transfer;
@@ -15,6 +16,19 @@ pub(crate) fn scatter<T: Pod>(
     recv: &mut [T],
     root: usize,
 ) -> Result<()> {
+    match comm.express(recv.len() * TypeOf::<T>::items()) {
+        Some(over) => mpi::scatter_small::<T>(
+            over,
+            Transfer::scattered_from(NAME, comm, send, recv, root)?,
+        ),
+        None => in_full::<T>(comm, send, recv, root),
+    }
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
     let transfer = Transfer::scattered_from(NAME, comm, send, recv, root)?;
     comm.dispatch_with(NAME, transfer, mpi::scatter::<T>, in_process::scatter::<T>)
 }

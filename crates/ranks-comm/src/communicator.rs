@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
-use crate::thread_level::{Entered, Gate};
+use crate::thread_level::Entered;
 use crate::{in_process, mpi};
 
 /// A communicator: ranks `0..size`, and a context of its own in which their messages travel.
@@ -24,7 +24,7 @@ use crate::{in_process, mpi};
 pub struct Communicator(Arc<Inner>);
 
 struct Inner {
-    backend: Backend,
+    way: mpi::Way,
     rank: usize,
     size: usize,
     max_tag: i32,
@@ -49,7 +49,7 @@ pub enum Comparison {
 impl Communicator {
     pub(crate) fn over_mpi(comm: mpi::Comm, rank: usize, size: usize, max_tag: i32) -> Self {
         Self(Arc::new(Inner {
-            backend: Backend::Mpi(comm),
+            way: mpi::Way::over_mpi(comm),
             rank,
             size,
             max_tag,
@@ -61,7 +61,7 @@ impl Communicator {
             rank: comm.rank(),
             size: comm.size(),
             max_tag: i32::MAX,
-            backend: Backend::InProcess(comm),
+            way: mpi::Way::in_process(comm),
         }))
     }
 
@@ -91,7 +91,7 @@ impl Communicator {
     /// What carries the messages: the MPI library's name and version, such as `Open MPI 5.0.11`, or `in process`.
     #[must_use]
     pub fn library(&self) -> &'static str {
-        match &self.0.backend {
+        match self.backend() {
             Backend::Mpi(_) => ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name),
             Backend::InProcess(_) => in_process::LIBRARY,
         }
@@ -123,11 +123,11 @@ impl Communicator {
     pub fn compare(&self, other: &Self) -> Result<Comparison> {
         self.dispatch(
             "MPI_Comm_compare",
-            |comm| match &other.0.backend {
+            |comm| match other.backend() {
                 Backend::Mpi(other) => comm.compare(other),
                 Backend::InProcess(_) => Ok(Comparison::Unequal),
             },
-            |comm| match &other.0.backend {
+            |comm| match other.backend() {
                 Backend::InProcess(other) => Ok(comm.compare(other)),
                 Backend::Mpi(_) => Ok(Comparison::Unequal),
             },
@@ -202,7 +202,7 @@ impl Communicator {
     /// MPI 5.0 §9.3.4 (`MPI_Abort`).
     #[doc(alias = "MPI_Abort")]
     pub fn abort(&self, code: i32) -> ! {
-        if let Backend::Mpi(comm) = &self.0.backend {
+        if let Backend::Mpi(comm) = self.backend() {
             comm.abort(code);
         }
         std::process::exit(code)
@@ -210,7 +210,7 @@ impl Communicator {
 
     /// What stands behind it, if this is the last handle.
     pub(crate) fn into_backend(self) -> Option<Backend> {
-        Arc::into_inner(self.0).map(|inner| inner.backend)
+        Arc::into_inner(self.0).map(|inner| inner.way.into_backend())
     }
 
     /// What stands behind this communicator.
@@ -218,14 +218,29 @@ impl Communicator {
     #[inline(always)]
     #[must_use]
     pub fn backend(&self) -> &Backend {
-        &self.0.backend
+        self.0.way.backend()
+    }
+
+    /// The library's communicator, if a call that moves `items` (of its datatype, in one block) may go ahead at once;
+    /// `None` if it must be looked at more closely, as [`dispatch`](Self::dispatch) does.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub fn express(&self, items: usize) -> Option<&mpi::Comm> {
+        self.0.way.express(items)
+    }
+
+    /// The same for a call that receives at most `bytes`, whatever arrives, and sends `items`, 1 if it does not send.
+    #[inline(always)]
+    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<&mpi::Comm> {
+        self.0.way.express_receive(items, bytes)
     }
 
     /// Decides whether `operation` (the C name) may go ahead on this thread now; keep what it returns for the call.
     #[doc(hidden)]
     #[inline]
     pub fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
-        match &self.0.backend {
+        match self.backend() {
             Backend::Mpi(_) if mpi::GATE.is_open() => Ok(Entered::freely()),
             Backend::Mpi(_) => mpi::GATE.enter(operation),
             Backend::InProcess(comm) => comm.enter(operation),
@@ -234,26 +249,25 @@ impl Communicator {
 
     /// Does `operation` (the C name) on whichever backend this is, if this thread may.
     ///
-    /// The way over MPI costs two tests; everything else is out of line.
+    /// What is called often tries [`express`](Self::express) first and does this out of line.
     #[doc(hidden)]
-    #[inline(always)]
+    #[inline]
     pub fn dispatch<R>(
         &self,
         operation: &'static str,
         over_mpi: impl FnOnce(&mpi::Comm) -> Result<R>,
         in_process: impl FnOnce(&in_process::Comm) -> Result<R>,
     ) -> Result<R> {
-        self.dispatch_with(
-            operation,
-            (),
-            |comm, ()| over_mpi(comm),
-            |comm, ()| in_process(comm),
-        )
+        let _entered = self.enter(operation)?;
+        match self.backend() {
+            Backend::Mpi(comm) => over_mpi(comm),
+            Backend::InProcess(comm) => in_process(comm),
+        }
     }
 
     /// As [`dispatch`](Self::dispatch), with something that only one of the two ways can have, such as a `&mut`.
     #[doc(hidden)]
-    #[inline(always)]
+    #[inline]
     pub fn dispatch_with<A, R>(
         &self,
         operation: &'static str,
@@ -261,10 +275,10 @@ impl Communicator {
         over_mpi: impl FnOnce(&mpi::Comm, A) -> Result<R>,
         in_process: impl FnOnce(&in_process::Comm, A) -> Result<R>,
     ) -> Result<R> {
-        match &self.0.backend {
-            Backend::Mpi(comm) if mpi::GATE.is_open() => over_mpi(comm, with),
-            Backend::Mpi(comm) => checked(&mpi::GATE, operation, || over_mpi(comm, with)),
-            Backend::InProcess(comm) => checked(comm.gate(), operation, || in_process(comm, with)),
+        let _entered = self.enter(operation)?;
+        match self.backend() {
+            Backend::Mpi(comm) => over_mpi(comm, with),
+            Backend::InProcess(comm) => in_process(comm, with),
         }
     }
 
@@ -341,18 +355,6 @@ impl Communicator {
             ),
         )
     }
-}
-
-/// The way of every call that is not over MPI at `MPI_THREAD_MULTIPLE` in a living runtime.
-#[cold]
-#[inline(never)]
-fn checked<R>(gate: &Gate, operation: &'static str, call: impl FnOnce() -> Result<R>) -> Result<R> {
-    let _entered = if gate.is_open() {
-        Entered::freely()
-    } else {
-        gate.enter(operation)?
-    };
-    call()
 }
 
 impl fmt::Debug for Communicator {

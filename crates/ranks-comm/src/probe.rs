@@ -23,10 +23,20 @@ impl Communicator {
         const OPERATION: &str = "MPI_Probe";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
+        match self.express(1) {
+            Some(comm) => comm.probe(source, tag),
+            None => self.probe_in_full(source, tag),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn probe_in_full(&self, source: Source, tag: Tag) -> Result<Status> {
+        const OPERATION: &str = "MPI_Probe";
         self.dispatch(
             OPERATION,
-            move |comm| comm.probe(source, tag),
-            move |comm| comm.probe(OPERATION, source, tag),
+            |comm| comm.probe(source, tag),
+            |comm| comm.probe(OPERATION, source, tag),
         )
     }
 
@@ -42,10 +52,20 @@ impl Communicator {
         const OPERATION: &str = "MPI_Iprobe";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
+        match self.express(1) {
+            Some(comm) => comm.iprobe(source, tag),
+            None => self.iprobe_in_full(source, tag),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn iprobe_in_full(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+        const OPERATION: &str = "MPI_Iprobe";
         self.dispatch(
             OPERATION,
-            move |comm| comm.iprobe(source, tag),
-            move |comm| comm.iprobe(OPERATION, source, tag),
+            |comm| comm.iprobe(source, tag),
+            |comm| comm.iprobe(OPERATION, source, tag),
         )
     }
 

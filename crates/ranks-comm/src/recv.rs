@@ -32,11 +32,21 @@ impl Communicator {
         const OPERATION: &str = "MPI_Recv";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
+        match self.express_receive(1, size_of_val(buf)) {
+            Some(comm) => comm.recv_small(buf, source, tag),
+            None => self.recv_in_full(buf, source, tag),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn recv_in_full<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
+        const OPERATION: &str = "MPI_Recv";
         self.dispatch_with(
             OPERATION,
             buf,
-            move |comm, buf| comm.recv(buf, source, tag),
-            move |comm, buf| comm.recv(OPERATION, buf, source, tag),
+            |comm, buf| comm.recv(buf, source, tag),
+            |comm, buf| comm.recv(OPERATION, buf, source, tag),
         )
     }
 

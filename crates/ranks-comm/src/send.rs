@@ -3,6 +3,7 @@
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::mpi::TypeOf;
 use crate::source::Destination;
 
 impl Communicator {
@@ -23,11 +24,10 @@ impl Communicator {
         const OPERATION: &str = "MPI_Send";
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, tag)?;
-        self.dispatch(
-            OPERATION,
-            move |comm| comm.send(data, dest, tag),
-            move |comm| comm.send(bytemuck::cast_slice(data), dest, tag),
-        )
+        match self.express(data.len() * TypeOf::<T>::items()) {
+            Some(comm) => comm.send_small(data, dest, tag),
+            None => self.send_in_full(data, dest, tag),
+        }
     }
 
     /// As [`send`](Self::send), but returns only when the receiver has begun to receive.
@@ -44,10 +44,30 @@ impl Communicator {
         const OPERATION: &str = "MPI_Ssend";
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, tag)?;
+        match self.express(data.len() * TypeOf::<T>::items()) {
+            Some(comm) => comm.ssend_small(data, dest, tag),
+            None => self.ssend_in_full(data, dest, tag),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_in_full<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
+        self.dispatch(
+            "MPI_Send",
+            |comm| comm.send(data, dest, tag),
+            |comm| comm.send(bytemuck::cast_slice(data), dest, tag),
+        )
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ssend_in_full<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
+        const OPERATION: &str = "MPI_Ssend";
         self.dispatch(
             OPERATION,
-            move |comm| comm.ssend(data, dest, tag),
-            move |comm| comm.ssend(OPERATION, bytemuck::cast_slice(data), dest, tag),
+            |comm| comm.ssend(data, dest, tag),
+            |comm| comm.ssend(OPERATION, bytemuck::cast_slice(data), dest, tag),
         )
     }
 }

@@ -3,6 +3,7 @@
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::mpi::TypeOf;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
@@ -33,11 +34,29 @@ impl Communicator {
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
+        match self.express_receive(send.len() * TypeOf::<S>::items(), size_of_val(recv)) {
+            Some(comm) => comm.sendrecv_small(send, dest, send_tag, recv, source, recv_tag),
+            None => self.sendrecv_in_full(send, dest, send_tag, recv, source, recv_tag),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sendrecv_in_full<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        dest: Destination,
+        send_tag: i32,
+        recv: &mut [R],
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Sendrecv";
         self.dispatch_with(
             OPERATION,
             recv,
-            move |comm, recv| comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
-            move |comm, recv| {
+            |comm, recv| comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
+            |comm, recv| {
                 comm.send(bytemuck::cast_slice(send), dest, send_tag)?;
                 comm.recv(OPERATION, recv, source, recv_tag)
             },
@@ -66,11 +85,28 @@ impl Communicator {
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
+        match self.express_receive(1, size_of_val(buf)) {
+            Some(comm) => comm.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag),
+            None => self.sendrecv_replace_in_full(buf, dest, send_tag, source, recv_tag),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sendrecv_replace_in_full<T: Pod>(
+        &self,
+        buf: &mut [T],
+        dest: Destination,
+        send_tag: i32,
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Sendrecv_replace";
         self.dispatch_with(
             OPERATION,
             buf,
-            move |comm, buf| comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
-            move |comm, buf| {
+            |comm, buf| comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
+            |comm, buf| {
                 comm.send(bytemuck::cast_slice(buf), dest, send_tag)?;
                 comm.recv(OPERATION, buf, source, recv_tag)
             },

@@ -17,14 +17,14 @@ pub enum Source {
 }
 
 impl From<usize> for Source {
-    #[inline]
+    #[inline(always)]
     fn from(rank: usize) -> Self {
         Self::Rank(rank)
     }
 }
 
 impl From<Option<usize>> for Source {
-    #[inline]
+    #[inline(always)]
     fn from(rank: Option<usize>) -> Self {
         rank.map_or(Self::Null, Self::Rank)
     }
@@ -44,14 +44,14 @@ pub enum Destination {
 }
 
 impl From<usize> for Destination {
-    #[inline]
+    #[inline(always)]
     fn from(rank: usize) -> Self {
         Self::Rank(rank)
     }
 }
 
 impl From<Option<usize>> for Destination {
-    #[inline]
+    #[inline(always)]
     fn from(rank: Option<usize>) -> Self {
         rank.map_or(Self::Null, Self::Rank)
     }

@@ -13,7 +13,7 @@ pub enum Tag {
 }
 
 impl From<i32> for Tag {
-    #[inline]
+    #[inline(always)]
     fn from(tag: i32) -> Self {
         Self::Value(tag)
     }

@@ -1,7 +1,8 @@
-//! Which threads may communicate, and the one byte that every operation tests before it does.
+//! Which threads may communicate, and what every operation asks before it does.
 
+use std::cell::Cell;
 use std::fmt;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -42,6 +43,7 @@ const ONE_AT_A_TIME: u8 = 4;
 #[derive(Debug)]
 pub(crate) struct Gate {
     flags: AtomicU8,
+    express: Express,
     /// The thread that initialised, by [`this_thread`]; 0 before that.
     main: AtomicU64,
     /// The thread inside, at `ONE_AT_A_TIME`; 0 if none.
@@ -55,6 +57,7 @@ impl Gate {
     pub(crate) const fn new() -> Self {
         Self {
             flags: AtomicU8::new(0),
+            express: Express::new(),
             main: AtomicU64::new(0),
             inside: AtomicU64::new(0),
             depth: AtomicU32::new(0),
@@ -72,8 +75,28 @@ impl Gate {
         self.flags.store(flag, Ordering::Release);
     }
 
+    /// Opens the express way to those who need no further check at `level`. For the one gate of MPI only, since a
+    /// thread remembers that it is the initialising one, and not of which gate.
+    pub(crate) fn open_express(&'static self, level: ThreadLevel) {
+        IS_MAIN.set(true);
+        let (anybody, main) = match level {
+            ThreadLevel::Single | ThreadLevel::Funneled => (0, Express::ITEMS),
+            ThreadLevel::Serialized => (0, 0),
+            ThreadLevel::Multiple => (Express::ITEMS, Express::ITEMS),
+        };
+        self.express.anybody.store(anybody, Ordering::Relaxed);
+        self.express.main.store(main, Ordering::Relaxed);
+    }
+
+    /// The express way through this gate.
+    pub(crate) fn express(&'static self) -> &'static Express {
+        &self.express
+    }
+
     /// From now on every operation is an [`ErrorKind::Finalized`].
     pub(crate) fn close(&self) {
+        self.express.anybody.store(0, Ordering::Relaxed);
+        self.express.main.store(0, Ordering::Relaxed);
         self.flags.fetch_or(FINALIZED, Ordering::Release);
     }
 
@@ -155,6 +178,47 @@ impl Gate {
     }
 }
 
+/// The way past a [`Gate`] for calls of everyday sizes: one comparison that decides everything.
+///
+/// It holds how many items a call may move with no other question asked: [`Express::ITEMS`] while it is open, 0 while
+/// each call must be looked at, as in a runtime that has ended. What is larger, or nothing at all, takes the way
+/// through [`Gate::enter`], which is for everybody.
+#[derive(Debug)]
+pub(crate) struct Express {
+    /// For any thread.
+    anybody: AtomicUsize,
+    /// For the thread that initialised.
+    main: AtomicUsize,
+}
+
+/// Never open: for what always needs a closer look.
+pub(crate) static NO_EXPRESS: Express = Express::new();
+
+thread_local! {
+    /// Whether this thread has initialised MPI.
+    static IS_MAIN: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Express {
+    /// Half of what an `int` can count. A power of two: numbers below it, joined by `|`, are below it.
+    const ITEMS: usize = 1 << 30;
+
+    const fn new() -> Self {
+        Self {
+            anybody: AtomicUsize::new(0),
+            main: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether this thread may move that many items, and one more, with no further check.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn takes(&self, items_less_one: usize) -> bool {
+        items_less_one < self.anybody.load(Ordering::Relaxed)
+            || (items_less_one < self.main.load(Ordering::Relaxed) && IS_MAIN.get())
+    }
+}
+
 /// Proof that this thread was let in; leaving is dropping it.
 #[must_use = "the call is over as soon as this is dropped"]
 #[derive(Debug)]
@@ -210,6 +274,31 @@ mod tests {
         let error = gate.enter("MPI_Send").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Finalized);
         assert!(error.to_string().starts_with("MPI_Send: "));
+    }
+
+    #[test]
+    fn the_express_way_is_for_the_threads_of_the_level_and_for_everyday_sizes() {
+        static MULTIPLE: Gate = Gate::new();
+        static FUNNELED: Gate = Gate::new();
+        static SERIALIZED: Gate = Gate::new();
+        let here = |gate: &'static Gate, items: usize| gate.express().takes(items.wrapping_sub(1));
+        let elsewhere = |gate, items| {
+            std::thread::spawn(move || here(gate, items))
+                .join()
+                .unwrap()
+        };
+        assert!(!here(&MULTIPLE, 1), "not yet");
+        MULTIPLE.open_express(ThreadLevel::Multiple);
+        FUNNELED.open_express(ThreadLevel::Funneled);
+        SERIALIZED.open_express(ThreadLevel::Serialized);
+        assert!(here(&MULTIPLE, 1) && elsewhere(&MULTIPLE, 1));
+        assert!(here(&FUNNELED, 1) && !elsewhere(&FUNNELED, 1));
+        assert!(!here(&SERIALIZED, 1) && !elsewhere(&SERIALIZED, 1));
+        assert!(here(&MULTIPLE, 1 << 30) && !here(&MULTIPLE, (1 << 30) + 1));
+        assert!(!here(&MULTIPLE, 0) && !here(&FUNNELED, 0));
+        MULTIPLE.close();
+        FUNNELED.close();
+        assert!(!here(&MULTIPLE, 1) && !here(&FUNNELED, 1));
     }
 
     #[test]

@@ -12,11 +12,17 @@ use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Allgather";
 
-#[inline]
 pub(crate) fn allgather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let Some(count) = TypeOf::<T>::small_count(transfer.block()) else {
-        return large::allgather(comm, transfer);
-    };
+    match TypeOf::<T>::small_count(transfer.block()) {
+        Some(_) => allgather_small(comm, transfer),
+        None => large::allgather(comm, transfer),
+    }
+}
+
+/// A block that an `int` can count.
+#[inline(always)]
+pub(crate) fn allgather_small<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
+    let count = TypeOf::<T>::count(transfer.block());
     let (send, recv) = transfer.into_slices();
     let datatype = datatype::<T>();
     // SAFETY: `send` is one block and `recv` a block of each rank, as `Transfer` has proven; a block is `count` items of `datatype`.

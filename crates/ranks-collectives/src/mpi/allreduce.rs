@@ -13,11 +13,20 @@ use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Allreduce";
 
-#[inline]
 pub(crate) fn allreduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let Some(count) = TypeOf::<T>::small_count(transfer.block()) else {
-        return large::allreduce::<T, O>(comm, transfer);
-    };
+    match TypeOf::<T>::small_count(transfer.block()) {
+        Some(_) => allreduce_small::<T, O>(comm, transfer),
+        None => large::allreduce::<T, O>(comm, transfer),
+    }
+}
+
+/// A block that an `int` can count.
+#[inline(always)]
+pub(crate) fn allreduce_small<T: Number, O: Op<T>>(
+    comm: &Comm,
+    transfer: Transfer<'_, T>,
+) -> Result<()> {
+    let count = TypeOf::<T>::count(transfer.block());
     let (send, recv) = transfer.into_slices();
     // SAFETY: the library is loaded, since there is a `Comm`.
     let op = unsafe { native::op(O::MPI) };

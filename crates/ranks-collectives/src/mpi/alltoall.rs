@@ -12,11 +12,17 @@ use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Alltoall";
 
-#[inline]
 pub(crate) fn alltoall<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let Some(count) = TypeOf::<T>::small_count(transfer.block()) else {
-        return large::alltoall(comm, transfer);
-    };
+    match TypeOf::<T>::small_count(transfer.block()) {
+        Some(_) => alltoall_small(comm, transfer),
+        None => large::alltoall(comm, transfer),
+    }
+}
+
+/// A block that an `int` can count.
+#[inline(always)]
+pub(crate) fn alltoall_small<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
+    let count = TypeOf::<T>::count(transfer.block());
     let (send, recv) = transfer.into_slices();
     let datatype = datatype::<T>();
     // SAFETY: `send` and `recv` are a block for each rank, as `Transfer` has proven; a block is `count` items of `datatype`.

@@ -12,11 +12,17 @@ use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Bcast";
 
-#[inline]
 pub(crate) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let Some(count) = TypeOf::<T>::small_count(transfer.block()) else {
-        return large::bcast(comm, transfer);
-    };
+    match TypeOf::<T>::small_count(transfer.block()) {
+        Some(_) => bcast_small(comm, transfer),
+        None => large::bcast(comm, transfer),
+    }
+}
+
+/// A block that an `int` can count.
+#[inline(always)]
+pub(crate) fn bcast_small<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
+    let count = TypeOf::<T>::count(transfer.block());
     let root = transfer.root();
     let (_, data) = transfer.into_slices();
     let datatype = datatype::<T>();

@@ -12,11 +12,17 @@ use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Gather";
 
-#[inline]
 pub(crate) fn gather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let Some(count) = TypeOf::<T>::small_count(transfer.block()) else {
-        return large::gather(comm, transfer);
-    };
+    match TypeOf::<T>::small_count(transfer.block()) {
+        Some(_) => gather_small(comm, transfer),
+        None => large::gather(comm, transfer),
+    }
+}
+
+/// A block that an `int` can count.
+#[inline(always)]
+pub(crate) fn gather_small<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
+    let count = TypeOf::<T>::count(transfer.block());
     let root = transfer.root();
     let (send, recv) = transfer.into_slices();
     let datatype = datatype::<T>();

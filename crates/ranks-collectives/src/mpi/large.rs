@@ -29,7 +29,6 @@ fn is_in_library(name: &str) -> bool {
     sys::function(name).is_some_and(sys::Function::is_in_library)
 }
 
-#[cold]
 pub(super) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     let (count, datatype) = (items::<T>(transfer.block()), TypeOf::<T>::datatype());
     let root = transfer.root();
@@ -40,7 +39,6 @@ pub(super) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()
     check(code, "MPI_Bcast_c")
 }
 
-#[cold]
 pub(super) fn gather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     let (count, datatype) = (items::<T>(transfer.block()), TypeOf::<T>::datatype());
     let root = transfer.root();
@@ -61,7 +59,6 @@ pub(super) fn gather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<(
     check(code, "MPI_Gather_c")
 }
 
-#[cold]
 pub(super) fn allgather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     let (count, datatype) = (items::<T>(transfer.block()), TypeOf::<T>::datatype());
     let (send, recv) = transfer.into_slices();
@@ -80,7 +77,6 @@ pub(super) fn allgather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Resul
     check(code, "MPI_Allgather_c")
 }
 
-#[cold]
 pub(super) fn scatter<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     let (count, datatype) = (items::<T>(transfer.block()), TypeOf::<T>::datatype());
     let root = transfer.root();
@@ -101,7 +97,6 @@ pub(super) fn scatter<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<
     check(code, "MPI_Scatter_c")
 }
 
-#[cold]
 pub(super) fn alltoall<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     let (count, datatype) = (items::<T>(transfer.block()), TypeOf::<T>::datatype());
     let (send, recv) = transfer.into_slices();
@@ -120,7 +115,6 @@ pub(super) fn alltoall<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result
     check(code, "MPI_Alltoall_c")
 }
 
-#[cold]
 pub(super) fn reduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     if !is_in_library("MPI_Reduce_c") {
         return transfer
@@ -145,7 +139,6 @@ pub(super) fn reduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>
     check(code, "MPI_Reduce_c")
 }
 
-#[cold]
 pub(super) fn allreduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     if !is_in_library("MPI_Allreduce_c") {
         return transfer

@@ -14,7 +14,7 @@
 //! * An empty slice is given as the address of a static (`pointer`), because its own pointer may have the
 //!   value of a sentinel such as `MPI_IN_PLACE`.
 //! * The library is loaded, initialised and not finalized: a [`Comm`](ranks_comm::backend::MpiComm) exists only
-//!   then, and `Communicator::dispatch` has let the operation in.
+//!   then, and `Communicator::express` or `dispatch` has let the operation in.
 //!
 //! A blocking operation is over with its buffers when it returns.
 #![allow(unsafe_code)]
@@ -31,11 +31,11 @@ mod pointer;
 mod reduce;
 mod scatter;
 
-pub(crate) use allgather::allgather;
-pub(crate) use allreduce::allreduce;
-pub(crate) use alltoall::alltoall;
+pub(crate) use allgather::{allgather, allgather_small};
+pub(crate) use allreduce::{allreduce, allreduce_small};
+pub(crate) use alltoall::{alltoall, alltoall_small};
 pub(crate) use barrier::barrier;
-pub(crate) use bcast::bcast;
-pub(crate) use gather::gather;
-pub(crate) use reduce::reduce;
-pub(crate) use scatter::scatter;
+pub(crate) use bcast::{bcast, bcast_small};
+pub(crate) use gather::{gather, gather_small};
+pub(crate) use reduce::{reduce, reduce_small};
+pub(crate) use scatter::{scatter, scatter_small};

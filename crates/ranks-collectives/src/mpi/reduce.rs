@@ -13,11 +13,20 @@ use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Reduce";
 
-#[inline]
 pub(crate) fn reduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let Some(count) = TypeOf::<T>::small_count(transfer.block()) else {
-        return large::reduce::<T, O>(comm, transfer);
-    };
+    match TypeOf::<T>::small_count(transfer.block()) {
+        Some(_) => reduce_small::<T, O>(comm, transfer),
+        None => large::reduce::<T, O>(comm, transfer),
+    }
+}
+
+/// A block that an `int` can count.
+#[inline(always)]
+pub(crate) fn reduce_small<T: Number, O: Op<T>>(
+    comm: &Comm,
+    transfer: Transfer<'_, T>,
+) -> Result<()> {
+    let count = TypeOf::<T>::count(transfer.block());
     let root = transfer.root();
     let (send, recv) = transfer.into_slices();
     // SAFETY: the library is loaded, since there is a `Comm`.

@@ -10,7 +10,7 @@ use crate::error::{self, Error, ErrorKind, Result};
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
-use crate::thread_level::{Entered, Gate};
+use crate::thread_level::Entered;
 
 /// How this backend names itself where a text names the MPI library.
 pub(crate) const LIBRARY: &str = "in process";
@@ -63,10 +63,6 @@ impl Comm {
 
     pub(crate) fn members(&self) -> &[usize] {
         &self.members
-    }
-
-    pub(crate) fn gate(&self) -> &Gate {
-        &self.place.gate
     }
 
     #[inline]

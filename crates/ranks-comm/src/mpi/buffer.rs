@@ -33,16 +33,27 @@ pub(super) fn to_write<T>(buf: &mut [T]) -> *mut c_void {
     }
 }
 
-/// The count for functions that take an `int`, if it is enough.
+/// Whether an `int` can count the items of `buf`.
 #[inline(always)]
-pub(super) fn small_count<T: Pod>(buf: &[T]) -> Option<c_int> {
-    TypeOf::<T>::small_count(buf.len())
+pub(super) fn is_small<T: Pod>(buf: &[T]) -> bool {
+    TypeOf::<T>::small_count(buf.len()).is_some()
 }
 
-/// The count of bytes for a receive through a function that takes an `int`, if it is enough.
+/// Whether an `int` can count the bytes of `buf`.
 #[inline(always)]
-pub(super) fn small_bytes<T>(buf: &[T]) -> Option<c_int> {
-    c_int::try_from(size_of_val(buf)).ok()
+pub(super) fn is_small_in_bytes<T>(buf: &[T]) -> bool {
+    c_int::try_from(size_of_val(buf)).is_ok()
+}
+
+/// The count of bytes for a receive through a function that takes an `int`; see [`TypeOf::count`].
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "as in TypeOf::count"
+)]
+pub(super) fn small_bytes<T>(buf: &[T]) -> c_int {
+    size_of_val(buf) as c_int
 }
 
 /// The count of bytes for a receive through a large-count function.

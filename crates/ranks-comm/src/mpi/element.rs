@@ -41,6 +41,21 @@ impl<T: Pod> TypeOf<T> {
         c_int::try_from(length * Self::items()).ok()
     }
 
+    /// How many items `length` elements of a slice are, which an `int` can say, as the caller knows.
+    ///
+    /// Were it not so, the library would be told of fewer items than there are, or of a negative number, which it
+    /// refuses: never of memory that is not there.
+    #[inline(always)]
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "what is cut off makes the count smaller, see above"
+    )]
+    pub fn count(length: usize) -> c_int {
+        (length * Self::items()) as c_int
+    }
+
     #[inline(always)]
     fn primitive() -> Option<MPI_Datatype> {
         let id = TypeId::of::<T>();

@@ -9,7 +9,7 @@
 //!
 //! * The library is loaded, initialised and not finalized: a [`Comm`] is made by [`session`] after `MPI_Init_thread`
 //!   and keeps the session alive, and `MPI_Finalize` runs when the session goes. An operation is begun by
-//!   `Communicator::dispatch` or `enter` only, which ask [`GATE`] whether this thread may.
+//!   `Communicator::express`, `dispatch` or `enter` only, which ask [`GATE`] whether this thread may.
 //! * Memory is as large as the counts say: a pointer and its count come from one slice ([`buffer`]), and what
 //!   they count is whole elements of a type without padding or invalid values ([`Pod`](crate::element::Pod)).
 //! * What is written is never more than that: [`recv`] knows which libraries do not stop at the end of a buffer.
@@ -23,6 +23,7 @@ mod children;
 mod communicator;
 mod element;
 mod error;
+mod express;
 mod message;
 mod peer;
 mod probe;
@@ -36,5 +37,6 @@ pub(crate) mod status;
 pub use communicator::Comm;
 pub use element::TypeOf;
 pub use error::{check, check_with};
+pub(crate) use express::Way;
 pub(crate) use message::Message;
 pub(crate) use session::{GATE, start};

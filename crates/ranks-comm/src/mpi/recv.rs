@@ -16,7 +16,7 @@ use std::ffi::c_int;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Status, native};
 
-use super::buffer::{bytes, large_bytes, small_bytes, to_write};
+use super::buffer::{bytes, is_small_in_bytes, large_bytes, small_bytes, to_write};
 use super::communicator::Comm;
 use super::error::{class, failed, library, text};
 use super::peer::to_standard;
@@ -28,15 +28,26 @@ use crate::status::{Status, Words};
 use crate::tag::Tag;
 
 impl Comm {
-    #[inline(always)]
     pub(crate) fn recv<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
-        const OPERATION: &str = "MPI_Recv";
         if self.must_claim(buf) {
-            return self.recv_claimed(OPERATION, buf, source, tag);
+            self.recv_claimed("MPI_Recv", buf, source, tag)
+        } else if is_small_in_bytes(buf) {
+            self.recv_small(buf, source, tag)
+        } else {
+            self.recv_large("MPI_Recv", buf, source, tag)
         }
-        let Some(count) = small_bytes(buf) else {
-            return self.recv_large(OPERATION, buf, source, tag);
-        };
+    }
+
+    /// What an `int` can count and need not be claimed.
+    #[inline(always)]
+    pub(crate) fn recv_small<T: Pod>(
+        &self,
+        buf: &mut [T],
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Recv";
+        let count = small_bytes(buf);
         let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
         let mut status = status::EMPTY;
         // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
@@ -59,8 +70,12 @@ impl Comm {
         message.recv_vec("MPI_Mrecv", &status)
     }
 
+    /// Whether this library must not receive anything that was not claimed.
+    pub(super) fn claims_everything(&self) -> bool {
+        self.claim_below == usize::MAX
+    }
+
     /// Whether a receive into `buf` must know the length of the message before.
-    #[inline(always)]
     pub(super) fn must_claim<T>(&self, buf: &[T]) -> bool {
         size_of_val(buf) < self.claim_below
     }
@@ -84,7 +99,6 @@ impl Comm {
     }
 
     /// Claims the message, compares its length, receives it.
-    #[inline(never)]
     pub(super) fn recv_claimed<T: Pod>(
         &self,
         operation: &'static str,
@@ -96,7 +110,6 @@ impl Comm {
         message.recv(operation, &status, buf)
     }
 
-    #[cold]
     fn recv_large<T: Pod>(
         &self,
         operation: &'static str,

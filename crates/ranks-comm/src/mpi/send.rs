@@ -1,11 +1,9 @@
 //! Sends.
 
-use std::ffi::c_int;
-
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native;
 
-use super::buffer::{datatype, large_count, small_count, to_read};
+use super::buffer::{datatype, is_small, large_count, to_read};
 use super::communicator::Comm;
 use super::element::TypeOf;
 use super::error::check_with;
@@ -15,46 +13,65 @@ use crate::error::Result;
 use crate::source::Destination;
 
 impl Comm {
-    #[inline(always)]
     pub(crate) fn send<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
-        let code = match small_count(data) {
-            Some(count) => {
-                let (to, datatype) = (self.sentinels.destination(dest), datatype::<T>());
-                // SAFETY: `count` items are what `data` holds; rank and tag are checked.
-                unsafe { native::MPI_Send(to_read(data), count, datatype, to, tag, self.native) }
-            }
-            None => self.send_large(data, dest, tag),
-        };
+        if is_small(data) {
+            self.send_small(data, dest, tag)
+        } else {
+            self.send_large(data, dest, tag)
+        }
+    }
+
+    /// What an `int` can count.
+    #[inline(always)]
+    pub(crate) fn send_small<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
+        let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
+        let to = self.sentinels.destination(dest);
+        // SAFETY: `count` items are what `data` holds; rank and tag are checked.
+        let code =
+            unsafe { native::MPI_Send(to_read(data), count, datatype, to, tag, self.native) };
         check_with(code, "MPI_Send", || attempt(data, dest))
     }
 
-    #[inline(always)]
     pub(crate) fn ssend<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
-        let code = match small_count(data) {
-            Some(count) => {
-                let (to, datatype) = (self.sentinels.destination(dest), datatype::<T>());
-                // SAFETY: `count` items are what `data` holds; rank and tag are checked.
-                unsafe { native::MPI_Ssend(to_read(data), count, datatype, to, tag, self.native) }
-            }
-            None => self.ssend_large(data, dest, tag),
-        };
+        if is_small(data) {
+            self.ssend_small(data, dest, tag)
+        } else {
+            self.ssend_large(data, dest, tag)
+        }
+    }
+
+    /// What an `int` can count.
+    #[inline(always)]
+    pub(crate) fn ssend_small<T: Pod>(
+        &self,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
+        let to = self.sentinels.destination(dest);
+        // SAFETY: `count` items are what `data` holds; rank and tag are checked.
+        let code =
+            unsafe { native::MPI_Ssend(to_read(data), count, datatype, to, tag, self.native) };
         check_with(code, "MPI_Ssend", || attempt(data, dest))
     }
 
-    #[cold]
-    fn send_large<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> c_int {
+    fn send_large<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
         let (to, datatype) = (to_standard::destination(dest), TypeOf::<T>::datatype());
         let count = large_count::<T>(data.len());
         // SAFETY: `count` items are what `data` holds; rank and tag are checked.
-        unsafe { sys::MPI_Send_c(to_read(data), count, datatype, to, tag, self.canonical) }
+        let code =
+            unsafe { sys::MPI_Send_c(to_read(data), count, datatype, to, tag, self.canonical) };
+        check_with(code, "MPI_Send", || attempt(data, dest))
     }
 
-    #[cold]
-    fn ssend_large<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> c_int {
+    fn ssend_large<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
         let (to, datatype) = (to_standard::destination(dest), TypeOf::<T>::datatype());
         let count = large_count::<T>(data.len());
         // SAFETY: `count` items are what `data` holds; rank and tag are checked.
-        unsafe { sys::MPI_Ssend_c(to_read(data), count, datatype, to, tag, self.canonical) }
+        let code =
+            unsafe { sys::MPI_Ssend_c(to_read(data), count, datatype, to, tag, self.canonical) };
+        check_with(code, "MPI_Ssend", || attempt(data, dest))
     }
 }
 

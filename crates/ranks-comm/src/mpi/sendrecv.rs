@@ -4,7 +4,8 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, MPI_Status, native};
 
 use super::buffer::{
-    bytes, datatype, large_bytes, large_count, small_bytes, small_count, to_read, to_write,
+    bytes, datatype, is_small, is_small_in_bytes, large_bytes, large_count, small_bytes, to_read,
+    to_write,
 };
 use super::communicator::Comm;
 use super::element::TypeOf;
@@ -19,7 +20,6 @@ use crate::status::Status;
 use crate::tag::Tag;
 
 impl Comm {
-    #[inline(always)]
     pub(crate) fn sendrecv<S: Pod, R: Pod>(
         &self,
         send: &[S],
@@ -31,11 +31,26 @@ impl Comm {
     ) -> Result<Status> {
         const OPERATION: &str = "MPI_Sendrecv";
         if self.must_claim(recv) {
-            return self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag);
+            self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag)
+        } else if is_small(send) && is_small_in_bytes(recv) {
+            self.sendrecv_small(send, dest, send_tag, recv, source, recv_tag)
+        } else {
+            self.sendrecv_large(send, dest, send_tag, recv, source, recv_tag)
         }
-        let (Some(sends), Some(receives)) = (small_count(send), small_bytes(recv)) else {
-            return self.sendrecv_large(send, dest, send_tag, recv, source, recv_tag);
-        };
+    }
+
+    /// What an `int` can count and need not be claimed.
+    #[inline(always)]
+    pub(crate) fn sendrecv_small<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        dest: Destination,
+        send_tag: i32,
+        recv: &mut [R],
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Sendrecv";
         let (to, from) = (
             self.sentinels.destination(dest),
             self.sentinels.source(source),
@@ -45,12 +60,12 @@ impl Comm {
         let code = unsafe {
             native::MPI_Sendrecv(
                 to_read(send),
-                sends,
+                TypeOf::<S>::count(send.len()),
                 datatype::<S>(),
                 to,
                 send_tag,
                 to_write(recv),
-                receives,
+                small_bytes(recv),
                 bytes(),
                 from,
                 self.sentinels.tag(recv_tag),
@@ -61,7 +76,6 @@ impl Comm {
         self.received::<R>(code, OPERATION, &status, recv.len())
     }
 
-    #[inline(always)]
     pub(crate) fn sendrecv_replace<T: Pod>(
         &self,
         buf: &mut [T],
@@ -73,11 +87,26 @@ impl Comm {
         const OPERATION: &str = "MPI_Sendrecv_replace";
         if self.must_claim(buf) {
             let send = buf.to_vec();
-            return self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag);
+            self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag)
+        } else if is_small_in_bytes(buf) {
+            self.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag)
+        } else {
+            self.sendrecv_replace_large(buf, dest, send_tag, source, recv_tag)
         }
-        let Some(count) = small_bytes(buf) else {
-            return self.sendrecv_replace_large(buf, dest, send_tag, source, recv_tag);
-        };
+    }
+
+    /// What an `int` can count and need not be claimed.
+    #[inline(always)]
+    pub(crate) fn sendrecv_replace_small<T: Pod>(
+        &self,
+        buf: &mut [T],
+        dest: Destination,
+        send_tag: i32,
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Sendrecv_replace";
+        let count = small_bytes(buf);
         let (to, from) = (
             self.sentinels.destination(dest),
             self.sentinels.source(source),
@@ -101,7 +130,6 @@ impl Comm {
     }
 
     /// Starts the send, claims the message to receive, compares its length, receives it, waits for the send.
-    #[inline(never)]
     #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     fn sendrecv_claimed<S: Pod, R: Pod>(
         &self,
@@ -119,7 +147,6 @@ impl Comm {
         received
     }
 
-    #[cold]
     fn sendrecv_large<S: Pod, R: Pod>(
         &self,
         send: &[S],
@@ -150,7 +177,6 @@ impl Comm {
         large_received::<R>(code, "MPI_Sendrecv", &status, recv.len())
     }
 
-    #[cold]
     fn sendrecv_replace_large<T: Pod>(
         &self,
         buf: &mut [T],

@@ -97,6 +97,7 @@ pub(crate) fn start(
         adopted_level()?
     };
     GATE.set_level(level);
+    GATE.open_express(level);
     if owner {
         // Whatever goes wrong from here on, there is no second start.
         *state = State::Ended;
@@ -143,8 +144,10 @@ fn load(environment: &Environment) -> Result<&'static Loaded> {
             .with_source(reason)
     })?;
     sys::load(&candidates).map_err(|reason| {
-        Error::with_text(ErrorKind::Load, OPERATION, format!("{reason}{because}"))
-            .with_source(reason)
+        let text = format!(
+            "{reason}{because}\nset RANKS_MPI to the file of a libmpi or to the prefix of an MPI"
+        );
+        Error::with_text(ErrorKind::Load, OPERATION, text).with_source(reason)
     })
 }
 

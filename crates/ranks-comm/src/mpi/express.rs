@@ -1,0 +1,84 @@
+//! What stands behind a communicator, and the express way to it.
+//!
+//! Almost every call is one over MPI, in a living runtime, on a thread that may, of at least one item and of no more
+//! than an `int` can count, to a library that does not write past buffers. [`Way::express`] and
+//! [`Way::express_receive`] find that out by one comparison; a call that is anything else goes another way, which asks
+//! the questions one by one and is kept out of line.
+
+use std::hint::unreachable_unchecked;
+
+use super::communicator::Comm;
+use super::session::GATE;
+use crate::backend::Backend;
+use crate::in_process;
+use crate::thread_level::{Express, NO_EXPRESS};
+
+/// A backend with the express ways that lead to it.
+pub(crate) struct Way {
+    calls: &'static Express,
+    receives: &'static Express,
+    /// If it is not over MPI, both ways are [`NO_EXPRESS`], which never opens.
+    backend: Backend,
+}
+
+impl Way {
+    pub(crate) fn over_mpi(comm: Comm) -> Self {
+        let calls = GATE.express();
+        let receives = if comm.claims_everything() {
+            &NO_EXPRESS
+        } else {
+            calls
+        };
+        let backend = Backend::Mpi(comm);
+        Self {
+            calls,
+            receives,
+            backend,
+        }
+    }
+
+    pub(crate) fn in_process(comm: in_process::Comm) -> Self {
+        Self {
+            calls: &NO_EXPRESS,
+            receives: &NO_EXPRESS,
+            backend: Backend::InProcess(comm),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    pub(crate) fn into_backend(self) -> Backend {
+        self.backend
+    }
+
+    /// The library's communicator, if a call that moves `items` may go ahead at once.
+    #[inline(always)]
+    pub(crate) fn express(&self, items: usize) -> Option<&Comm> {
+        let open = self.calls.takes(items.wrapping_sub(1));
+        // SAFETY: the way is open.
+        open.then(|| unsafe { self.comm() })
+    }
+
+    /// The same for a call that sends `items`, 1 if it does not send, and receives at most `bytes`.
+    #[inline(always)]
+    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<&Comm> {
+        let longest = items.wrapping_sub(1) | bytes.wrapping_sub(1);
+        let open = self.receives.takes(longest);
+        // SAFETY: the way is open.
+        open.then(|| unsafe { self.comm() })
+    }
+
+    /// # Safety
+    /// One of the ways was seen open.
+    #[inline(always)]
+    unsafe fn comm(&self) -> &Comm {
+        match &self.backend {
+            Backend::Mpi(comm) => comm,
+            // SAFETY: by this function's contract a way was open, and those of an in-process backend never are.
+            Backend::InProcess(_) => unsafe { unreachable_unchecked() },
+        }
+    }
+}
