@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 12] = [
+const TABLE: [Row; 16] = [
     (
         "ranks",
         &["ranks-collectives", "ranks-comm"],
@@ -45,6 +45,14 @@ const TABLE: [Row; 12] = [
     // What is not published.
     ("ranks-examples", &["ranks"], &["ranks-test"]),
     ("ranks-bench-calls", &["ranks", "ranks-mpi-sys"], &[]),
+    (
+        "ranks-jobs",
+        &["ranks", "ranks-launch", "ranks-load", "ranks-mpi-sys"],
+        &["half-mpi", "pmpi-counter-int", "pmpi-counter-word"],
+    ),
+    ("half-mpi", &[], &[]),
+    ("pmpi-counter-int", &["ranks-load"], &[]),
+    ("pmpi-counter-word", &["ranks-load"], &[]),
     ("xtask", &["ranks-launch", "ranks-test"], &[]),
     ("codegen", &[], &[]),
 ];

@@ -16,7 +16,6 @@ const HELPERS: [Helpers; 1] = [(
     "ranks-comm",
     &[
         "MPI_Allreduce",
-        "MPI_Comm_create_errhandler",
         "MPI_Comm_get_attr",
         "MPI_Comm_set_errhandler",
         "MPI_Error_string",

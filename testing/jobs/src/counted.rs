@@ -1,0 +1,58 @@
+//! Calls each operation a known number of times, for a tool that counts. For two ranks.
+
+use ranks::ops::Max;
+use ranks::{Collectives, Communicator, Error, ErrorKind};
+
+use crate::outcome::Outcome;
+
+pub(crate) fn main(what: &str) -> Outcome {
+    ranks::run(|world| match what {
+        "nothing" => Ok(()),
+        "collectives" => collectives(&world),
+        "messages" => messages(&world),
+        "communicators" => communicators(&world),
+        other => Err(Error::new(ErrorKind::Argument, "counted", other)),
+    })?;
+    Ok(())
+}
+
+fn collectives(world: &Communicator) -> ranks::Result<()> {
+    times(2, || world.barrier())?;
+    times(3, || world.bcast(&mut [1], 0))?;
+    times(4, || world.reduce(&[1], &mut [0], Max, 0))?;
+    times(5, || world.allreduce(&[1], &mut [0], Max))?;
+    let mut all = vec![0; world.size()];
+    times(6, || world.gather(&[1], &mut all, 0))?;
+    times(7, || world.allgather(&[1], &mut all))?;
+    times(8, || world.scatter(&all, &mut [0], 0))?;
+    let each = all.clone();
+    times(9, || world.alltoall(&each, &mut all))
+}
+
+/// Communicators that are dropped are freed at the end at the latest, and freeing one is a call for each.
+fn communicators(world: &Communicator) -> ranks::Result<()> {
+    let other = world.dup()?;
+    times(2, || other.split(Some(0), 0).map(drop))?;
+    other.free()
+}
+
+fn times(count: usize, mut operation: impl FnMut() -> ranks::Result<()>) -> ranks::Result<()> {
+    (0..count).try_for_each(|_| operation())
+}
+
+fn messages(world: &Communicator) -> ranks::Result<()> {
+    let peer = 1 - world.rank();
+    times(10, || {
+        world.sendrecv(&[1], peer, 0, &mut [0], peer, 0).map(drop)
+    })?;
+    let send = || times(11, || world.send(&[1], peer, 1));
+    let recv = || times(11, || world.recv(&mut [0], peer, 1).map(drop));
+    if world.rank() == 0 {
+        send()?;
+        recv()?;
+    } else {
+        recv()?;
+        send()?;
+    }
+    times(12, || world.iprobe(peer, 9).map(drop))
+}

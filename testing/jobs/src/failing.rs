@@ -1,0 +1,32 @@
+//! Rank 1 fails while the others wait for a message that will not come.
+
+use ranks::{Communicator, Runtime, Source};
+
+use crate::outcome::Outcome;
+
+pub(crate) fn main(how: &str) -> Outcome {
+    match how {
+        "error" => ranks::run(|world| {
+            if world.rank() == 1 {
+                return Err("no convergence".into());
+            }
+            wait(&world)
+        }),
+        "panic" => ranks::run(|world| {
+            assert_ne!(world.rank(), 1, "out of luck");
+            wait(&world)
+        }),
+        "unwinding" => {
+            let runtime = Runtime::builder().init()?;
+            let world = runtime.world();
+            assert_ne!(world.rank(), 1, "out of luck");
+            wait(&world)
+        }
+        other => Err(format!("there is no way to fail called {other}").into()),
+    }
+}
+
+fn wait(world: &Communicator) -> Outcome {
+    let status = world.recv(&mut [0_u8], Source::Any, 0)?;
+    Err(format!("a message nobody sent: {status:?}").into())
+}

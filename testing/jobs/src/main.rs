@@ -1,0 +1,40 @@
+//! A program for tests to run as a job: its first argument says what it is to do.
+//!
+//! What it finds wrong it returns as an error, which ends it with status 1 and the text on standard error; the last
+//! line of a rank that found nothing wrong is `done`.
+
+#![allow(
+    clippy::print_stdout,
+    reason = "the tests that start it read what it prints"
+)]
+
+mod adopting;
+mod counted;
+mod failing;
+mod finalized;
+mod long_text;
+mod outcome;
+mod threads;
+mod world;
+
+use outcome::Outcome;
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["world"] => world::main(),
+        ["failing", how] => failing::main(how),
+        ["threads", "main-only", level] => threads::main_only(level),
+        ["threads", "one-at-a-time", file] => threads::one_at_a_time(file),
+        ["finalized"] => finalized::every_operation(),
+        ["last-handle-elsewhere"] => finalized::last_handle_elsewhere(),
+        ["counted", what] => counted::main(what),
+        ["adopting", "opened"] => adopting::opened_by_others(),
+        ["adopting", "loaded"] => adopting::loaded_by_others(),
+        ["long-text"] => long_text::main(),
+        other => Err(format!("nothing is known of {other:?}").into()),
+    }?;
+    println!("done");
+    Ok(())
+}

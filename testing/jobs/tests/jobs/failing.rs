@@ -1,0 +1,69 @@
+//! One rank fails while the others wait for it: the job ends, soon and badly, and says which rank it was and why.
+
+use super::{assert_failed_soon, job, named, said};
+
+#[track_caller]
+fn fails_on_each(how: &str, expected: &[&str]) {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["failing", how]).on(installation).ranks(3);
+        let outcome = job.run().unwrap();
+        assert_failed_soon(&name, &outcome);
+        let said = said(&outcome);
+        for text in expected {
+            assert!(said.contains(text), "{name}: no {text:?} in {outcome}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn an_error_on_one_rank_ends_the_job() {
+    fails_on_each("error", &["ranks: rank 1 of 3 failed: no convergence"]);
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn a_panic_on_one_rank_ends_the_job() {
+    fails_on_each(
+        "panic",
+        &[
+            "failing.rs:",
+            "ranks: rank 1 of 3 failed: panicked: ",
+            "out of luck",
+        ],
+    );
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn unwinding_past_a_runtime_ends_the_job() {
+    fails_on_each(
+        "unwinding",
+        &[
+            "failing.rs:",
+            "out of luck",
+            "ranks: rank 1 of 3 panicked; the job is aborted",
+        ],
+    );
+}
+
+#[test]
+fn an_error_in_process_ends_the_program() {
+    let outcome = job(&["failing", "error"]).ranks(3).run().unwrap();
+    assert_failed_soon("in process", &outcome);
+    assert_eq!(outcome.status.and_then(|status| status.code()), Some(1));
+    assert_eq!(outcome.output[0].stderr, "Error: \"no convergence\"\n");
+}
+
+#[test]
+fn a_panic_in_process_ends_the_program() {
+    let outcome = job(&["failing", "panic"]).ranks(3).run().unwrap();
+    assert_failed_soon("in process", &outcome);
+    assert_eq!(outcome.status.and_then(|status| status.code()), Some(101));
+    let said = said(&outcome);
+    assert!(
+        said.contains("thread 'rank 1'") && said.contains("out of luck"),
+        "{outcome}"
+    );
+}

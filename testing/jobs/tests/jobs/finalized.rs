@@ -1,0 +1,15 @@
+//! The end of the runtime: what is refused after it, and when MPI itself ends.
+
+use super::succeeds_on_each;
+
+#[test]
+#[ignore = "needs an MPI"]
+fn every_operation_is_refused_and_the_last_handle_ends_mpi() {
+    succeeds_on_each(2, &["finalized"]);
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn the_last_handle_may_go_on_another_thread() {
+    succeeds_on_each(2, &["last-handle-elsewhere"]);
+}

@@ -1,0 +1,113 @@
+//! A launcher of one MPI and the library of another: an error on every rank that names both and what to set.
+
+use ranks_launch::{Family, Installation};
+
+use super::{
+    all, assert_done, assert_failed_soon, is_mpich, job, job_with, named, run_in_spite_of_hydra,
+};
+
+#[test]
+#[ignore = "needs an MPI"]
+fn a_library_of_the_other_family_is_refused() {
+    for launcher in named() {
+        let others = all()
+            .into_iter()
+            .filter(|other| is_mpich(other) != is_mpich(&launcher));
+        for other in others {
+            refused(&launcher, &other);
+        }
+    }
+}
+
+fn refused(launcher: &Installation, library: &Installation) {
+    let name = format!("{} under {}", library.name, launcher.name);
+    let pair = Installation {
+        library: library.library.clone(),
+        ..launcher.clone()
+    };
+    let outcome = run_in_spite_of_hydra(&job(&["world"]).on(pair).ranks(2));
+    assert_failed_soon(&name, &outcome);
+    let (whose, word, other) = match (launcher.family, is_mpich(library)) {
+        (Family::OpenMpi, _) => (
+            "Open MPI's",
+            "openmpi",
+            if library.family == Family::Intel {
+                "Intel MPI"
+            } else {
+                "MPICH"
+            },
+        ),
+        (Family::Intel, _) => ("Intel MPI's", "intel", "Open MPI"),
+        _ => ("MPICH's", "mpich", "Open MPI"),
+    };
+    let file = library.library.file_name().unwrap().to_string_lossy();
+    // A launcher ends the job with the first rank that fails, and the other may not have come to say it.
+    let said: Vec<&str> = outcome
+        .output
+        .iter()
+        .map(|output| output.stderr.as_str())
+        .filter(|said| !said.is_empty())
+        .collect();
+    assert!(!said.is_empty(), "{name}: {outcome}");
+    for output in &outcome.output {
+        assert_eq!(output.stdout, "", "{name}: a rank ran: {outcome}");
+        if output.stderr.is_empty() {
+            continue;
+        }
+        let started = format!(
+            "started by {whose} mpiexec as rank {} of 2, but the MPI loaded is {other} ",
+            output.rank
+        );
+        assert!(
+            output.stderr.contains(&started),
+            "{name}: no {started:?} in {outcome}"
+        );
+        let advice = format!("({file}); set RANKS_MPI={word}");
+        assert!(
+            output.stderr.contains(&advice),
+            "{name}: no {advice:?} in {outcome}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn what_the_error_advises_works() {
+    for launcher in named() {
+        let word = match launcher.family {
+            Family::OpenMpi => "openmpi",
+            Family::Intel => "intel",
+            _ => "mpich",
+        };
+        let name = format!("RANKS_MPI={word} under {}", launcher.name);
+        let variable = format!("RANKS_MPI={word}");
+        let outcome = job_with(&[&variable], &["world"])
+            .on(launcher)
+            .ranks(2)
+            .run()
+            .unwrap();
+        assert_done(&name, &outcome);
+        assert!(
+            outcome.output[1].stdout.contains("rank 1 of 2"),
+            "{name}: {outcome}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn with_nothing_set_the_library_of_the_launcher_is_found() {
+    for launcher in named() {
+        let name = launcher.name.clone();
+        let outcome = job_with(&["-u", "RANKS_MPI"], &["world"])
+            .on(launcher)
+            .ranks(2)
+            .run()
+            .unwrap();
+        assert_done(&name, &outcome);
+        assert!(
+            outcome.output[1].stdout.contains("rank 1 of 2"),
+            "{name}: {outcome}"
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! A profiling tool that is preloaded sees every call, although no library is linked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use ranks_launch::Installation;
+
+use super::{assert_done, is_mpich, job_with, named, scratch, shared_library};
+
+/// Each part of the program, and how often it calls what is one call of MPI on every library.
+const PARTS: [(&str, &[(&str, usize)]); 3] = [
+    (
+        "collectives",
+        &[
+            ("MPI_Barrier", 2),
+            ("MPI_Bcast", 3),
+            ("MPI_Reduce", 4),
+            ("MPI_Allreduce", 5),
+            ("MPI_Gather", 6),
+            ("MPI_Allgather", 7),
+            ("MPI_Scatter", 8),
+            ("MPI_Alltoall", 9),
+        ],
+    ),
+    ("messages", &[("MPI_Send", 11), ("MPI_Iprobe", 12)]),
+    (
+        "communicators",
+        &[
+            ("MPI_Comm_dup", 1),
+            ("MPI_Comm_split", 2),
+            ("MPI_Comm_free", 3),
+        ],
+    ),
+];
+
+/// What completes 11 receives and 10 exchanges: which of them is up to the library.
+const RECEIVING: [&str; 3] = ["MPI_Recv", "MPI_Mrecv", "MPI_Sendrecv"];
+
+type Counts = BTreeMap<String, usize>;
+
+#[test]
+#[ignore = "needs an MPI"]
+fn a_preloaded_tool_sees_every_call() {
+    for installation in named() {
+        let start = counts(&installation, "nothing");
+        for (part, expected) in PARTS {
+            let name = format!("{part} on {}", installation.name);
+            for (before, after) in start.iter().zip(counts(&installation, part)) {
+                check(&name, before, &after, expected);
+            }
+        }
+    }
+}
+
+/// The rank called what it should, beside what the start takes.
+fn check(name: &str, before: &Counts, after: &Counts, expected: &[(&str, usize)]) {
+    let count = |calls: &Counts, function: &str| calls.get(function).copied().unwrap_or(0);
+    for function in ["MPI_Init_thread", "MPI_Finalize"] {
+        assert_eq!(count(after, function), 1, "{name}: {function} in {after:?}");
+    }
+    let more = |function: &str| count(after, function) - count(before, function);
+    for (function, times) in expected {
+        assert_eq!(more(function), *times, "{name}: {function} in {after:?}");
+    }
+    let received: usize = RECEIVING.into_iter().map(more).sum();
+    let to_receive = if name.starts_with("messages") {
+        11 + 10
+    } else {
+        0
+    };
+    assert_eq!(received, to_receive, "{name}: {after:?}");
+}
+
+/// What the tool counts of each rank of the program.
+fn counts(installation: &Installation, part: &str) -> Vec<Counts> {
+    let name = &installation.name;
+    let ints = is_mpich(installation) && !name.ends_with("-abi");
+    let tool = shared_library(if ints {
+        "pmpi_counter_int"
+    } else {
+        "pmpi_counter_word"
+    });
+    let folder = scratch(&format!("preloading-{name}"));
+    let preload = format!("LD_PRELOAD={}", tool.display());
+    let to = format!("PMPI_COUNTER_FOLDER={}", folder.display());
+    let job = job_with(&[&preload, &to], &["counted", part]).on(installation.clone());
+    let outcome = job.ranks(2).run().unwrap();
+    assert_done(name, &outcome);
+    let counts = read(&folder);
+    assert_eq!(counts.len(), 2, "{name}: a file a rank: {outcome}");
+    fs::remove_dir_all(folder).unwrap();
+    counts
+}
+
+/// What each process wrote down: functions and how often they were called.
+fn read(folder: &Path) -> Vec<Counts> {
+    let files = fs::read_dir(folder).unwrap();
+    let read = |file: fs::DirEntry| {
+        let text = fs::read_to_string(file.path()).unwrap();
+        let line = |line: &str| {
+            let (function, times) = line.split_once(' ').unwrap();
+            (function.to_owned(), times.parse().unwrap())
+        };
+        text.lines().map(line).collect()
+    };
+    files.map(|file| read(file.unwrap())).collect()
+}
