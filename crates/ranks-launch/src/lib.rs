@@ -1,7 +1,7 @@
 //! Finds MPI libraries and their launchers, tells where a process runs, starts jobs.
 //!
 //! * [`Environment`]: which launcher started this process, as which rank of how many.
-//! * [`candidates`]: which `libmpi`s may be opened for it, best first, each with the reason.
+//! * [`candidates()`]: which `libmpi`s may be opened for it, best first, each with the reason.
 //! * [`check_before_init`], [`check_after_init`]: does the library that was opened belong to that launcher?
 //! * [`Installation`]: an MPI of this machine with the launcher that belongs to it.
 //! * [`Job`]: n ranks of a program, output told apart by rank, killed as a whole when time is up.

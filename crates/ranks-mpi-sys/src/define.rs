@@ -190,7 +190,7 @@ macro_rules! native_entry {
         #[doc = concat!("`", stringify!($name), "`, with values in the library's own form.")]
         ///
         /// # Safety
-        /// The contract of the C function; [`crate::load`] has returned.
+        /// The contract of the C function; [`crate::load()`] has returned.
         #[inline(always)]
         pub unsafe fn $name($($arg: wide!($kind $(<$of>)?)),*) -> standard!($ret $(<$returned>)?) {
             // SAFETY: the caller has seen `load` return.

@@ -28,7 +28,7 @@ impl Function {
         self.since
     }
 
-    /// Whether the loaded library itself exports it. False before [`crate::load`] has returned.
+    /// Whether the loaded library itself exports it. False before [`crate::load()`] has returned.
     ///
     /// A function that the library lacks may still work: large-count forms are carried out with the
     /// older ones where that is possible.

@@ -1,6 +1,6 @@
 //! MPI in the terms of the MPI-5.0 standard ABI, over whichever libmpi is found at run time.
 //!
-//! [`load`] opens a library; after that the functions of the C interface are here under their own
+//! [`load()`] opens a library; after that the functions of the C interface are here under their own
 //! names, with the types and constants of the standard ABI, whatever ABI the library has:
 //!
 //! | library | how |
@@ -9,12 +9,12 @@
 //! | MPICH, Intel MPI, MVAPICH, Cray MPICH | shims that convert handles, statuses and constants |
 //! | Open MPI | the same, with other conversions |
 //!
-//! A function that the library lacks returns a code of its own, which [`missing`] turns into its name
+//! A function that the library lacks returns a code of its own, which [`missing()`] turns into its name
 //! and the version of the standard that is needed for it.
 //!
 //! # What comes on top of the contract of the C functions
 //!
-//! * [`load`] has returned successfully before the call.
+//! * [`load()`] has returned successfully before the call.
 //! * Out-parameters point at initialised values: they are converted in as well, so that they are
 //!   defined when a call fails.
 //! * Error codes that are returned are the library's own. `MPI_Error_class` gives the standard's class.

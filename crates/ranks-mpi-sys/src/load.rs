@@ -85,7 +85,7 @@ impl Loaded {
         self.family == Family::OpenMpi || self.version_text.contains("Open MPI")
     }
 
-    /// Whether it was in the process before [`load`]: linked, preloaded or opened by somebody else.
+    /// Whether it was in the process before [`load()`]: linked, preloaded or opened by somebody else.
     pub fn adopted(&self) -> bool {
         self.adopted
     }
@@ -99,12 +99,12 @@ impl Loaded {
 static LOADED: OnceLock<Loaded> = OnceLock::new();
 static FAMILY: Slot<Family> = Slot::new(Family::Standard);
 
-/// The MPI library of this process, if [`load`] has succeeded.
+/// The MPI library of this process, if [`load()`] has succeeded.
 pub fn loaded() -> Option<&'static Loaded> {
     LOADED.get()
 }
 
-/// The family of the library; meaningless before [`load`] has returned.
+/// The family of the library; meaningless before [`load()`] has returned.
 #[inline(always)]
 pub(crate) fn family() -> Family {
     // SAFETY: written inside the `Once` of `load`; what leads here are the functions of `native`,
@@ -162,7 +162,7 @@ fn in_process() -> Option<Library> {
     family_of(&library).is_ok().then_some(library)
 }
 
-/// Fills everything from an open library. Called once, under the lock of [`load`].
+/// Fills everything from an open library. Called once, under the lock of [`load()`].
 fn take(mut library: Library, adopted: bool) -> Result<Loaded, String> {
     let family = family_of(&library)?;
     library.locate(c"MPI_Get_library_version");

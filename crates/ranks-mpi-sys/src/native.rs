@@ -55,7 +55,7 @@ pub struct Cell<H>(MaybeUninit<[u8; 8]>, PhantomData<H>);
 /// A communicator in the library's own form.
 ///
 /// # Safety
-/// [`crate::load`] has returned. (The same holds for every function of this module.)
+/// [`crate::load()`] has returned. (The same holds for every function of this module.)
 #[inline]
 pub unsafe fn comm(standard: MPI_Comm) -> Comm {
     // SAFETY: the tables are filled, by this function's contract.
@@ -65,7 +65,7 @@ pub unsafe fn comm(standard: MPI_Comm) -> Comm {
 /// A datatype in the library's own form.
 ///
 /// # Safety
-/// [`crate::load`] has returned.
+/// [`crate::load()`] has returned.
 #[inline]
 pub unsafe fn datatype(standard: MPI_Datatype) -> Datatype {
     // SAFETY: the tables are filled, by this function's contract.
@@ -75,7 +75,7 @@ pub unsafe fn datatype(standard: MPI_Datatype) -> Datatype {
 /// An operation in the library's own form.
 ///
 /// # Safety
-/// [`crate::load`] has returned.
+/// [`crate::load()`] has returned.
 #[inline]
 pub unsafe fn op(standard: MPI_Op) -> Op {
     // SAFETY: the tables are filled, by this function's contract.
@@ -163,7 +163,7 @@ impl Status {
     /// The length of the message in bytes; `None` if the library cannot tell.
     ///
     /// # Safety
-    /// [`crate::load`] has returned and MPI is initialised.
+    /// [`crate::load()`] has returned and MPI is initialised.
     pub unsafe fn bytes(&self) -> Option<usize> {
         let mut count: MPI_Count = 0;
         // SAFETY: the tables are filled, by this function's contract.

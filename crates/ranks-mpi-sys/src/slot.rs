@@ -2,10 +2,10 @@
 
 use std::cell::UnsafeCell;
 
-/// A static that [`crate::load`] fills and that everybody else only reads.
+/// A static that [`crate::load()`] fills and that everybody else only reads.
 ///
 /// A read is one plain load, with no lock and no atomic operation. That is sound because writing
-/// happens inside the `Once` of [`crate::load`], and whoever calls MPI has seen `load` return.
+/// happens inside the `Once` of [`crate::load()`], and whoever calls MPI has seen `load` return.
 #[derive(Debug)]
 pub(crate) struct Slot<T>(UnsafeCell<T>);
 
@@ -19,7 +19,7 @@ impl<T> Slot<T> {
     }
 
     /// # Safety
-    /// No `set` runs at the same time: the caller has seen [`crate::load`] return, or is inside it.
+    /// No `set` runs at the same time: the caller has seen [`crate::load()`] return, or is inside it.
     #[inline(always)]
     pub(crate) unsafe fn get(&'static self) -> &'static T {
         // SAFETY: nobody writes at the same time, by this function's contract.
@@ -27,7 +27,7 @@ impl<T> Slot<T> {
     }
 
     /// # Safety
-    /// Called only inside the `Once` of [`crate::load`], before any call of MPI.
+    /// Called only inside the `Once` of [`crate::load()`], before any call of MPI.
     pub(crate) unsafe fn set(&'static self, value: T) {
         // SAFETY: nobody else reads or writes before `load` has returned.
         unsafe { *self.0.get() = value };

@@ -104,7 +104,7 @@ handle_kinds! {
 /// The library's own word of a handle in the standard's form.
 ///
 /// # Safety
-/// [`crate::load`] has returned, or the caller is inside of it and has filled [`PREDEFINED`].
+/// [`crate::load()`] has returned, or the caller is inside of it and has filled [`PREDEFINED`].
 #[inline(always)]
 pub(crate) unsafe fn to_native_word<H: HandleKind>(handle: H) -> *mut c_void {
     let word = handle.to_word();
