@@ -23,20 +23,26 @@ impl Communicator {
         const OPERATION: &str = "MPI_Probe";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
+        let mut status = Status::null();
         match self.express(1) {
-            Some(comm) => comm.probe(source, tag),
-            None => self.probe_in_full(source, tag),
+            Some(comm) => comm.probe(source, tag, &mut status)?,
+            None => self.probe_in_full(source, tag, &mut status)?,
         }
+        Ok(status)
     }
 
     #[cold]
     #[inline(never)]
-    fn probe_in_full(&self, source: Source, tag: Tag) -> Result<Status> {
+    fn probe_in_full(&self, source: Source, tag: Tag, status: &mut Status) -> Result<()> {
         const OPERATION: &str = "MPI_Probe";
-        self.dispatch(
+        self.dispatch_with(
             OPERATION,
-            |comm| comm.probe(source, tag),
-            |comm| comm.probe(OPERATION, source, tag),
+            status,
+            |comm, status| comm.probe(source, tag, status),
+            |comm, status| {
+                *status = comm.probe(OPERATION, source, tag)?;
+                Ok(())
+            },
         )
     }
 
@@ -52,20 +58,26 @@ impl Communicator {
         const OPERATION: &str = "MPI_Iprobe";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
-        match self.express(1) {
-            Some(comm) => comm.iprobe(source, tag),
-            None => self.iprobe_in_full(source, tag),
-        }
+        let mut status = Status::null();
+        let found = match self.express(1) {
+            Some(comm) => comm.iprobe(source, tag, &mut status)?,
+            None => self.iprobe_in_full(source, tag, &mut status)?,
+        };
+        Ok(found.then_some(status))
     }
 
     #[cold]
     #[inline(never)]
-    fn iprobe_in_full(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+    fn iprobe_in_full(&self, source: Source, tag: Tag, status: &mut Status) -> Result<bool> {
         const OPERATION: &str = "MPI_Iprobe";
-        self.dispatch(
+        self.dispatch_with(
             OPERATION,
-            |comm| comm.iprobe(source, tag),
-            |comm| comm.iprobe(OPERATION, source, tag),
+            status,
+            |comm, status| comm.iprobe(source, tag, status),
+            |comm, status| {
+                let found = comm.iprobe(OPERATION, source, tag)?;
+                Ok(found.map(|found| *status = found).is_some())
+            },
         )
     }
 

@@ -32,22 +32,31 @@ impl Communicator {
         const OPERATION: &str = "MPI_Recv";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
+        let mut status = Status::null();
         match self.express_receive(1, size_of_val(buf)) {
-            Some(comm) => comm.recv_small(buf, source, tag),
-            None => self.recv_in_full(buf, source, tag),
+            Some(comm) => comm.recv_small(buf, source, tag, &mut status)?,
+            None => self.recv_in_full(buf, source, tag, &mut status)?,
         }
+        Ok(status)
     }
 
     #[cold]
     #[inline(never)]
-    fn recv_in_full<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
+    fn recv_in_full<T: Pod>(
+        &self,
+        buf: &mut [T],
+        source: Source,
+        tag: Tag,
+        status: &mut Status,
+    ) -> Result<()> {
         const OPERATION: &str = "MPI_Recv";
-        self.dispatch_with(
+        *status = self.dispatch_with(
             OPERATION,
             buf,
             |comm, buf| comm.recv(buf, source, tag),
             |comm, buf| comm.recv(OPERATION, buf, source, tag),
-        )
+        )?;
+        Ok(())
     }
 
     /// Receives a message of whatever length into a new `Vec`, and waits for it.

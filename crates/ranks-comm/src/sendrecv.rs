@@ -34,14 +34,21 @@ impl Communicator {
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
+        let mut status = Status::null();
         match self.express_receive(send.len() * TypeOf::<S>::items(), size_of_val(recv)) {
-            Some(comm) => comm.sendrecv_small(send, dest, send_tag, recv, source, recv_tag),
-            None => self.sendrecv_in_full(send, dest, send_tag, recv, source, recv_tag),
+            Some(comm) => {
+                comm.sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut status)?
+            }
+            None => {
+                self.sendrecv_in_full(send, dest, send_tag, recv, source, recv_tag, &mut status)?
+            }
         }
+        Ok(status)
     }
 
     #[cold]
     #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     fn sendrecv_in_full<S: Pod, R: Pod>(
         &self,
         send: &[S],
@@ -50,9 +57,10 @@ impl Communicator {
         recv: &mut [R],
         source: Source,
         recv_tag: Tag,
-    ) -> Result<Status> {
+        status: &mut Status,
+    ) -> Result<()> {
         const OPERATION: &str = "MPI_Sendrecv";
-        self.dispatch_with(
+        *status = self.dispatch_with(
             OPERATION,
             recv,
             |comm, recv| comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
@@ -60,7 +68,8 @@ impl Communicator {
                 comm.send(bytemuck::cast_slice(send), dest, send_tag)?;
                 comm.recv(OPERATION, recv, source, recv_tag)
             },
-        )
+        )?;
+        Ok(())
     }
 
     /// Sends `buf` to `dest` and replaces it by a message of at most its length from `source`.
@@ -85,10 +94,16 @@ impl Communicator {
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
+        let mut status = Status::null();
         match self.express_receive(1, size_of_val(buf)) {
-            Some(comm) => comm.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag),
-            None => self.sendrecv_replace_in_full(buf, dest, send_tag, source, recv_tag),
+            Some(comm) => {
+                comm.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut status)?
+            }
+            None => {
+                self.sendrecv_replace_in_full(buf, dest, send_tag, source, recv_tag, &mut status)?
+            }
         }
+        Ok(status)
     }
 
     #[cold]
@@ -100,9 +115,10 @@ impl Communicator {
         send_tag: i32,
         source: Source,
         recv_tag: Tag,
-    ) -> Result<Status> {
+        status: &mut Status,
+    ) -> Result<()> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
-        self.dispatch_with(
+        *status = self.dispatch_with(
             OPERATION,
             buf,
             |comm, buf| comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
@@ -110,6 +126,7 @@ impl Communicator {
                 comm.send(bytemuck::cast_slice(buf), dest, send_tag)?;
                 comm.recv(OPERATION, buf, source, recv_tag)
             },
-        )
+        )?;
+        Ok(())
     }
 }

@@ -22,21 +22,30 @@ pub struct Status {
 /// As much room as the status of any MPI library takes.
 pub(crate) type Words = [u64; 4];
 
+/// A word and not an enum: `Result<Status>` would use a value that an enum leaves free, and every `?` would look there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// The words are the library's own.
-    Mpi,
-    /// The words are source, tag and length in bytes.
-    Decoded,
+struct Kind(u64);
+
+impl Kind {
     /// From nobody; the words mean nothing.
-    Null,
+    const NULL: Self = Self(0);
+    /// The words are the library's own.
+    const MPI: Self = Self(1);
+    /// The words are source, tag and length in bytes.
+    const DECODED: Self = Self(2);
 }
 
 impl Status {
+    /// Where a library writes a status, which is then to be [`sealed`](Self::sealed).
     #[inline(always)]
-    pub(crate) fn mpi(words: Words) -> Self {
-        let kind = Kind::Mpi;
-        Self { words, kind }
+    pub(crate) fn place(&mut self) -> &mut Words {
+        &mut self.words
+    }
+
+    /// The library has written it. Done in place, since a status is larger than all else that a receive handles.
+    #[inline(always)]
+    pub(crate) fn sealed(&mut self) {
+        self.kind = Kind::MPI;
     }
 
     pub(crate) fn local(source: usize, tag: i32, bytes: usize) -> Self {
@@ -46,13 +55,14 @@ impl Status {
             bytes as u64,
             0,
         ];
-        let kind = Kind::Decoded;
+        let kind = Kind::DECODED;
         Self { words, kind }
     }
 
     /// What a receive from nobody returns.
+    #[inline(always)]
     pub(crate) fn null() -> Self {
-        let (words, kind) = ([0; 4], Kind::Null);
+        let (words, kind) = ([0; 4], Kind::NULL);
         Self { words, kind }
     }
 
@@ -60,9 +70,9 @@ impl Status {
     #[must_use]
     pub fn source(&self) -> Option<usize> {
         match self.kind {
-            Kind::Mpi => mpi::status::source(&self.words),
-            Kind::Decoded => usize::try_from(self.words[0]).ok(),
-            Kind::Null => None,
+            Kind::MPI => mpi::status::source(&self.words),
+            Kind::DECODED => usize::try_from(self.words[0]).ok(),
+            _ => None,
         }
     }
 
@@ -70,9 +80,9 @@ impl Status {
     #[must_use]
     pub fn tag(&self) -> Option<i32> {
         match self.kind {
-            Kind::Mpi => mpi::status::tag(&self.words),
-            Kind::Decoded => i32::try_from(self.words[1]).ok(),
-            Kind::Null => None,
+            Kind::MPI => mpi::status::tag(&self.words),
+            Kind::DECODED => i32::try_from(self.words[1]).ok(),
+            _ => None,
         }
     }
 
@@ -83,9 +93,9 @@ impl Status {
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self.kind {
-            Kind::Mpi => mpi::status::bytes(&self.words).unwrap_or(0),
-            Kind::Decoded => usize::try_from(self.words[2]).unwrap_or(0),
-            Kind::Null => 0,
+            Kind::MPI => mpi::status::bytes(&self.words).unwrap_or(0),
+            Kind::DECODED => usize::try_from(self.words[2]).unwrap_or(0),
+            _ => 0,
         }
     }
 
@@ -101,8 +111,8 @@ impl Status {
     pub fn count<T>(&self) -> Result<usize> {
         const OPERATION: &str = "MPI_Get_count";
         let bytes = match self.kind {
-            Kind::Mpi => mpi::status::bytes(&self.words).ok_or_else(|| unknown(OPERATION))?,
-            Kind::Decoded | Kind::Null => self.bytes(),
+            Kind::MPI => mpi::status::bytes(&self.words).ok_or_else(|| unknown(OPERATION))?,
+            _ => self.bytes(),
         };
         whole::<T>(bytes).ok_or_else(|| {
             let element = std::any::type_name::<T>();

@@ -5,7 +5,7 @@
 //! [`Way::express_receive`] find that out by one comparison; a call that is anything else goes another way, which asks
 //! the questions one by one and is kept out of line.
 
-use std::hint::unreachable_unchecked;
+use std::hint::{assert_unchecked, unreachable_unchecked};
 
 use super::communicator::Comm;
 use super::session::GATE;
@@ -66,9 +66,17 @@ impl Way {
     #[inline(always)]
     pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<&Comm> {
         let longest = items.wrapping_sub(1) | bytes.wrapping_sub(1);
-        let open = self.receives.takes(longest);
+        if !self.receives.takes(longest) {
+            return None;
+        }
+        // That both numbers went into `longest` hides from the compiler that neither is 0, and the emptiness of each
+        // slice would be tested again.
+        // SAFETY: of no items `longest` would have been `usize::MAX`, which no way takes.
+        unsafe { assert_unchecked(items != 0) };
+        // SAFETY: the same for bytes.
+        unsafe { assert_unchecked(bytes != 0) };
         // SAFETY: the way is open.
-        open.then(|| unsafe { self.comm() })
+        Some(unsafe { self.comm() })
     }
 
     /// # Safety

@@ -17,21 +17,19 @@ use crate::tag::Tag;
 
 impl Comm {
     #[inline(always)]
-    pub(crate) fn probe(&self, source: Source, tag: Tag) -> Result<Status> {
+    pub(crate) fn probe(&self, source: Source, tag: Tag, status: &mut Status) -> Result<()> {
         let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
-        let mut status = status::EMPTY;
         // SAFETY: rank and tag are checked, and the status is ours.
-        let code =
-            unsafe { native::MPI_Probe(from, under, self.native, status::to_write(&mut status)) };
+        let code = unsafe { native::MPI_Probe(from, under, self.native, status::to_write(status)) };
         check(code, "MPI_Probe")?;
-        Ok(Status::mpi(status))
+        status.sealed();
+        Ok(())
     }
 
     #[inline(always)]
-    pub(crate) fn iprobe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+    pub(crate) fn iprobe(&self, source: Source, tag: Tag, status: &mut Status) -> Result<bool> {
         let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
         let mut flag: c_int = 0;
-        let mut status = status::EMPTY;
         // SAFETY: rank and tag are checked; flag and status are ours.
         let code = unsafe {
             native::MPI_Iprobe(
@@ -39,11 +37,12 @@ impl Comm {
                 under,
                 self.native,
                 &raw mut flag,
-                status::to_write(&mut status),
+                status::to_write(status),
             )
         };
         check(code, "MPI_Iprobe")?;
-        Ok((flag != 0).then(|| Status::mpi(status)))
+        status.sealed();
+        Ok(flag != 0)
     }
 
     pub(crate) fn mprobe(&self, source: Source, tag: Tag) -> Result<(Message, Status)> {

@@ -32,7 +32,9 @@ impl Comm {
         if self.must_claim(buf) {
             self.recv_claimed("MPI_Recv", buf, source, tag)
         } else if is_small_in_bytes(buf) {
-            self.recv_small(buf, source, tag)
+            let mut status = Status::null();
+            self.recv_small(buf, source, tag, &mut status)?;
+            Ok(status)
         } else {
             self.recv_large("MPI_Recv", buf, source, tag)
         }
@@ -45,11 +47,11 @@ impl Comm {
         buf: &mut [T],
         source: Source,
         tag: Tag,
-    ) -> Result<Status> {
+        status: &mut Status,
+    ) -> Result<()> {
         const OPERATION: &str = "MPI_Recv";
         let count = small_bytes(buf);
         let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
-        let mut status = status::EMPTY;
         // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Recv(
@@ -59,10 +61,10 @@ impl Comm {
                 from,
                 under,
                 self.native,
-                status::to_write(&mut status),
+                status::to_write(status),
             )
         };
-        self.received::<T>(code, OPERATION, &status, buf.len())
+        self.received::<T>(code, OPERATION, status, buf.len())
     }
 
     pub(crate) fn recv_vec<T: Pod>(&self, source: Source, tag: Tag) -> Result<(Vec<T>, Status)> {
@@ -86,16 +88,17 @@ impl Comm {
         &self,
         code: c_int,
         operation: &'static str,
-        status: &Words,
+        status: &mut Status,
         capacity: usize,
-    ) -> Result<Status> {
+    ) -> Result<()> {
         if code != sys::MPI_SUCCESS {
             return Err(not_received(code, operation, capacity, size_of::<T>()));
         }
-        if !self.count_word.is_surely_whole::<T>(status) {
-            is_whole::<T>(operation, status)?;
+        if !self.count_word.is_surely_whole::<T>(status.place()) {
+            is_whole::<T>(operation, status.place())?;
         }
-        Ok(Status::mpi(*status))
+        status.sealed();
+        Ok(())
     }
 
     /// Claims the message, compares its length, receives it.

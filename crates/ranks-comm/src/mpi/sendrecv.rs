@@ -33,7 +33,9 @@ impl Comm {
         if self.must_claim(recv) {
             self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag)
         } else if is_small(send) && is_small_in_bytes(recv) {
-            self.sendrecv_small(send, dest, send_tag, recv, source, recv_tag)
+            let mut status = Status::null();
+            self.sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut status)?;
+            Ok(status)
         } else {
             self.sendrecv_large(send, dest, send_tag, recv, source, recv_tag)
         }
@@ -41,6 +43,7 @@ impl Comm {
 
     /// What an `int` can count and need not be claimed.
     #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     pub(crate) fn sendrecv_small<S: Pod, R: Pod>(
         &self,
         send: &[S],
@@ -49,13 +52,13 @@ impl Comm {
         recv: &mut [R],
         source: Source,
         recv_tag: Tag,
-    ) -> Result<Status> {
+        status: &mut Status,
+    ) -> Result<()> {
         const OPERATION: &str = "MPI_Sendrecv";
         let (to, from) = (
             self.sentinels.destination(dest),
             self.sentinels.source(source),
         );
-        let mut status = status::EMPTY;
         // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Sendrecv(
@@ -70,10 +73,10 @@ impl Comm {
                 from,
                 self.sentinels.tag(recv_tag),
                 self.native,
-                status::to_write(&mut status),
+                status::to_write(status),
             )
         };
-        self.received::<R>(code, OPERATION, &status, recv.len())
+        self.received::<R>(code, OPERATION, status, recv.len())
     }
 
     pub(crate) fn sendrecv_replace<T: Pod>(
@@ -89,7 +92,9 @@ impl Comm {
             let send = buf.to_vec();
             self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag)
         } else if is_small_in_bytes(buf) {
-            self.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag)
+            let mut status = Status::null();
+            self.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut status)?;
+            Ok(status)
         } else {
             self.sendrecv_replace_large(buf, dest, send_tag, source, recv_tag)
         }
@@ -104,14 +109,14 @@ impl Comm {
         send_tag: i32,
         source: Source,
         recv_tag: Tag,
-    ) -> Result<Status> {
+        status: &mut Status,
+    ) -> Result<()> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
         let count = small_bytes(buf);
         let (to, from) = (
             self.sentinels.destination(dest),
             self.sentinels.source(source),
         );
-        let mut status = status::EMPTY;
         // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Sendrecv_replace(
@@ -123,10 +128,10 @@ impl Comm {
                 from,
                 self.sentinels.tag(recv_tag),
                 self.native,
-                status::to_write(&mut status),
+                status::to_write(status),
             )
         };
-        self.received::<T>(code, OPERATION, &status, buf.len())
+        self.received::<T>(code, OPERATION, status, buf.len())
     }
 
     /// Starts the send, claims the message to receive, compares its length, receives it, waits for the send.

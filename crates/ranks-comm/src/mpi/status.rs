@@ -9,18 +9,15 @@ use ranks_mpi_sys::{
 use super::error::check;
 use super::session::GATE;
 use crate::error::Result;
-use crate::status::{Status as Decoded, Words};
+use crate::status::{Status, Words};
 
 const _: () = assert!(size_of::<native::Status>() == size_of::<Words>());
 const _: () = assert!(align_of::<native::Status>() <= align_of::<Words>());
 
-/// Room for a status in which nothing is written yet.
-pub(super) const EMPTY: Words = [0; 4];
-
 /// Where the library writes a status.
 #[inline(always)]
-pub(super) fn to_write(words: &mut Words) -> *mut native::Status {
-    (&raw mut *words).cast()
+pub(super) fn to_write(status: &mut Status) -> *mut native::Status {
+    (&raw mut *status.place()).cast()
 }
 
 fn native(words: &Words) -> native::Status {
@@ -52,24 +49,42 @@ pub(crate) fn bytes(words: &Words) -> Option<usize> {
 /// Asking the library for the length costs more than all else that is added to a receive. Where it keeps the length
 /// is not in any standard, so it is looked for once, in statuses of messages of known lengths.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct CountWord(usize);
+pub(super) struct CountWord(Word);
 
-/// How many words of 32 bits a status has.
-const WORDS: usize = size_of::<Words>() / size_of::<u32>();
+/// The number of a word. An enum, because the compiler need not compare it with the length of a status.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(u8)]
+enum Word {
+    #[default]
+    W0,
+    W1,
+    W2,
+    W3,
+    W4,
+    W5,
+    W6,
+    W7,
+}
+
+/// All words of 32 bits that a status has.
+const WORDS: [Word; size_of::<Words>() / size_of::<u32>()] = {
+    use Word::*;
+    [W0, W1, W2, W3, W4, W5, W6, W7]
+};
 
 impl CountWord {
     /// Sends three messages from this process to itself and compares their statuses.
     pub(super) fn find() -> Result<Option<Self>> {
         const LENGTHS: [u32; 3] = [13, 0, 102];
         const TAG: c_int = 3;
-        let mut candidates = [true; WORDS];
+        let mut candidates = WORDS.to_vec();
         // SAFETY: the library is loaded.
         let comm = unsafe { native::comm(MPI_COMM_SELF) };
         // SAFETY: the library is loaded.
         let byte = unsafe { native::datatype(MPI_BYTE) };
         let (data, mut room) = ([0u8; 128], [0u8; 128]);
         for length in LENGTHS {
-            let mut status = EMPTY;
+            let mut status: Words = [0; 4];
             let count = c_int::try_from(length).unwrap_or(0);
             let (from, to) = (data.as_ptr().cast(), room.as_mut_ptr().cast());
             // SAFETY: both arrays have room for `count` bytes; this process is rank 0 of its own communicator.
@@ -86,15 +101,13 @@ impl CountWord {
                     0,
                     TAG,
                     comm,
-                    to_write(&mut status),
+                    (&raw mut status).cast(),
                 )
             };
             check(code, "MPI_Sendrecv")?;
-            for (word, candidate) in candidates.iter_mut().enumerate() {
-                *candidate &= Self(word).of(&status) == length;
-            }
+            candidates.retain(|&word| Self(word).of(&status) == length);
         }
-        Ok(candidates.iter().position(|&candidate| candidate).map(Self))
+        Ok(candidates.first().copied().map(Self))
     }
 
     /// Whether it is certain, without asking the library, that the message is a whole number of `T`.
@@ -110,14 +123,14 @@ impl CountWord {
     /// The word of that status.
     #[inline(always)]
     fn of(self, status: &Words) -> u32 {
-        bytemuck::must_cast_ref::<Words, [u32; WORDS]>(status)[self.0 % WORDS]
+        bytemuck::must_cast_ref::<Words, [u32; WORDS.len()]>(status)[self.0 as usize]
     }
 }
 
 /// A status in the standard's terms, decoded. MPI must be alive.
-pub(super) fn decode(status: &MPI_Status) -> Decoded {
+pub(super) fn decode(status: &MPI_Status) -> Status {
     let Ok(source) = usize::try_from(status.MPI_SOURCE) else {
-        return Decoded::null();
+        return Status::null();
     };
     let mut count: MPI_Count = 0;
     // SAFETY: the status was written by a call that completed, and the count is ours.
@@ -127,5 +140,5 @@ pub(super) fn decode(status: &MPI_Status) -> Decoded {
     } else {
         0
     };
-    Decoded::local(source, status.MPI_TAG, bytes)
+    Status::local(source, status.MPI_TAG, bytes)
 }
