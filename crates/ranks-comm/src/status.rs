@@ -13,10 +13,12 @@ use crate::mpi;
 /// MPI 5.0 §3.2.5 (`MPI_Status`).
 #[doc(alias = "MPI_Status")]
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub struct Status {
+    /// In front: `Result<Status>` has an error where the first word is, and what overlaps is copied word by word.
+    kind: Kind,
     /// What the kind says: a flat struct, since an enum over a status costs copies in every receive.
     words: Words,
-    kind: Kind,
 }
 
 /// As much room as the status of any MPI library takes.

@@ -200,7 +200,7 @@ thread_local! {
 }
 
 impl Express {
-    /// Half of what an `int` can count. A power of two: numbers below it, joined by `|`, are below it.
+    /// Half of what an `int` can count.
     const ITEMS: usize = 1 << 30;
 
     const fn new() -> Self {
@@ -210,12 +210,25 @@ impl Express {
         }
     }
 
-    /// Whether this thread may move that many items, and one more, with no further check.
+    /// Whether this thread may move that many items, which are not 0, with no further check.
     #[inline(always)]
     #[must_use]
-    pub(crate) fn takes(&self, items_less_one: usize) -> bool {
-        items_less_one < self.anybody.load(Ordering::Relaxed)
-            || (items_less_one < self.main.load(Ordering::Relaxed) && IS_MAIN.get())
+    pub(crate) fn takes(&self, items: usize) -> bool {
+        // Of 0 items there are now more than anybody may move.
+        let less_one = items.wrapping_sub(1);
+        less_one < self.anybody.load(Ordering::Relaxed)
+            || (less_one < self.main.load(Ordering::Relaxed) && IS_MAIN.get())
+    }
+
+    /// The same for two numbers of items.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn takes_both(&self, items: usize, others: usize) -> bool {
+        let less_one = items.wrapping_sub(1);
+        let others_less_one = others.wrapping_sub(1);
+        let both_below = |limit| less_one < limit && others_less_one < limit;
+        both_below(self.anybody.load(Ordering::Relaxed))
+            || (both_below(self.main.load(Ordering::Relaxed)) && IS_MAIN.get())
     }
 }
 
@@ -281,7 +294,7 @@ mod tests {
         static MULTIPLE: Gate = Gate::new();
         static FUNNELED: Gate = Gate::new();
         static SERIALIZED: Gate = Gate::new();
-        let here = |gate: &'static Gate, items: usize| gate.express().takes(items.wrapping_sub(1));
+        let here = |gate: &'static Gate, items: usize| gate.express().takes(items);
         let elsewhere = |gate, items| {
             std::thread::spawn(move || here(gate, items))
                 .join()

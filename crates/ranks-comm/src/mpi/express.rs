@@ -5,7 +5,7 @@
 //! [`Way::express_receive`] find that out by one comparison; a call that is anything else goes another way, which asks
 //! the questions one by one and is kept out of line.
 
-use std::hint::{assert_unchecked, unreachable_unchecked};
+use std::hint::unreachable_unchecked;
 
 use super::communicator::Comm;
 use super::session::GATE;
@@ -57,7 +57,7 @@ impl Way {
     /// The library's communicator, if a call that moves `items` may go ahead at once.
     #[inline(always)]
     pub(crate) fn express(&self, items: usize) -> Option<&Comm> {
-        let open = self.calls.takes(items.wrapping_sub(1));
+        let open = self.calls.takes(items);
         // SAFETY: the way is open.
         open.then(|| unsafe { self.comm() })
     }
@@ -65,18 +65,9 @@ impl Way {
     /// The same for a call that sends `items`, 1 if it does not send, and receives at most `bytes`.
     #[inline(always)]
     pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<&Comm> {
-        let longest = items.wrapping_sub(1) | bytes.wrapping_sub(1);
-        if !self.receives.takes(longest) {
-            return None;
-        }
-        // That both numbers went into `longest` hides from the compiler that neither is 0, and the emptiness of each
-        // slice would be tested again.
-        // SAFETY: of no items `longest` would have been `usize::MAX`, which no way takes.
-        unsafe { assert_unchecked(items != 0) };
-        // SAFETY: the same for bytes.
-        unsafe { assert_unchecked(bytes != 0) };
+        let open = self.receives.takes_both(items, bytes);
         // SAFETY: the way is open.
-        Some(unsafe { self.comm() })
+        open.then(|| unsafe { self.comm() })
     }
 
     /// # Safety

@@ -40,7 +40,7 @@ impl Comm {
         }
     }
 
-    /// What an `int` can count and need not be claimed.
+    /// What an `int` can count and need not be claimed, so that there is room for something.
     #[inline(always)]
     pub(crate) fn recv_small<T: Pod>(
         &self,
@@ -55,7 +55,7 @@ impl Comm {
         // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Recv(
-                to_write(buf),
+                buf.as_mut_ptr().cast(),
                 count,
                 bytes(),
                 from,

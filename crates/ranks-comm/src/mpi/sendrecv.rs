@@ -41,7 +41,7 @@ impl Comm {
         }
     }
 
-    /// What an `int` can count and need not be claimed.
+    /// What an `int` can count and need not be claimed, so that there is room for something.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     pub(crate) fn sendrecv_small<S: Pod, R: Pod>(
@@ -67,7 +67,7 @@ impl Comm {
                 datatype::<S>(),
                 to,
                 send_tag,
-                to_write(recv),
+                recv.as_mut_ptr().cast(),
                 small_bytes(recv),
                 bytes(),
                 from,
@@ -100,7 +100,7 @@ impl Comm {
         }
     }
 
-    /// What an `int` can count and need not be claimed.
+    /// What an `int` can count and need not be claimed, so that there is room for something.
     #[inline(always)]
     pub(crate) fn sendrecv_replace_small<T: Pod>(
         &self,
@@ -120,7 +120,7 @@ impl Comm {
         // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Sendrecv_replace(
-                to_write(buf),
+                buf.as_mut_ptr().cast(),
                 count,
                 bytes(),
                 to,
