@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything in process, then every test on ranks on every MPI, and a table of what ran on what.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use ranks_test::driver::{Binary, Case, KnownFault, Suite, Verdict};
@@ -8,6 +9,8 @@ use crate::{Outcome, workspace};
 
 mod cargo;
 mod faults;
+mod huge;
+mod jobs;
 mod place;
 mod tally;
 
@@ -44,21 +47,26 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let required = arguments.require_all || in_ci || !arguments.mpi.is_empty();
 
+    let ranks = arguments.np.iter().map(|ranks| format!("np {ranks}"));
     let mut tally = Tally {
-        ranks: arguments.np.clone(),
+        columns: ranks
+            .chain(["jobs".to_owned(), "huge".to_owned()])
+            .collect(),
         ..Tally::default()
     };
-    in_process(arguments, &mut tally)?;
+    let needs = in_process(arguments, &mut tally)?;
     if !places.is_empty() {
         let binaries = cargo::binaries(&arguments.package)?;
-        let tests = tests(&binaries)?;
-        let all = arguments.filter.is_empty() && arguments.package.is_empty();
-        let stale = if all {
-            faults::about_nothing(&faults, &tests)
-        } else {
-            Vec::new()
+        let tests = Tests {
+            on_ranks: tests(&binaries)?,
+            jobs: jobs::tests(arguments, &binaries)?,
+            huge: huge::tests(&binaries, &needs)?,
         };
-        for fault in stale {
+        let all = arguments.package.is_empty();
+        for fault in faults::about_nothing(&faults, &tests.on_ranks)
+            .into_iter()
+            .filter(|_| all)
+        {
             tally.fail(Failure {
                 place: "testing/known-faults.toml".to_owned(),
                 test: fault.test.clone(),
@@ -69,11 +77,16 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
                 details: String::new(),
             });
         }
+        for case in &tests.huge.left_out {
+            tally.total.skipped += 1;
+            tally.left_out.push(case.clone());
+        }
+        let with_huge = huge::places(&places);
         for place in &places {
-            on_mpi(place, arguments, required, &faults, &tests, &mut tally);
-            if place.installation.is_ok() {
-                driver_on_mpi(place, arguments, &binaries, &mut tally);
-            }
+            let with_huge = with_huge.iter().any(|other| other.name == place.name);
+            on_mpi(
+                place, arguments, required, &faults, &tests, with_huge, &mut tally,
+            );
         }
     }
     println!("\n{}", tally.table());
@@ -85,8 +98,17 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     })
 }
 
-/// `cargo test`, and its row of the table.
-fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<(), String> {
+/// What there is to run on MPIs.
+struct Tests {
+    on_ranks: Vec<(Binary, Vec<Case>)>,
+    /// Those that start jobs themselves.
+    jobs: Vec<(Binary, Vec<String>)>,
+    /// Those that take gigabytes.
+    huge: huge::Huge,
+}
+
+/// `cargo test`, and its row of the table. Tests that take much memory were not run, and come back.
+fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<BTreeMap<String, u64>, String> {
     let counted = cargo::test(&arguments.package, &arguments.filter)?;
     tally.total += counted.all;
     tally.failures.extend(counted.failures);
@@ -103,7 +125,7 @@ fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<(), String> {
         abi: String::new(),
         cells: Ok(arguments.np.iter().map(cell).collect()),
     });
-    Ok(())
+    Ok(counted.huge)
 }
 
 /// The test binaries that have tests on ranks, with these.
@@ -123,7 +145,8 @@ fn on_mpi(
     arguments: &Arguments,
     required: bool,
     faults: &[KnownFault],
-    tests: &[(Binary, Vec<Case>)],
+    tests: &Tests,
+    with_huge: bool,
     tally: &mut Tally,
 ) {
     let mut row = Row {
@@ -154,7 +177,7 @@ fn on_mpi(
         .filter(|fault| fault.is_of(place.library()))
         .collect();
     let mut cells = Vec::new();
-    for &ranks in &arguments.np {
+    let mut run_suites = |tests: &[(Binary, Vec<Case>)], ranks: usize, tally: &mut Tally| {
         let mut sum = Cell::default();
         for (binary, cases) in tests {
             let chosen: Vec<Case> = cases
@@ -176,57 +199,22 @@ fn on_mpi(
             let at = format!("{}, np {ranks}, {}", place.name, binary.name);
             let (cell, library) = run(&suite, &at, tally);
             sum += cell;
-            row.library = library.unwrap_or(row.library);
+            row.library = library.unwrap_or(std::mem::take(&mut row.library));
         }
-        cells.push(sum);
         tally.total += sum;
+        sum
+    };
+    for &ranks in &arguments.np {
+        cells.push(run_suites(&tests.on_ranks, ranks, tally));
     }
+    cells.push(jobs::on_mpi(place, &tests.jobs, tally));
+    let mut huge = Cell::default();
+    for &ranks in arguments.np.iter().filter(|_| with_huge) {
+        huge += run_suites(&tests.huge.tests, ranks, tally);
+    }
+    cells.push(huge);
     row.cells = Ok(cells);
     tally.rows.push(row);
-}
-
-/// The test of the driver itself that needs an MPI: it starts jobs, so it cannot be run inside of one.
-const DRIVER: (&str, &str) = (
-    "ranks-test::driver",
-    "each_failure_costs_its_own_test_only_on_an_mpi",
-);
-
-fn driver_on_mpi(place: &Place, arguments: &Arguments, binaries: &[Binary], tally: &mut Tally) {
-    let (name, test) = DRIVER;
-    let binary = binaries.iter().find(|binary| binary.name == name);
-    let Some(binary) = binary.filter(|_| arguments.chooses(test)) else {
-        return;
-    };
-    let mut command = std::process::Command::new(&binary.path);
-    command
-        .args(["--ignored", "--exact", test])
-        .env("RANKS_TEST_MPI", &place.name)
-        .envs(binary.environment.iter().map(|(key, value)| (key, value)));
-    if let Some(folder) = &binary.folder {
-        command.current_dir(folder);
-    }
-    let (passed, text) = match command.output() {
-        Ok(output) => {
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            (output.status.success() && text.contains("1 passed"), text)
-        }
-        Err(error) => (false, error.to_string()),
-    };
-    println!(
-        "{}, {name}: {test} {}",
-        place.name,
-        if passed { "ok" } else { "FAILED" }
-    );
-    if passed {
-        tally.total.passed += 1;
-    } else {
-        tally.fail(Failure {
-            place: place.name.clone(),
-            test: test.to_owned(),
-            why: "the driver's own test failed".to_owned(),
-            details: text,
-        });
-    }
 }
 
 impl Arguments {

@@ -1,12 +1,13 @@
 //! `cargo test`: run and counted, and asked for its binaries.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ranks_test::driver::{Binary, Case};
 
+use super::huge;
 use super::tally::{Cell, Failure};
 use crate::workspace;
 
@@ -17,6 +18,8 @@ pub(super) struct Counted {
     /// Those of `all` that are tests on ranks in process, by the number of ranks.
     pub(super) in_process: Vec<(usize, Cell)>,
     pub(super) failures: Vec<Failure>,
+    /// Tests that were ignored because they take much memory, and how many gigabytes each.
+    pub(super) huge: BTreeMap<String, u64>,
 }
 
 /// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by another test.
@@ -115,6 +118,11 @@ impl Counter {
                 self.elsewhere += 1;
                 return;
             }
+            if let Some(gigabytes) = huge::gigabytes(reason) {
+                self.elsewhere += 1;
+                self.counted.huge.insert(name.to_owned(), gigabytes);
+                return;
+            }
             cell.skipped = 1;
         }
         if let Some(case) = Case::parse(name).filter(Case::runs_in_process) {
@@ -155,6 +163,16 @@ impl Counter {
         }
         self.counted
     }
+}
+
+/// What libtest shows of a test that failed.
+pub(super) fn output_of(text: &str, test: &str) -> String {
+    let begin = format!("---- {test} stdout ----");
+    let lines = text.lines().skip_while(|line| *line != begin);
+    let own = lines
+        .enumerate()
+        .take_while(|(at, line)| *at == 0 || !line.starts_with("---- ") && *line != "failures:");
+    own.map(|(_, line)| format!("{line}\n")).collect()
 }
 
 /// The number before a word in "ok. 12 passed; 0 failed; …".
@@ -275,6 +293,23 @@ test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; 
         );
         assert_eq!(counted.failures.len(), 1);
         assert_eq!(counted.failures[0].test, "ring::np4");
+    }
+
+    #[test]
+    fn what_takes_much_memory_is_not_skipped_but_noted() {
+        let text = "running 1 test\ntest huge::a::np2 ... ignored, needs 9 GB of memory\n\n\
+                    test result: ok. 0 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out\n";
+        let counted = counted(text, true);
+        assert_eq!(counted.all, Cell::default());
+        assert_eq!(counted.huge.get("huge::a::np2"), Some(&9));
+    }
+
+    #[test]
+    fn the_output_of_one_test_is_taken_out() {
+        let text = "test a ... FAILED\n\nfailures:\n\n---- a stdout ----\nwhy\n---- b stdout ----\nother\n\nfailures:\n    a\n";
+        assert_eq!(output_of(text, "a"), "---- a stdout ----\nwhy\n");
+        assert_eq!(output_of(text, "b"), "---- b stdout ----\nother\n\n");
+        assert_eq!(output_of(text, "c"), "");
     }
 
     #[test]

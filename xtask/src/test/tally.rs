@@ -62,18 +62,21 @@ pub(super) struct Row {
     /// What the library says it is.
     pub(super) library: String,
     pub(super) abi: String,
-    /// A cell a number of ranks, or why nothing ran.
+    /// A cell a column, or why nothing ran.
     pub(super) cells: Result<Vec<Cell>, String>,
 }
 
 /// All that ran.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    pub(super) ranks: Vec<usize>,
+    /// What stands above the cells.
+    pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Row>,
     pub(super) failures: Vec<Failure>,
     /// Known faults that were met, each in a line.
     pub(super) known: Vec<String>,
+    /// Tests that this machine is too small for, each in a line.
+    pub(super) left_out: Vec<String>,
     pub(super) total: Cell,
 }
 
@@ -91,7 +94,7 @@ impl Tally {
             "library".to_owned(),
             "ABI".to_owned(),
         ]];
-        lines[0].extend(self.ranks.iter().map(|ranks| format!("np {ranks}")));
+        lines[0].extend(self.columns.iter().cloned());
         for row in &self.rows {
             let mut line = vec![row.name.clone(), row.library.clone(), row.abi.clone()];
             match &row.cells {
@@ -101,7 +104,7 @@ impl Tally {
             lines.push(line);
         }
         let missing = |line: usize| line > 0 && self.rows[line - 1].cells.is_err();
-        let columns = 3 + self.ranks.len();
+        let columns = 3 + self.columns.len();
         let mut widths = vec![0; columns];
         for (index, line) in lines.iter().enumerate() {
             // Why an MPI is missing runs over all columns to its right.
@@ -121,6 +124,12 @@ impl Tally {
         if !self.known.is_empty() {
             let _ = writeln!(table, "\nknown faults of libraries, not run:");
             for line in &self.known {
+                let _ = writeln!(table, "  {line}");
+            }
+        }
+        if !self.left_out.is_empty() {
+            let _ = writeln!(table, "\nnot run, for want of memory:");
+            for line in &self.left_out {
                 let _ = writeln!(table, "  {line}");
             }
         }
@@ -177,7 +186,7 @@ mod tests {
             skipped: 0,
         };
         let tally = Tally {
-            ranks: vec![1, 4],
+            columns: vec!["np 1".to_owned(), "np 4".to_owned()],
             rows: vec![
                 row("one", Ok(vec![cell(12, 0, 0), cell(9, 1, 2)])),
                 row(

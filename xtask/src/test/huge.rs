@@ -1,0 +1,111 @@
+//! Tests that take gigabytes: once for each ABI, where there is memory for them.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use ranks_test::driver::{Binary, Case};
+
+use super::jobs;
+use super::place::Place;
+
+/// Where they run: on the first of each ABI that is here.
+const PLACES: [&str; 5] = [
+    "mpich-5.0.2",
+    "mpich-5.0.2-abi",
+    "openmpi-5.0.11",
+    "debian-mpich",
+    "debian-openmpi",
+];
+
+/// What the rest of the machine keeps, in gigabytes.
+const SPARE: u64 = 3;
+
+/// Such tests, and what was found of them.
+#[derive(Debug, Default)]
+pub(super) struct Huge {
+    /// Those for which there is memory.
+    pub(super) tests: Vec<(Binary, Vec<Case>)>,
+    /// Those for which there is none, each with the reason.
+    pub(super) left_out: Vec<String>,
+}
+
+/// The reason with which such a test is ignored, and how many gigabytes it names.
+pub(super) fn gigabytes(reason: &str) -> Option<u64> {
+    let rest = reason.strip_prefix("needs ")?;
+    rest.strip_suffix(" GB of memory")?.parse().ok()
+}
+
+/// Finds the tests in `needs`, names and gigabytes as libtest told them, in the binaries.
+pub(super) fn tests(binaries: &[Binary], needs: &BTreeMap<String, u64>) -> Result<Huge, String> {
+    let mut huge = Huge::default();
+    if needs.is_empty() {
+        return Ok(huge);
+    }
+    let available = available();
+    for binary in binaries {
+        let mut cases = Vec::new();
+        for name in jobs::ignored(binary)? {
+            let (Some(case), Some(&need)) = (Case::parse(&name), needs.get(&name)) else {
+                continue;
+            };
+            if need + SPARE <= available {
+                cases.push(case);
+            } else {
+                huge.left_out.push(format!(
+                    "{name} ({}) needs {need} GB of memory and some to spare; {available} GB are available",
+                    binary.name
+                ));
+            }
+        }
+        if !cases.is_empty() {
+            huge.tests.push((binary.clone(), cases));
+        }
+    }
+    Ok(huge)
+}
+
+/// The places to run them on.
+pub(super) fn places(places: &[Place]) -> Vec<&Place> {
+    let mut chosen: Vec<&Place> = Vec::new();
+    for name in PLACES {
+        let here = |place: &&Place| place.name == name && place.installation.is_ok();
+        if let Some(place) = places.iter().find(here) {
+            if chosen.iter().all(|other| other.abi != place.abi) {
+                chosen.push(place);
+            }
+        }
+    }
+    chosen
+}
+
+/// How much memory can be had without swapping, in gigabytes; none where nobody tells.
+fn available() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    available_in(&text).unwrap_or(0)
+}
+
+fn available_in(meminfo: &str) -> Option<u64> {
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024 / 1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_need_is_in_the_reason_for_ignoring() {
+        assert_eq!(gigabytes("needs 9 GB of memory"), Some(9));
+        assert_eq!(gigabytes("needs an MPI"), None);
+    }
+
+    #[test]
+    fn memory_is_counted_in_gigabytes() {
+        let text = "MemTotal: 24000000 kB\nMemAvailable:   12000000 kB\n";
+        assert_eq!(available_in(text), Some(12));
+        assert_eq!(available_in("MemFree: 1 kB\n"), None);
+    }
+}

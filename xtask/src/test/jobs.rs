@@ -1,0 +1,119 @@
+//! Tests that start jobs themselves, and so cannot be run inside of one: each binary runs once on each MPI.
+
+use std::process::Command;
+
+use ranks_test::driver::{Binary, Case};
+
+use super::Arguments;
+use super::cargo;
+use super::place::Place;
+use super::tally::{Cell, Failure, Tally};
+
+/// The binaries with such tests: those of the driver itself, and whole programs.
+const BINARIES: [&str; 2] = ["ranks-test::driver", "jobs::jobs"];
+
+/// Such tests of all binaries, as far as they are chosen.
+pub(super) fn tests(
+    arguments: &Arguments,
+    binaries: &[Binary],
+) -> Result<Vec<(Binary, Vec<String>)>, String> {
+    let mut tests = Vec::new();
+    for binary in binaries
+        .iter()
+        .filter(|binary| BINARIES.contains(&binary.name.as_str()))
+    {
+        let mut names = ignored(binary)?;
+        names.retain(|name| Case::parse(name).is_none() && arguments.chooses(name));
+        if !names.is_empty() {
+            tests.push((binary.clone(), names));
+        }
+    }
+    Ok(tests)
+}
+
+/// The ignored tests of a binary.
+pub(super) fn ignored(binary: &Binary) -> Result<Vec<String>, String> {
+    let output = command(binary)
+        .args(["--list", "--ignored", "--format", "terse"])
+        .output()
+        .map_err(|error| format!("{}: {error}", binary.path.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    Ok(names.map(str::to_owned).collect())
+}
+
+fn command(binary: &Binary) -> Command {
+    let mut command = Command::new(&binary.path);
+    command.envs(binary.environment.iter().map(|(key, value)| (key, value)));
+    if let Some(folder) = &binary.folder {
+        command.current_dir(folder);
+    }
+    command
+}
+
+/// Runs them on one MPI.
+pub(super) fn on_mpi(place: &Place, tests: &[(Binary, Vec<String>)], tally: &mut Tally) -> Cell {
+    let mut sum = Cell::default();
+    for (binary, names) in tests {
+        let at = format!("{}, {}", place.name, binary.name);
+        let began = std::time::Instant::now();
+        let output = command(binary)
+            .args(["--ignored", "--exact"])
+            .args(names)
+            .env("RANKS_TEST_MPI", &place.name)
+            .output();
+        let (text, ended) = match output {
+            Ok(output) => (
+                String::from_utf8_lossy(&output.stdout).into_owned(),
+                output.status.to_string(),
+            ),
+            Err(error) => (String::new(), error.to_string()),
+        };
+        let (cell, failed) = verdicts(names, &text);
+        println!(
+            "{at}: {} in {:.1} s",
+            cell.text(),
+            began.elapsed().as_secs_f64()
+        );
+        for test in failed {
+            println!("FAILED {test} ({at})");
+            tally.failures.push(Failure {
+                place: at.clone(),
+                details: cargo::output_of(&text, &test),
+                test,
+                why: format!("the test binary ended with {ended}"),
+            });
+        }
+        sum += cell;
+    }
+    tally.total += sum;
+    sum
+}
+
+/// Which of the tests libtest says it passed; what it says nothing of has failed.
+fn verdicts(names: &[String], text: &str) -> (Cell, Vec<String>) {
+    let passed = |name: &&String| {
+        text.lines()
+            .any(|line| line == format!("test {name} ... ok"))
+    };
+    let failed: Vec<String> = names.iter().filter(|name| !passed(name)).cloned().collect();
+    let cell = Cell {
+        passed: names.len() - failed.len(),
+        failed: failed.len(),
+        ..Cell::default()
+    };
+    (cell, failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_libtest_does_not_call_ok_has_failed() {
+        let names = ["a::b", "a::c", "a::d"].map(str::to_owned);
+        let (cell, failed) = verdicts(&names, "test a::b ... ok\ntest a::c ... FAILED\n");
+        assert_eq!((cell.passed, cell.failed), (1, 2));
+        assert_eq!(failed, ["a::c", "a::d"]);
+    }
+}
