@@ -4,7 +4,7 @@ use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::message::Message;
 use crate::source::Source;
-use crate::status::Status;
+use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
 
 impl Communicator {
@@ -23,26 +23,23 @@ impl Communicator {
         const OPERATION: &str = "MPI_Probe";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
-        let mut status = Status::null();
-        match self.express(1) {
-            Some(comm) => comm.probe(source, tag, &mut status)?,
-            None => self.probe_in_full(source, tag, &mut status)?,
-        }
-        Ok(status)
+        let mut words = ROOM;
+        let kind = match self.express(1) {
+            Some(comm) => comm.probe(source, tag, &mut words)?,
+            None => self.probe_in_full(source, tag, &mut words)?,
+        };
+        Ok(Status::new(kind, words))
     }
 
     #[cold]
     #[inline(never)]
-    fn probe_in_full(&self, source: Source, tag: Tag, status: &mut Status) -> Result<()> {
+    fn probe_in_full(&self, source: Source, tag: Tag, words: &mut Words) -> Result<Kind> {
         const OPERATION: &str = "MPI_Probe";
         self.dispatch_with(
             OPERATION,
-            status,
-            |comm, status| comm.probe(source, tag, status),
-            |comm, status| {
-                *status = comm.probe(OPERATION, source, tag)?;
-                Ok(())
-            },
+            words,
+            |comm, words| comm.probe(source, tag, words),
+            |comm, words| Ok(comm.probe(OPERATION, source, tag)?.into_parts(words)),
         )
     }
 
@@ -58,25 +55,25 @@ impl Communicator {
         const OPERATION: &str = "MPI_Iprobe";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
-        let mut status = Status::null();
+        let mut words = ROOM;
         let found = match self.express(1) {
-            Some(comm) => comm.iprobe(source, tag, &mut status)?,
-            None => self.iprobe_in_full(source, tag, &mut status)?,
+            Some(comm) => comm.iprobe(source, tag, &mut words)?,
+            None => self.iprobe_in_full(source, tag, &mut words)?,
         };
-        Ok(found.then_some(status))
+        Ok(found.map(|kind| Status::new(kind, words)))
     }
 
     #[cold]
     #[inline(never)]
-    fn iprobe_in_full(&self, source: Source, tag: Tag, status: &mut Status) -> Result<bool> {
+    fn iprobe_in_full(&self, source: Source, tag: Tag, words: &mut Words) -> Result<Option<Kind>> {
         const OPERATION: &str = "MPI_Iprobe";
         self.dispatch_with(
             OPERATION,
-            status,
-            |comm, status| comm.iprobe(source, tag, status),
-            |comm, status| {
+            words,
+            |comm, words| comm.iprobe(source, tag, words),
+            |comm, words| {
                 let found = comm.iprobe(OPERATION, source, tag)?;
-                Ok(found.map(|found| *status = found).is_some())
+                Ok(found.map(|status| status.into_parts(words)))
             },
         )
     }

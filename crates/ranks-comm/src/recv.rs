@@ -4,7 +4,7 @@ use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
 use crate::source::Source;
-use crate::status::Status;
+use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
 
 impl Communicator {
@@ -32,12 +32,12 @@ impl Communicator {
         const OPERATION: &str = "MPI_Recv";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
-        let mut status = Status::null();
-        match self.express_receive(1, size_of_val(buf)) {
-            Some(comm) => comm.recv_small(buf, source, tag, &mut status)?,
-            None => self.recv_in_full(buf, source, tag, &mut status)?,
-        }
-        Ok(status)
+        let mut words = ROOM;
+        let kind = match self.express_receive(1, size_of_val(buf)) {
+            Some(comm) => comm.recv_small(buf, source, tag, &mut words)?,
+            None => self.recv_in_full(buf, source, tag, &mut words)?,
+        };
+        Ok(Status::new(kind, words))
     }
 
     #[cold]
@@ -47,16 +47,16 @@ impl Communicator {
         buf: &mut [T],
         source: Source,
         tag: Tag,
-        status: &mut Status,
-    ) -> Result<()> {
+        words: &mut Words,
+    ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Recv";
-        *status = self.dispatch_with(
+        let status = self.dispatch_with(
             OPERATION,
             buf,
             |comm, buf| comm.recv(buf, source, tag),
             |comm, buf| comm.recv(OPERATION, buf, source, tag),
         )?;
-        Ok(())
+        Ok(status.into_parts(words))
     }
 
     /// Receives a message of whatever length into a new `Vec`, and waits for it.

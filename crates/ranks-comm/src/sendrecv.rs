@@ -5,7 +5,7 @@ use crate::element::Pod;
 use crate::error::Result;
 use crate::mpi::TypeOf;
 use crate::source::{Destination, Source};
-use crate::status::Status;
+use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
 
 impl Communicator {
@@ -34,16 +34,17 @@ impl Communicator {
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
-        let mut status = Status::null();
-        match self.express_receive(send.len() * TypeOf::<S>::items(), size_of_val(recv)) {
+        let mut words = ROOM;
+        let kind = match self.express_receive(send.len() * TypeOf::<S>::items(), size_of_val(recv))
+        {
             Some(comm) => {
-                comm.sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut status)?
+                comm.sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?
             }
             None => {
-                self.sendrecv_in_full(send, dest, send_tag, recv, source, recv_tag, &mut status)?
+                self.sendrecv_in_full(send, dest, send_tag, recv, source, recv_tag, &mut words)?
             }
-        }
-        Ok(status)
+        };
+        Ok(Status::new(kind, words))
     }
 
     #[cold]
@@ -57,10 +58,10 @@ impl Communicator {
         recv: &mut [R],
         source: Source,
         recv_tag: Tag,
-        status: &mut Status,
-    ) -> Result<()> {
+        words: &mut Words,
+    ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv";
-        *status = self.dispatch_with(
+        let status = self.dispatch_with(
             OPERATION,
             recv,
             |comm, recv| comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
@@ -69,7 +70,7 @@ impl Communicator {
                 comm.recv(OPERATION, recv, source, recv_tag)
             },
         )?;
-        Ok(())
+        Ok(status.into_parts(words))
     }
 
     /// Sends `buf` to `dest` and replaces it by a message of at most its length from `source`.
@@ -94,16 +95,16 @@ impl Communicator {
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
-        let mut status = Status::null();
-        match self.express_receive(1, size_of_val(buf)) {
+        let mut words = ROOM;
+        let kind = match self.express_receive(1, size_of_val(buf)) {
             Some(comm) => {
-                comm.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut status)?
+                comm.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?
             }
             None => {
-                self.sendrecv_replace_in_full(buf, dest, send_tag, source, recv_tag, &mut status)?
+                self.sendrecv_replace_in_full(buf, dest, send_tag, source, recv_tag, &mut words)?
             }
-        }
-        Ok(status)
+        };
+        Ok(Status::new(kind, words))
     }
 
     #[cold]
@@ -115,10 +116,10 @@ impl Communicator {
         send_tag: i32,
         source: Source,
         recv_tag: Tag,
-        status: &mut Status,
-    ) -> Result<()> {
+        words: &mut Words,
+    ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
-        *status = self.dispatch_with(
+        let status = self.dispatch_with(
             OPERATION,
             buf,
             |comm, buf| comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
@@ -127,6 +128,6 @@ impl Communicator {
                 comm.recv(OPERATION, buf, source, recv_tag)
             },
         )?;
-        Ok(())
+        Ok(status.into_parts(words))
     }
 }

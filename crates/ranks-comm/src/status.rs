@@ -22,32 +22,38 @@ pub struct Status {
 }
 
 /// As much room as the status of any MPI library takes.
+///
+/// A call has the library write them where they can stay: they are more than all else that it handles, and a
+/// [`Status`] is made of them once, at the end, whichever way the call took.
 pub(crate) type Words = [u64; 4];
+
+/// Room for the words.
+pub(crate) const ROOM: Words = [0; 4];
 
 /// A word and not an enum: `Result<Status>` would use a value that an enum leaves free, and every `?` would look there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Kind(u64);
+pub(crate) struct Kind(u64);
 
 impl Kind {
     /// From nobody; the words mean nothing.
     const NULL: Self = Self(0);
     /// The words are the library's own.
-    const MPI: Self = Self(1);
+    pub(crate) const MPI: Self = Self(1);
     /// The words are source, tag and length in bytes.
     const DECODED: Self = Self(2);
 }
 
 impl Status {
-    /// Where a library writes a status, which is then to be [`sealed`](Self::sealed).
+    /// What a library has written, or what [`into_parts`](Self::into_parts) gave.
     #[inline(always)]
-    pub(crate) fn place(&mut self) -> &mut Words {
-        &mut self.words
+    pub(crate) fn new(kind: Kind, words: Words) -> Self {
+        Self { kind, words }
     }
 
-    /// The library has written it. Done in place, since a status is larger than all else that a receive handles.
-    #[inline(always)]
-    pub(crate) fn sealed(&mut self) {
-        self.kind = Kind::MPI;
+    /// Puts the words where a library would have written its own.
+    pub(crate) fn into_parts(self, words: &mut Words) -> Kind {
+        *words = self.words;
+        self.kind
     }
 
     pub(crate) fn local(source: usize, tag: i32, bytes: usize) -> Self {
@@ -62,9 +68,8 @@ impl Status {
     }
 
     /// What a receive from nobody returns.
-    #[inline(always)]
     pub(crate) fn null() -> Self {
-        let (words, kind) = ([0; 4], Kind::NULL);
+        let (words, kind) = (ROOM, Kind::NULL);
         Self { words, kind }
     }
 

@@ -12,22 +12,26 @@ use super::peer::to_standard;
 use super::status;
 use crate::error::Result;
 use crate::source::Source;
-use crate::status::Status;
+use crate::status::{Kind, Status, Words};
 use crate::tag::Tag;
 
 impl Comm {
     #[inline(always)]
-    pub(crate) fn probe(&self, source: Source, tag: Tag, status: &mut Status) -> Result<()> {
+    pub(crate) fn probe(&self, source: Source, tag: Tag, words: &mut Words) -> Result<Kind> {
         let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
         // SAFETY: rank and tag are checked, and the status is ours.
-        let code = unsafe { native::MPI_Probe(from, under, self.native, status::to_write(status)) };
+        let code = unsafe { native::MPI_Probe(from, under, self.native, status::to_write(words)) };
         check(code, "MPI_Probe")?;
-        status.sealed();
-        Ok(())
+        Ok(Kind::MPI)
     }
 
     #[inline(always)]
-    pub(crate) fn iprobe(&self, source: Source, tag: Tag, status: &mut Status) -> Result<bool> {
+    pub(crate) fn iprobe(
+        &self,
+        source: Source,
+        tag: Tag,
+        words: &mut Words,
+    ) -> Result<Option<Kind>> {
         let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
         let mut flag: c_int = 0;
         // SAFETY: rank and tag are checked; flag and status are ours.
@@ -37,12 +41,11 @@ impl Comm {
                 under,
                 self.native,
                 &raw mut flag,
-                status::to_write(status),
+                status::to_write(words),
             )
         };
         check(code, "MPI_Iprobe")?;
-        status.sealed();
-        Ok(flag != 0)
+        Ok((flag != 0).then_some(Kind::MPI))
     }
 
     pub(crate) fn mprobe(&self, source: Source, tag: Tag) -> Result<(Message, Status)> {

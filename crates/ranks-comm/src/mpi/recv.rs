@@ -24,7 +24,7 @@ use super::status;
 use crate::element::{Pod, whole};
 use crate::error::{self, Error, Result};
 use crate::source::Source;
-use crate::status::{Status, Words};
+use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
 
 impl Comm {
@@ -32,9 +32,9 @@ impl Comm {
         if self.must_claim(buf) {
             self.recv_claimed("MPI_Recv", buf, source, tag)
         } else if is_small_in_bytes(buf) {
-            let mut status = Status::null();
-            self.recv_small(buf, source, tag, &mut status)?;
-            Ok(status)
+            let mut words = ROOM;
+            let kind = self.recv_small(buf, source, tag, &mut words)?;
+            Ok(Status::new(kind, words))
         } else {
             self.recv_large("MPI_Recv", buf, source, tag)
         }
@@ -47,8 +47,8 @@ impl Comm {
         buf: &mut [T],
         source: Source,
         tag: Tag,
-        status: &mut Status,
-    ) -> Result<()> {
+        words: &mut Words,
+    ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Recv";
         let count = small_bytes(buf);
         let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
@@ -61,10 +61,10 @@ impl Comm {
                 from,
                 under,
                 self.native,
-                status::to_write(status),
+                status::to_write(words),
             )
         };
-        self.received::<T>(code, OPERATION, status, buf.len())
+        self.received::<T>(code, OPERATION, words, buf.len())
     }
 
     pub(crate) fn recv_vec<T: Pod>(&self, source: Source, tag: Tag) -> Result<(Vec<T>, Status)> {
@@ -88,17 +88,16 @@ impl Comm {
         &self,
         code: c_int,
         operation: &'static str,
-        status: &mut Status,
+        words: &mut Words,
         capacity: usize,
-    ) -> Result<()> {
+    ) -> Result<Kind> {
         if code != sys::MPI_SUCCESS {
             return Err(not_received(code, operation, capacity, size_of::<T>()));
         }
-        if !self.count_word.is_surely_whole::<T>(status.place()) {
-            is_whole::<T>(operation, status.place())?;
+        if !self.count_word.is_surely_whole::<T>(words) {
+            is_whole::<T>(operation, words)?;
         }
-        status.sealed();
-        Ok(())
+        Ok(Kind::MPI)
     }
 
     /// Claims the message, compares its length, receives it.

@@ -16,7 +16,7 @@ use super::status;
 use crate::element::Pod;
 use crate::error::Result;
 use crate::source::{Destination, Source};
-use crate::status::Status;
+use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
 
 impl Comm {
@@ -33,9 +33,10 @@ impl Comm {
         if self.must_claim(recv) {
             self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag)
         } else if is_small(send) && is_small_in_bytes(recv) {
-            let mut status = Status::null();
-            self.sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut status)?;
-            Ok(status)
+            let mut words = ROOM;
+            let kind =
+                self.sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?;
+            Ok(Status::new(kind, words))
         } else {
             self.sendrecv_large(send, dest, send_tag, recv, source, recv_tag)
         }
@@ -52,8 +53,8 @@ impl Comm {
         recv: &mut [R],
         source: Source,
         recv_tag: Tag,
-        status: &mut Status,
-    ) -> Result<()> {
+        words: &mut Words,
+    ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv";
         let (to, from) = (
             self.sentinels.destination(dest),
@@ -73,10 +74,10 @@ impl Comm {
                 from,
                 self.sentinels.tag(recv_tag),
                 self.native,
-                status::to_write(status),
+                status::to_write(words),
             )
         };
-        self.received::<R>(code, OPERATION, status, recv.len())
+        self.received::<R>(code, OPERATION, words, recv.len())
     }
 
     pub(crate) fn sendrecv_replace<T: Pod>(
@@ -92,9 +93,10 @@ impl Comm {
             let send = buf.to_vec();
             self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag)
         } else if is_small_in_bytes(buf) {
-            let mut status = Status::null();
-            self.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut status)?;
-            Ok(status)
+            let mut words = ROOM;
+            let kind =
+                self.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?;
+            Ok(Status::new(kind, words))
         } else {
             self.sendrecv_replace_large(buf, dest, send_tag, source, recv_tag)
         }
@@ -109,8 +111,8 @@ impl Comm {
         send_tag: i32,
         source: Source,
         recv_tag: Tag,
-        status: &mut Status,
-    ) -> Result<()> {
+        words: &mut Words,
+    ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
         let count = small_bytes(buf);
         let (to, from) = (
@@ -128,10 +130,10 @@ impl Comm {
                 from,
                 self.sentinels.tag(recv_tag),
                 self.native,
-                status::to_write(status),
+                status::to_write(words),
             )
         };
-        self.received::<T>(code, OPERATION, status, buf.len())
+        self.received::<T>(code, OPERATION, words, buf.len())
     }
 
     /// Starts the send, claims the message to receive, compares its length, receives it, waits for the send.

@@ -9,15 +9,15 @@ use ranks_mpi_sys::{
 use super::error::check;
 use super::session::GATE;
 use crate::error::Result;
-use crate::status::{Status, Words};
+use crate::status::{ROOM, Status, Words};
 
 const _: () = assert!(size_of::<native::Status>() == size_of::<Words>());
 const _: () = assert!(align_of::<native::Status>() <= align_of::<Words>());
 
 /// Where the library writes a status.
 #[inline(always)]
-pub(super) fn to_write(status: &mut Status) -> *mut native::Status {
-    (&raw mut *status.place()).cast()
+pub(super) fn to_write(words: &mut Words) -> *mut native::Status {
+    (&raw mut *words).cast()
 }
 
 fn native(words: &Words) -> native::Status {
@@ -84,7 +84,7 @@ impl CountWord {
         let byte = unsafe { native::datatype(MPI_BYTE) };
         let (data, mut room) = ([0u8; 128], [0u8; 128]);
         for length in LENGTHS {
-            let mut status: Words = [0; 4];
+            let mut status = ROOM;
             let count = c_int::try_from(length).unwrap_or(0);
             let (from, to) = (data.as_ptr().cast(), room.as_mut_ptr().cast());
             // SAFETY: both arrays have room for `count` bytes; this process is rank 0 of its own communicator.
@@ -101,7 +101,7 @@ impl CountWord {
                     0,
                     TAG,
                     comm,
-                    (&raw mut status).cast(),
+                    to_write(&mut status),
                 )
             };
             check(code, "MPI_Sendrecv")?;
