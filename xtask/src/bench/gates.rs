@@ -7,6 +7,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(super) struct Gates {
     gate: Vec<Gate>,
+    pub(super) single: Single,
     #[serde(default)]
     exception: Vec<Exception>,
 }
@@ -19,6 +20,29 @@ struct Gate {
     shims: Option<f64>,
     total: Option<f64>,
 }
+
+/// What calls may cost more at `MPI_THREAD_SINGLE`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Single {
+    calls: Vec<String>,
+    pub(super) more: f64,
+    pub(super) reason: String,
+}
+
+impl Single {
+    /// What `call` may cost more at `level`.
+    fn at(&self, level: &str, call: &str) -> f64 {
+        if level == SINGLE && self.calls.iter().any(|name| name == call) {
+            self.more
+        } else {
+            0.0
+        }
+    }
+}
+
+/// The level at which the thread is looked at.
+pub(super) const SINGLE: &str = "single";
 
 /// A gate that is missed knowingly.
 #[derive(Debug, Deserialize)]
@@ -67,11 +91,13 @@ impl Gates {
         self.gate.iter().map(|gate| gate.call.as_str())
     }
 
-    /// The limit of `call` on a library of the standard ABI or one behind shims.
-    pub(super) fn limit(&self, call: &str, standard: bool) -> Option<Limit> {
+    /// The limit of `call` at `level` on a library of the standard ABI or one behind shims.
+    pub(super) fn limit(&self, call: &str, level: &str, standard: bool) -> Option<Limit> {
         let gate = self.gate.iter().find(|gate| gate.call == call)?;
         let added = if standard { gate.standard } else { gate.shims };
-        gate.total.map(Limit::Total).or(added.map(Limit::Added))
+        let more = self.single.at(level, call);
+        let added = added.map(|added| Limit::Added(added + more));
+        gate.total.map(Limit::Total).or(added)
     }
 
     /// What to say of a call that needs `c` instructions in C and `ours` here.
@@ -79,6 +105,7 @@ impl Gates {
         &self,
         call: &str,
         mpi: &str,
+        level: &str,
         limit: Limit,
         c: f64,
         ours: f64,
@@ -90,6 +117,7 @@ impl Gates {
         if cost <= limit + TOLERANCE {
             return Verdict::Passed;
         }
+        let more = self.single.at(level, call);
         let exception = self.exception.iter().find(|exception| {
             exception.calls.iter().any(|name| name == call)
                 && exception
@@ -98,7 +126,9 @@ impl Gates {
                     .any(|start| mpi.starts_with(start.as_str()))
         });
         match exception {
-            Some(exception) if cost <= exception.limit + TOLERANCE => Verdict::Excepted(exception),
+            Some(exception) if cost <= exception.limit + more + TOLERANCE => {
+                Verdict::Excepted(exception)
+            }
             _ => Verdict::Missed,
         }
     }
@@ -110,24 +140,25 @@ mod tests {
 
     const GATES: &str = "[[gate]]\ncall = 'barrier'\nstandard = 8\nshims = 15\n\
                          [[gate]]\ncall = 'rank'\ntotal = 5\n\
+                         [single]\ncalls = ['barrier']\nmore = 6\nreason = 'it looks'\n\
                          [[exception]]\ncalls = ['barrier']\non = ['slow-']\nlimit = 100\nreason = 'it must'\n";
 
     #[test]
     fn a_count_within_its_limit_passes_and_one_above_it_does_not() {
         let gates: Gates = toml::from_str(GATES).unwrap();
-        let standard = gates.limit("barrier", true).unwrap();
+        let standard = gates.limit("barrier", "multiple", true).unwrap();
         assert_eq!(standard, Limit::Added(8.0));
         assert!(matches!(
-            gates.judge("barrier", "m", standard, 60.0, 68.0),
+            gates.judge("barrier", "m", "multiple", standard, 60.0, 68.0),
             Verdict::Passed
         ));
         assert!(matches!(
-            gates.judge("barrier", "m", standard, 60.0, 69.0),
+            gates.judge("barrier", "m", "multiple", standard, 60.0, 69.0),
             Verdict::Missed
         ));
-        let shims = gates.limit("barrier", false).unwrap();
+        let shims = gates.limit("barrier", "multiple", false).unwrap();
         assert!(matches!(
-            gates.judge("barrier", "m", shims, 60.0, 69.0),
+            gates.judge("barrier", "m", "multiple", shims, 60.0, 69.0),
             Verdict::Passed
         ));
     }
@@ -135,13 +166,13 @@ mod tests {
     #[test]
     fn a_total_does_not_count_what_c_needs() {
         let gates: Gates = toml::from_str(GATES).unwrap();
-        let limit = gates.limit("rank", false).unwrap();
+        let limit = gates.limit("rank", "multiple", false).unwrap();
         assert!(matches!(
-            gates.judge("rank", "m", limit, 60.0, 5.0),
+            gates.judge("rank", "m", "multiple", limit, 60.0, 5.0),
             Verdict::Passed
         ));
         assert!(matches!(
-            gates.judge("rank", "m", limit, 60.0, 6.0),
+            gates.judge("rank", "m", "multiple", limit, 60.0, 6.0),
             Verdict::Missed
         ));
     }
@@ -149,17 +180,36 @@ mod tests {
     #[test]
     fn an_exception_has_a_limit_of_its_own() {
         let gates: Gates = toml::from_str(GATES).unwrap();
-        let limit = gates.limit("barrier", true).unwrap();
+        let limit = gates.limit("barrier", "multiple", true).unwrap();
         assert!(matches!(
-            gates.judge("barrier", "slow-1", limit, 0.0, 99.0),
+            gates.judge("barrier", "slow-1", "multiple", limit, 0.0, 99.0),
             Verdict::Excepted(_)
         ));
         assert!(matches!(
-            gates.judge("barrier", "slow-1", limit, 0.0, 101.0),
+            gates.judge("barrier", "slow-1", "multiple", limit, 0.0, 101.0),
             Verdict::Missed
         ));
         assert!(matches!(
-            gates.judge("barrier", "fast-1", limit, 0.0, 99.0),
+            gates.judge("barrier", "fast-1", "multiple", limit, 0.0, 99.0),
+            Verdict::Missed
+        ));
+    }
+
+    #[test]
+    fn single_allows_more_to_the_calls_that_are_named() {
+        let gates: Gates = toml::from_str(GATES).unwrap();
+        assert_eq!(
+            gates.limit("barrier", SINGLE, true),
+            Some(Limit::Added(14.0))
+        );
+        assert_eq!(gates.limit("rank", SINGLE, true), Some(Limit::Total(5.0)));
+        let limit = gates.limit("barrier", SINGLE, true).unwrap();
+        assert!(matches!(
+            gates.judge("barrier", "slow-1", SINGLE, limit, 0.0, 106.0),
+            Verdict::Excepted(_)
+        ));
+        assert!(matches!(
+            gates.judge("barrier", "slow-1", SINGLE, limit, 0.0, 107.0),
             Verdict::Missed
         ));
     }
@@ -169,7 +219,8 @@ mod tests {
         let gates = Gates::read().unwrap();
         for call in gates.calls() {
             assert!(
-                gates.limit(call, true).is_some() && gates.limit(call, false).is_some(),
+                gates.limit(call, SINGLE, true).is_some()
+                    && gates.limit(call, "multiple", false).is_some(),
                 "{call}"
             );
         }

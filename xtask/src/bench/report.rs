@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::gates::{Gates, Limit, Verdict};
+use super::gates::{Gates, Limit, SINGLE, Verdict};
 use super::profile::Counts;
 
 /// One library at one thread level.
@@ -60,7 +60,7 @@ impl Report {
                 "call", "C", "ranks", "added"
             )?;
             for call in gates.calls() {
-                let Some(limit) = gates.limit(call, column.standard) else {
+                let Some(limit) = gates.limit(call, column.level, column.standard) else {
                     continue;
                 };
                 let (Some(&c), Some(&ours)) = (column.c.get(in_c(call)), column.ranks.get(call))
@@ -69,7 +69,7 @@ impl Report {
                     writeln!(out, "  {call:<16}  not counted")?;
                     continue;
                 };
-                let verdict = match gates.judge(call, &column.mpi, limit, c, ours) {
+                let verdict = match gates.judge(call, &column.mpi, column.level, limit, c, ours) {
                     Verdict::Passed => "ok".to_owned(),
                     Verdict::Excepted(exception) => {
                         let next = reasons.len() + 1;
@@ -105,6 +105,14 @@ impl Report {
         }
         for (number, reason) in reasons {
             writeln!(out, "[{number}] {reason}")?;
+        }
+        if self.columns.iter().any(|column| column.level == SINGLE) {
+            let single = &gates.single;
+            writeln!(
+                out,
+                "\nMPI_THREAD_SINGLE may cost {} more: {}",
+                single.more, single.reason
+            )?;
         }
         for absent in &self.absent {
             writeln!(out, "NOT COUNTED: {absent}")?;
