@@ -232,7 +232,7 @@ impl Communicator {
 
     /// The same for a call that receives at most `bytes`, whatever arrives, and sends `items`, 1 if it does not send.
     #[inline(always)]
-    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<&mpi::Comm> {
+    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<mpi::Unclaimed<'_>> {
         self.0.way.express_receive(items, bytes)
     }
 

@@ -13,6 +13,10 @@ use crate::backend::Backend;
 use crate::in_process;
 use crate::thread_level::{Express, NO_EXPRESS};
 
+/// A communicator, for a receive that need not claim its message: the library stops at the end of the buffer,
+/// and there is room for something.
+pub(crate) struct Unclaimed<'a>(pub(super) &'a Comm);
+
 /// A backend with the express ways that lead to it.
 pub(crate) struct Way {
     calls: &'static Express,
@@ -64,10 +68,10 @@ impl Way {
 
     /// The same for a call that sends `items`, 1 if it does not send, and receives at most `bytes`.
     #[inline(always)]
-    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<&Comm> {
+    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<Unclaimed<'_>> {
         let open = self.receives.takes_both(items, bytes);
         // SAFETY: the way is open.
-        open.then(|| unsafe { self.comm() })
+        open.then(|| Unclaimed(unsafe { self.comm() }))
     }
 
     /// # Safety

@@ -37,6 +37,6 @@ pub(crate) mod status;
 pub use communicator::Comm;
 pub use element::TypeOf;
 pub use error::{check, check_with};
-pub(crate) use express::Way;
+pub(crate) use express::{Unclaimed, Way};
 pub(crate) use message::Message;
 pub(crate) use session::{GATE, start};

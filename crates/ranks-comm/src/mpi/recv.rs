@@ -19,6 +19,7 @@ use ranks_mpi_sys::{MPI_Status, native};
 use super::buffer::{bytes, is_small_in_bytes, large_bytes, small_bytes, to_write};
 use super::communicator::Comm;
 use super::error::{class, failed, library, text};
+use super::express::Unclaimed;
 use super::peer::to_standard;
 use super::status;
 use crate::element::{Pod, whole};
@@ -33,38 +34,11 @@ impl Comm {
             self.recv_claimed("MPI_Recv", buf, source, tag)
         } else if is_small_in_bytes(buf) {
             let mut words = ROOM;
-            let kind = self.recv_small(buf, source, tag, &mut words)?;
+            let kind = Unclaimed(self).recv_small(buf, source, tag, &mut words)?;
             Ok(Status::new(kind, words))
         } else {
             self.recv_large("MPI_Recv", buf, source, tag)
         }
-    }
-
-    /// What an `int` can count and need not be claimed, so that there is room for something.
-    #[inline(always)]
-    pub(crate) fn recv_small<T: Pod>(
-        &self,
-        buf: &mut [T],
-        source: Source,
-        tag: Tag,
-        words: &mut Words,
-    ) -> Result<Kind> {
-        const OPERATION: &str = "MPI_Recv";
-        let count = small_bytes(buf);
-        let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
-        // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
-        let code = unsafe {
-            native::MPI_Recv(
-                buf.as_mut_ptr().cast(),
-                count,
-                bytes(),
-                from,
-                under,
-                self.native,
-                status::to_write(words),
-            )
-        };
-        self.received::<T>(code, OPERATION, words, buf.len())
     }
 
     pub(crate) fn recv_vec<T: Pod>(&self, source: Source, tag: Tag) -> Result<(Vec<T>, Status)> {
@@ -135,6 +109,35 @@ impl Comm {
             )
         };
         large_received::<T>(code, operation, &status, buf.len())
+    }
+}
+
+impl Unclaimed<'_> {
+    /// What an `int` can count.
+    #[inline(always)]
+    pub(crate) fn recv_small<T: Pod>(
+        &self,
+        buf: &mut [T],
+        source: Source,
+        tag: Tag,
+        words: &mut Words,
+    ) -> Result<Kind> {
+        const OPERATION: &str = "MPI_Recv";
+        let count = small_bytes(buf);
+        let (from, under) = (self.0.sentinels.source(source), self.0.sentinels.tag(tag));
+        // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
+        let code = unsafe {
+            native::MPI_Recv(
+                buf.as_mut_ptr().cast(),
+                count,
+                bytes(),
+                from,
+                under,
+                self.0.native,
+                status::to_write(words),
+            )
+        };
+        self.0.received::<T>(code, OPERATION, words, buf.len())
     }
 }
 

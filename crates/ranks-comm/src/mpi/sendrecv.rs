@@ -10,6 +10,7 @@ use super::buffer::{
 use super::communicator::Comm;
 use super::element::TypeOf;
 use super::error::check;
+use super::express::Unclaimed;
 use super::peer::to_standard;
 use super::recv::large_received;
 use super::status;
@@ -34,50 +35,12 @@ impl Comm {
             self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag)
         } else if is_small(send) && is_small_in_bytes(recv) {
             let mut words = ROOM;
-            let kind =
-                self.sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?;
+            let kind = Unclaimed(self)
+                .sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?;
             Ok(Status::new(kind, words))
         } else {
             self.sendrecv_large(send, dest, send_tag, recv, source, recv_tag)
         }
-    }
-
-    /// What an `int` can count and need not be claimed, so that there is room for something.
-    #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
-    pub(crate) fn sendrecv_small<S: Pod, R: Pod>(
-        &self,
-        send: &[S],
-        dest: Destination,
-        send_tag: i32,
-        recv: &mut [R],
-        source: Source,
-        recv_tag: Tag,
-        words: &mut Words,
-    ) -> Result<Kind> {
-        const OPERATION: &str = "MPI_Sendrecv";
-        let (to, from) = (
-            self.sentinels.destination(dest),
-            self.sentinels.source(source),
-        );
-        // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
-        let code = unsafe {
-            native::MPI_Sendrecv(
-                to_read(send),
-                TypeOf::<S>::count(send.len()),
-                datatype::<S>(),
-                to,
-                send_tag,
-                recv.as_mut_ptr().cast(),
-                small_bytes(recv),
-                bytes(),
-                from,
-                self.sentinels.tag(recv_tag),
-                self.native,
-                status::to_write(words),
-            )
-        };
-        self.received::<R>(code, OPERATION, words, recv.len())
     }
 
     pub(crate) fn sendrecv_replace<T: Pod>(
@@ -94,46 +57,12 @@ impl Comm {
             self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag)
         } else if is_small_in_bytes(buf) {
             let mut words = ROOM;
-            let kind =
-                self.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?;
+            let kind = Unclaimed(self)
+                .sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?;
             Ok(Status::new(kind, words))
         } else {
             self.sendrecv_replace_large(buf, dest, send_tag, source, recv_tag)
         }
-    }
-
-    /// What an `int` can count and need not be claimed, so that there is room for something.
-    #[inline(always)]
-    pub(crate) fn sendrecv_replace_small<T: Pod>(
-        &self,
-        buf: &mut [T],
-        dest: Destination,
-        send_tag: i32,
-        source: Source,
-        recv_tag: Tag,
-        words: &mut Words,
-    ) -> Result<Kind> {
-        const OPERATION: &str = "MPI_Sendrecv_replace";
-        let count = small_bytes(buf);
-        let (to, from) = (
-            self.sentinels.destination(dest),
-            self.sentinels.source(source),
-        );
-        // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
-        let code = unsafe {
-            native::MPI_Sendrecv_replace(
-                buf.as_mut_ptr().cast(),
-                count,
-                bytes(),
-                to,
-                send_tag,
-                from,
-                self.sentinels.tag(recv_tag),
-                self.native,
-                status::to_write(words),
-            )
-        };
-        self.received::<T>(code, OPERATION, words, buf.len())
     }
 
     /// Starts the send, claims the message to receive, compares its length, receives it, waits for the send.
@@ -208,6 +137,80 @@ impl Comm {
             )
         };
         large_received::<T>(code, "MPI_Sendrecv_replace", &status, buf.len())
+    }
+}
+
+impl Unclaimed<'_> {
+    /// What an `int` can count.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
+    pub(crate) fn sendrecv_small<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        dest: Destination,
+        send_tag: i32,
+        recv: &mut [R],
+        source: Source,
+        recv_tag: Tag,
+        words: &mut Words,
+    ) -> Result<Kind> {
+        const OPERATION: &str = "MPI_Sendrecv";
+        let (to, from) = (
+            self.0.sentinels.destination(dest),
+            self.0.sentinels.source(source),
+        );
+        // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
+        let code = unsafe {
+            native::MPI_Sendrecv(
+                to_read(send),
+                TypeOf::<S>::count(send.len()),
+                datatype::<S>(),
+                to,
+                send_tag,
+                recv.as_mut_ptr().cast(),
+                small_bytes(recv),
+                bytes(),
+                from,
+                self.0.sentinels.tag(recv_tag),
+                self.0.native,
+                status::to_write(words),
+            )
+        };
+        self.0.received::<R>(code, OPERATION, words, recv.len())
+    }
+
+    /// What an `int` can count.
+    #[inline(always)]
+    pub(crate) fn sendrecv_replace_small<T: Pod>(
+        &self,
+        buf: &mut [T],
+        dest: Destination,
+        send_tag: i32,
+        source: Source,
+        recv_tag: Tag,
+        words: &mut Words,
+    ) -> Result<Kind> {
+        const OPERATION: &str = "MPI_Sendrecv_replace";
+        let count = small_bytes(buf);
+        let (to, from) = (
+            self.0.sentinels.destination(dest),
+            self.0.sentinels.source(source),
+        );
+        // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
+        let code = unsafe {
+            native::MPI_Sendrecv_replace(
+                buf.as_mut_ptr().cast(),
+                count,
+                bytes(),
+                to,
+                send_tag,
+                from,
+                self.0.sentinels.tag(recv_tag),
+                self.0.native,
+                status::to_write(words),
+            )
+        };
+        self.0.received::<T>(code, OPERATION, words, buf.len())
     }
 }
 
