@@ -5,7 +5,7 @@
 use std::ffi::{CStr, CString, c_int};
 
 use ranks::backend::check;
-use ranks::{Backend, Runtime};
+use ranks::{Backend, Collectives, Communicator, Runtime};
 use ranks_mpi_sys as sys;
 
 use crate::outcome::Outcome;
@@ -20,6 +20,8 @@ pub(crate) fn main() -> Outcome {
         codes.push(("MPI_File_open", no_such_file()?));
     } else if !loaded.is_openmpi() {
         codes.push(("MPI_Lookup_name", no_such_service()?));
+        codes.push(("MPI_Comm_connect", no_such_port()?));
+        codes.extend(different_lengths(&world)?.map(|code| ("MPI_Bcast", code)));
     }
     for (operation, code) in codes {
         let Err(error) = check(code, operation) else {
@@ -67,7 +69,23 @@ fn no_such_service() -> Result<c_int, std::ffi::NulError> {
     Ok(unsafe { sys::MPI_Lookup_name(name.as_ptr(), sys::MPI_INFO_NULL, to) })
 }
 
-/// The same; Intel's launcher does not survive the other one.
+/// The code of an error whose stack of calls ends where the text must end.
+fn no_such_port() -> Result<c_int, std::ffi::NulError> {
+    let name = CString::new("no such port ".repeat(60))?;
+    let (comm, info, mut new) = (sys::MPI_COMM_SELF, sys::MPI_INFO_NULL, sys::MPI_COMM_NULL);
+    // SAFETY: the name ends in a zero, the handle is ours, and the communicator is this process alone.
+    Ok(unsafe { sys::MPI_Comm_connect(name.as_ptr(), info, 0, comm, &raw mut new) })
+}
+
+/// The same from deep inside of the library, on the ranks that notice.
+fn different_lengths(world: &Communicator) -> ranks::Result<Option<c_int>> {
+    let mut data = [0_u64; 4];
+    let length = if world.rank() == 0 { 4 } else { 2 };
+    let outcome = world.dup()?.bcast(&mut data[..length], 0);
+    Ok(outcome.err().and_then(|error| error.code()))
+}
+
+/// As [`no_such_service`]; Intel's launcher does not survive that one.
 fn no_such_file() -> Result<c_int, std::ffi::NulError> {
     let name = CString::new("/no/such/file".repeat(60))?;
     let (mode, mut file) = (sys::MPI_MODE_RDONLY, sys::MPI_FILE_NULL);

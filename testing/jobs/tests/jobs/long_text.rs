@@ -10,7 +10,7 @@ fn a_text_of_the_greatest_length_is_read() {
         let at_the_limit = is_mpich(&installation);
         let outcome = job(&["long-text"]).on(installation).ranks(2).run().unwrap();
         assert_done(&name, &outcome);
-        let lengths = outcome.output[0].stdout.lines().filter_map(|line| {
+        let lengths = outcome.output[1].stdout.lines().filter_map(|line| {
             let rest = line.split_once("wrote ")?.1;
             rest.split(' ').next()?.parse().ok()
         });
