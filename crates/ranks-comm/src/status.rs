@@ -109,8 +109,8 @@ impl Status {
     /// The length of the message in elements of `T`.
     ///
     /// # Errors
-    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of them;
-    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized) if the library would have to be asked for the length and
+    /// [`ErrorKind::Type`] if the message is not a whole number of them;
+    /// [`ErrorKind::Finalized`] if the library would have to be asked for the length and
     /// the runtime has ended.
     ///
     /// MPI 5.0 §3.2.5 (`MPI_Get_count`).

@@ -27,8 +27,15 @@ impl LoadError {
 
     /// The error of a caller that refuses, for `reason`, a library that is in the process already.
     pub fn refused(what: &'static str, reason: impl Into<String>) -> Self {
-        let candidate = Candidate::new("(in the process already)", "it was loaded by somebody else");
-        LoadError { what, attempts: vec![Attempt { candidate, reason: reason.into() }] }
+        let candidate =
+            Candidate::new("(in the process already)", "it was loaded by somebody else");
+        LoadError {
+            what,
+            attempts: vec![Attempt {
+                candidate,
+                reason: reason.into(),
+            }],
+        }
     }
 
     /// Every attempt, in the order in which they were made.

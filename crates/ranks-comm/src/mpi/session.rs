@@ -65,6 +65,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Until it is dropped, MPI is not finalized if it is not yet. The holder must not drop a communicator.
+pub(super) fn keep_alive() -> impl Drop {
+    lock(&STATE)
+}
+
 /// This process's rank in the world and the world's size, once MPI was started.
 pub(super) fn whoami() -> Option<(usize, usize)> {
     WHO.get().copied()

@@ -7,7 +7,7 @@ use ranks_mpi_sys::{
 };
 
 use super::error::check;
-use super::session::GATE;
+use super::session::{self, GATE};
 use crate::error::Result;
 use crate::status::{ROOM, Status, Words};
 
@@ -37,10 +37,12 @@ pub(crate) fn tag(words: &Words) -> Option<i32> {
 
 /// The length of the message; `None` if the library does not know, or must not be asked any more.
 pub(crate) fn bytes(words: &Words) -> Option<usize> {
+    // A status holds no runtime: another thread may end it meanwhile, and must wait.
+    let _alive = session::keep_alive();
     if GATE.is_closed() {
         return None;
     }
-    // SAFETY: a status comes from a completed call, so MPI was initialised; the runtime is not closed.
+    // SAFETY: a status comes from a completed call, so MPI was initialised; it is not finalized before `_alive` goes.
     unsafe { native(words).bytes() }
 }
 

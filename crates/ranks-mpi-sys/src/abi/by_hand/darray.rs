@@ -81,9 +81,9 @@ macro_rules! darray {
             // SAFETY: the type of this function in the family's header.
             let call = unsafe { library::<Create<A>>(&slots::$create::LIBRARY) };
             let n = length(dimensions);
+            let to_native = column::to_native::<A, Distributions>;
             // SAFETY: the caller of MPI gives one for each dimension.
-            let distributions =
-                unsafe { converted(distributions, n, column::to_native::<A, Distributions>) };
+            let distributions = unsafe { converted(distributions, n, to_native) };
             // SAFETY: as above.
             let arguments = unsafe { converted(arguments, n, argument_to_native::<A>) };
             let order = column::to_native::<A, Orders>(order);
