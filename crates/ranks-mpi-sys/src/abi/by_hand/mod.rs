@@ -40,6 +40,7 @@ use std::mem::MaybeUninit;
 use super::Abi;
 use super::column;
 use super::handle::{self, HandleKind};
+use super::kinds::Arg;
 use super::numbers::ErrorClasses;
 use crate::slot::Slot;
 
@@ -58,6 +59,22 @@ unsafe fn library<F: Copy>(slot: &'static Slot<*const c_void>) -> F {
 /// The library's own code of an error class of the standard: a class is a code.
 fn code<A: Abi>(class: c_int) -> c_int {
     column::to_native::<A, ErrorClasses>(class)
+}
+
+/// Calls with one argument that the library writes, converted in before and back after.
+///
+/// # Safety
+/// The argument meets the contract of the call, and the tables are filled.
+unsafe fn through<A: Abi, K: Arg<A>>(
+    argument: K::Standard,
+    call: impl FnOnce(K::Native) -> c_int,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    let mut held = unsafe { K::enter(argument) };
+    let code = call(K::pass(&mut held));
+    // SAFETY: the call has returned.
+    unsafe { K::leave(held) };
+    code
 }
 
 /// A copy of an array of handles in the library's own form. Up to 64 stay on the stack.

@@ -2,10 +2,10 @@
 
 use std::ffi::c_int;
 
-use super::{length, library};
+use super::{length, library, through};
 use crate::abi::Abi;
 use crate::abi::handle;
-use crate::abi::kinds::{Arg, Conversion, OutComm};
+use crate::abi::kinds::{Conversion, OutComm};
 use crate::abi::numbers::Ranks;
 use crate::abi::predefined::pointer;
 use crate::generated::functions::{group, topology};
@@ -61,19 +61,6 @@ fn weights(standard: *const c_int) -> *const c_int {
     }
 }
 
-/// Calls with a place for the new communicator.
-///
-/// # Safety
-/// `new` may be read and written.
-unsafe fn with_new<A: Abi>(new: *mut MPI_Comm, call: impl FnOnce(*mut Comm<A>) -> c_int) -> c_int {
-    // SAFETY: by this function's contract.
-    let mut held = unsafe { <OutComm as Arg<A>>::enter(new) };
-    let code = call(<OutComm as Arg<A>>::pass(&mut held));
-    // SAFETY: the call has returned.
-    unsafe { <OutComm as Arg<A>>::leave(held) };
-    code
-}
-
 pub(crate) unsafe extern "C" fn MPI_Dist_graph_create<A: Abi>(
     comm: MPI_Comm,
     count: c_int,
@@ -119,7 +106,7 @@ pub(crate) unsafe extern "C" fn MPI_Dist_graph_create<A: Abi>(
         )
     };
     // SAFETY: the caller of MPI gives a place for the communicator.
-    unsafe { with_new::<A>(new, call) }
+    unsafe { through::<A, OutComm>(new, call) }
 }
 
 pub(crate) unsafe extern "C" fn MPI_Dist_graph_create_adjacent<A: Abi>(
@@ -171,7 +158,7 @@ pub(crate) unsafe extern "C" fn MPI_Dist_graph_create_adjacent<A: Abi>(
         )
     };
     // SAFETY: the caller of MPI gives a place for the communicator.
-    unsafe { with_new::<A>(new, call) }
+    unsafe { through::<A, OutComm>(new, call) }
 }
 
 pub(crate) unsafe extern "C" fn MPI_Dist_graph_neighbors<A: Abi>(

@@ -5,10 +5,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{Handles, length, library};
+use super::{Handles, length, library, through};
 use crate::abi::Abi;
 use crate::abi::handle;
-use crate::abi::kinds::Arg;
 use crate::abi::memory::OutStatus;
 use crate::generated::functions::request as slots;
 use crate::types::{MPI_Request, MPI_Status};
@@ -77,6 +76,41 @@ unsafe fn unpack_statuses<A: Abi>(array: *mut MPI_Status, count: usize) {
     }
 }
 
+/// Calls with an array of requests, packed before and unpacked after.
+///
+/// # Safety
+/// As [`pack`].
+unsafe fn with_requests<A: Abi>(
+    requests: *mut MPI_Request,
+    count: usize,
+    call: impl FnOnce(Requests<A>) -> c_int,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    let packed = unsafe { pack::<A>(requests, count) };
+    let code = call(packed);
+    // SAFETY: packed above.
+    unsafe { unpack::<A>(requests, count) };
+    code
+}
+
+/// Calls with an array of statuses, packed before and unpacked after, whether the library has written
+/// each of them or not.
+///
+/// # Safety
+/// As [`pack_statuses`].
+unsafe fn with_statuses<A: Abi>(
+    statuses: *mut MPI_Status,
+    count: usize,
+    call: impl FnOnce(*mut c_void) -> c_int,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    let packed = unsafe { pack_statuses::<A>(statuses, count) };
+    let code = call(packed);
+    // SAFETY: packed above.
+    unsafe { unpack_statuses::<A>(statuses, count) };
+    code
+}
+
 type Requests<A> = *mut <A as Abi>::Handle<MPI_Request>;
 
 pub(crate) unsafe extern "C" fn MPI_Waitall<A: Abi>(
@@ -88,17 +122,13 @@ pub(crate) unsafe extern "C" fn MPI_Waitall<A: Abi>(
     // SAFETY: the type of this function in the family's header.
     let call: unsafe extern "C" fn(c_int, Requests<A>, *mut c_void) -> c_int =
         unsafe { library(&slots::MPI_Waitall::LIBRARY) };
-    // SAFETY: the caller of MPI gives `count` requests.
-    let packed = unsafe { pack::<A>(requests, n) };
-    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
-    let native = unsafe { pack_statuses::<A>(statuses, n) };
     // SAFETY: the arrays are in the family's own form.
-    let code = unsafe { call(count, packed, native) };
-    // SAFETY: packed above.
-    unsafe { unpack::<A>(requests, n) };
-    // SAFETY: packed above.
-    unsafe { unpack_statuses::<A>(statuses, n) };
-    code
+    let call = |requests, statuses| unsafe { call(count, requests, statuses) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    let call =
+        |requests| unsafe { with_statuses::<A>(statuses, n, |statuses| call(requests, statuses)) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    unsafe { with_requests::<A>(requests, n, call) }
 }
 
 pub(crate) unsafe extern "C" fn MPI_Testall<A: Abi>(
@@ -111,17 +141,13 @@ pub(crate) unsafe extern "C" fn MPI_Testall<A: Abi>(
     // SAFETY: the type of this function in the family's header.
     let call: unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int =
         unsafe { library(&slots::MPI_Testall::LIBRARY) };
-    // SAFETY: the caller of MPI gives `count` requests.
-    let packed = unsafe { pack::<A>(requests, n) };
-    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
-    let native = unsafe { pack_statuses::<A>(statuses, n) };
     // SAFETY: the arrays are in the family's own form.
-    let code = unsafe { call(count, packed, flag, native) };
-    // SAFETY: packed above.
-    unsafe { unpack::<A>(requests, n) };
-    // SAFETY: packed above.
-    unsafe { unpack_statuses::<A>(statuses, n) };
-    code
+    let call = |requests, statuses| unsafe { call(count, requests, flag, statuses) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    let call =
+        |requests| unsafe { with_statuses::<A>(statuses, n, |statuses| call(requests, statuses)) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    unsafe { with_requests::<A>(requests, n, call) }
 }
 
 pub(crate) unsafe extern "C" fn MPI_Waitany<A: Abi>(
@@ -134,17 +160,13 @@ pub(crate) unsafe extern "C" fn MPI_Waitany<A: Abi>(
     // SAFETY: the type of this function in the family's header.
     let call: unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int =
         unsafe { library(&slots::MPI_Waitany::LIBRARY) };
-    // SAFETY: the caller of MPI gives `count` requests.
-    let packed = unsafe { pack::<A>(requests, n) };
-    // SAFETY: the caller of MPI gives a status, or IGNORE.
-    let mut held = unsafe { <OutStatus as Arg<A>>::enter(status) };
     // SAFETY: the arguments are in the family's own form.
-    let code = unsafe { call(count, packed, index, <OutStatus as Arg<A>>::pass(&mut held)) };
-    // SAFETY: packed above.
-    unsafe { unpack::<A>(requests, n) };
-    // SAFETY: the call has returned.
-    unsafe { <OutStatus as Arg<A>>::leave(held) };
-    code
+    let call = |requests, status| unsafe { call(count, requests, index, status) };
+    // SAFETY: the caller of MPI gives a status, or IGNORE.
+    let call =
+        |requests| unsafe { through::<A, OutStatus>(status, |status| call(requests, status)) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    unsafe { with_requests::<A>(requests, n, call) }
 }
 
 pub(crate) unsafe extern "C" fn MPI_Testany<A: Abi>(
@@ -163,25 +185,13 @@ pub(crate) unsafe extern "C" fn MPI_Testany<A: Abi>(
         *mut c_int,
         *mut c_void,
     ) -> c_int = unsafe { library(&slots::MPI_Testany::LIBRARY) };
-    // SAFETY: the caller of MPI gives `count` requests.
-    let packed = unsafe { pack::<A>(requests, n) };
-    // SAFETY: the caller of MPI gives a status, or IGNORE.
-    let mut held = unsafe { <OutStatus as Arg<A>>::enter(status) };
     // SAFETY: the arguments are in the family's own form.
-    let code = unsafe {
-        call(
-            count,
-            packed,
-            index,
-            flag,
-            <OutStatus as Arg<A>>::pass(&mut held),
-        )
-    };
-    // SAFETY: packed above.
-    unsafe { unpack::<A>(requests, n) };
-    // SAFETY: the call has returned.
-    unsafe { <OutStatus as Arg<A>>::leave(held) };
-    code
+    let call = |requests, status| unsafe { call(count, requests, index, flag, status) };
+    // SAFETY: the caller of MPI gives a status, or IGNORE.
+    let call =
+        |requests| unsafe { through::<A, OutStatus>(status, |status| call(requests, status)) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    unsafe { with_requests::<A>(requests, n, call) }
 }
 
 type Some_<A> =
@@ -200,17 +210,13 @@ unsafe fn some<A: Abi>(
     statuses: *mut MPI_Status,
 ) -> c_int {
     let n = length(count);
-    // SAFETY: the caller of MPI gives `count` requests.
-    let packed = unsafe { pack::<A>(requests, n) };
-    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
-    let native = unsafe { pack_statuses::<A>(statuses, n) };
     // SAFETY: the arrays are in the family's own form.
-    let code = unsafe { call(count, packed, completed, indices, native) };
-    // SAFETY: packed above.
-    unsafe { unpack::<A>(requests, n) };
-    // SAFETY: packed above, every one, whether the library has written it or not.
-    unsafe { unpack_statuses::<A>(statuses, n) };
-    code
+    let call = |requests, statuses| unsafe { call(count, requests, completed, indices, statuses) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    let call =
+        |requests| unsafe { with_statuses::<A>(statuses, n, |statuses| call(requests, statuses)) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    unsafe { with_requests::<A>(requests, n, call) }
 }
 
 pub(crate) unsafe extern "C" fn MPI_Waitsome<A: Abi>(
@@ -247,13 +253,10 @@ pub(crate) unsafe extern "C" fn MPI_Startall<A: Abi>(
     // SAFETY: the type of this function in the family's header.
     let call: unsafe extern "C" fn(c_int, Requests<A>) -> c_int =
         unsafe { library(&slots::MPI_Startall::LIBRARY) };
-    // SAFETY: the caller of MPI gives `count` requests.
-    let packed = unsafe { pack::<A>(requests, n) };
     // SAFETY: the array is in the family's own form.
-    let code = unsafe { call(count, packed) };
-    // SAFETY: packed above.
-    unsafe { unpack::<A>(requests, n) };
-    code
+    let call = |requests| unsafe { call(count, requests) };
+    // SAFETY: the caller of MPI gives `count` requests.
+    unsafe { with_requests::<A>(requests, n, call) }
 }
 
 type ConstRequests<A> = *const <A as Abi>::Handle<MPI_Request>;
@@ -270,13 +273,10 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_all<A: Abi>(
         unsafe { library(&slots::MPI_Request_get_status_all::LIBRARY) };
     // SAFETY: the caller of MPI gives `count` requests.
     let handles = unsafe { Handles::<A, MPI_Request>::new(requests, n) };
-    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
-    let native = unsafe { pack_statuses::<A>(statuses, n) };
     // SAFETY: the arrays are in the family's own form.
-    let code = unsafe { call(count, handles.as_ptr(), flag, native) };
-    // SAFETY: packed above.
-    unsafe { unpack_statuses::<A>(statuses, n) };
-    code
+    let call = |statuses| unsafe { call(count, handles.as_ptr(), flag, statuses) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    unsafe { with_statuses::<A>(statuses, n, call) }
 }
 
 pub(crate) unsafe extern "C" fn MPI_Request_get_status_any<A: Abi>(
@@ -296,14 +296,10 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_any<A: Abi>(
     ) -> c_int = unsafe { library(&slots::MPI_Request_get_status_any::LIBRARY) };
     // SAFETY: the caller of MPI gives `count` requests.
     let handles = unsafe { Handles::<A, MPI_Request>::new(requests, length(count)) };
-    // SAFETY: the caller of MPI gives a status, or IGNORE.
-    let mut held = unsafe { <OutStatus as Arg<A>>::enter(status) };
-    let native = <OutStatus as Arg<A>>::pass(&mut held);
     // SAFETY: the arguments are in the family's own form.
-    let code = unsafe { call(count, handles.as_ptr(), index, flag, native) };
-    // SAFETY: the call has returned.
-    unsafe { <OutStatus as Arg<A>>::leave(held) };
-    code
+    let call = |status| unsafe { call(count, handles.as_ptr(), index, flag, status) };
+    // SAFETY: the caller of MPI gives a status, or IGNORE.
+    unsafe { through::<A, OutStatus>(status, call) }
 }
 
 pub(crate) unsafe extern "C" fn MPI_Request_get_status_some<A: Abi>(
@@ -324,11 +320,8 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_some<A: Abi>(
     ) -> c_int = unsafe { library(&slots::MPI_Request_get_status_some::LIBRARY) };
     // SAFETY: the caller of MPI gives `count` requests.
     let handles = unsafe { Handles::<A, MPI_Request>::new(requests, n) };
-    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
-    let native = unsafe { pack_statuses::<A>(statuses, n) };
     // SAFETY: the arrays are in the family's own form.
-    let code = unsafe { call(count, handles.as_ptr(), completed, indices, native) };
-    // SAFETY: packed above.
-    unsafe { unpack_statuses::<A>(statuses, n) };
-    code
+    let call = |statuses| unsafe { call(count, handles.as_ptr(), completed, indices, statuses) };
+    // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
+    unsafe { with_statuses::<A>(statuses, n, call) }
 }

@@ -3,33 +3,17 @@
 use std::ffi::c_int;
 
 use super::darray::{Distributions, argument_to_standard};
-use super::{Handles, length, library};
+use super::{Handles, length, library, through};
 use crate::abi::Abi;
 use crate::abi::column;
 use crate::abi::handle;
+use crate::abi::kinds::OutDatatype;
 use crate::abi::numbers::Orders;
 use crate::generated::functions::datatype as slots;
 use crate::types::{MPI_Aint, MPI_Count, MPI_Datatype};
 
 type Types<A> = *const <A as Abi>::Handle<MPI_Datatype>;
 type Made<A> = *mut <A as Abi>::Handle<MPI_Datatype>;
-
-/// Calls the library with a place for one new datatype.
-///
-/// # Safety
-/// `new` may be read and written; the tables are filled.
-unsafe fn make<A: Abi>(new: *mut MPI_Datatype, call: impl FnOnce(Made<A>) -> c_int) -> c_int {
-    // SAFETY: the caller gives a datatype that may be read.
-    let before = unsafe { new.read() };
-    // SAFETY: the tables are filled, by this function's contract.
-    let mut native = unsafe { handle::to_native::<A, MPI_Datatype>(before) };
-    let code = call(&raw mut native);
-    // SAFETY: the tables are filled, by this function's contract.
-    let after = unsafe { handle::to_standard::<A, MPI_Datatype>(native) };
-    // SAFETY: the caller gives a datatype that may be written.
-    unsafe { new.write(after) };
-    code
-}
 
 pub(crate) unsafe extern "C" fn MPI_Type_create_struct<A: Abi>(
     count: c_int,
@@ -51,7 +35,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_create_struct<A: Abi>(
     // SAFETY: the arguments are in the family's own form.
     let call = |new| unsafe { call(count, lengths, places, types.as_ptr(), new) };
     // SAFETY: the caller of MPI gives a place for the new datatype.
-    unsafe { make::<A>(new, call) }
+    unsafe { through::<A, OutDatatype>(new, call) }
 }
 
 pub(crate) unsafe extern "C" fn MPI_Type_create_struct_c<A: Abi>(
@@ -74,7 +58,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_create_struct_c<A: Abi>(
     // SAFETY: the arguments are in the family's own form.
     let call = |new| unsafe { call(count, lengths, places, types.as_ptr(), new) };
     // SAFETY: the caller of MPI gives a place for the new datatype.
-    unsafe { make::<A>(new, call) }
+    unsafe { through::<A, OutDatatype>(new, call) }
 }
 
 /// Packs and unpacks in place, as for requests: a native datatype is no larger than the standard's.
