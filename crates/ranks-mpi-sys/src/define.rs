@@ -69,7 +69,7 @@ macro_rules! functions {
 macro_rules! entry {
     (same $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
         /// # Safety
-        /// Inside the `Once` of `load`.
+        /// Under the lock of `load`.
         pub(crate) unsafe fn fill(library: &ranks_load::Library, _: Family) {
             // SAFETY: as this function's contract; in every family the function has this type.
             unsafe { fill_directly(stringify!($name), library, &LIBRARY, &TABLE) };
@@ -79,7 +79,7 @@ macro_rules! entry {
         shim!($name($($arg: $kind),*) -> $ret);
 
         /// # Safety
-        /// Inside the `Once` of `load`.
+        /// Under the lock of `load`.
         pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
             // SAFETY: as this function's contract; a library of the standard ABI has a function of
             // this type, and the shims are for the families that they name.
@@ -110,7 +110,7 @@ macro_rules! entry {
         }
 
         /// # Safety
-        /// Inside the `Once` of `load`.
+        /// Under the lock of `load`.
         pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
             // SAFETY: as this function's contract; a library of the standard ABI has a function of
             // this type, and the shims are for the families that they name.
@@ -123,7 +123,7 @@ macro_rules! entry {
     };
     (hand $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
         /// # Safety
-        /// Inside the `Once` of `load`.
+        /// Under the lock of `load`.
         pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
             let [mpich, openmpi]: [Call; 2] =
                 [crate::abi::by_hand::$name::<Mpich>, crate::abi::by_hand::$name::<OpenMpi>];
@@ -149,7 +149,7 @@ macro_rules! entry {
         }
 
         /// # Safety
-        /// Inside the `Once` of `load`.
+        /// Under the lock of `load`.
         pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
             // SAFETY: as this function's contract; a library of the standard ABI has a function of
             // this type, and the shims are for the families that they name.

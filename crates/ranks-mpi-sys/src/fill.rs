@@ -36,7 +36,7 @@ unsafe fn function_at<F: Copy>(address: *const c_void) -> F {
 /// The library's own function, whatever the family.
 ///
 /// # Safety
-/// Inside the `Once` of `load`; a library that has a function `name` has it with the type `F`.
+/// Under the lock of `load`; a library that has a function `name` has it with the type `F`.
 pub(crate) unsafe fn fill_directly<F: Copy>(
     name: &str,
     library: &Library,
@@ -44,12 +44,12 @@ pub(crate) unsafe fn fill_directly<F: Copy>(
     table: &'static Slot<F>,
 ) {
     let found = resolve(name, library);
-    // SAFETY: inside the `Once` of `load`.
+    // SAFETY: under the lock of `load`.
     unsafe { address.set(found) };
     if !found.is_null() {
         // SAFETY: the caller vouches for the type.
         let function = unsafe { function_at::<F>(found) };
-        // SAFETY: inside the `Once` of `load`.
+        // SAFETY: under the lock of `load`.
         unsafe { table.set(function) };
     }
 }
@@ -57,7 +57,7 @@ pub(crate) unsafe fn fill_directly<F: Copy>(
 /// The library's own function if it speaks the standard ABI, else the shim of its family.
 ///
 /// # Safety
-/// Inside the `Once` of `load`; a library of the standard ABI has `name` with the type `F`, and the
+/// Under the lock of `load`; a library of the standard ABI has `name` with the type `F`, and the
 /// shims convert for the families that they are named after.
 pub(crate) unsafe fn fill_shimmed<F: Copy>(
     name: &str,
@@ -73,10 +73,10 @@ pub(crate) unsafe fn fill_shimmed<F: Copy>(
         return unsafe { fill_directly(name, library, address, table) };
     }
     let found = resolve(name, library);
-    // SAFETY: inside the `Once` of `load`.
+    // SAFETY: under the lock of `load`.
     unsafe { address.set(found) };
     if !found.is_null() || by_hand::EMULATED.contains(&name) {
-        // SAFETY: inside the `Once` of `load`.
+        // SAFETY: under the lock of `load`.
         unsafe {
             table.set(if family == Family::Mpich {
                 mpich
@@ -90,7 +90,7 @@ pub(crate) unsafe fn fill_shimmed<F: Copy>(
 /// The entry that converts nothing.
 ///
 /// # Safety
-/// Inside the `Once` of `load`, after the function's own slot; where handles are words, the library's
+/// Under the lock of `load`, after the function's own slot; where handles are words, the library's
 /// function has the type `F`, and `narrow` is the shim for the family where they are not.
 pub(crate) unsafe fn fill_native<F: Copy>(
     family: Family,
@@ -98,7 +98,7 @@ pub(crate) unsafe fn fill_native<F: Copy>(
     table: &'static Slot<F>,
     narrow: F,
 ) {
-    // SAFETY: inside the `Once` of `load`.
+    // SAFETY: under the lock of `load`.
     let found = *unsafe { address.get() };
     if found.is_null() {
         return;
@@ -109,22 +109,22 @@ pub(crate) unsafe fn fill_native<F: Copy>(
         // SAFETY: the caller vouches for the type.
         unsafe { function_at::<F>(found) }
     };
-    // SAFETY: inside the `Once` of `load`.
+    // SAFETY: under the lock of `load`.
     unsafe { table.set(function) };
 }
 
 /// An emulation, where the library has no such function.
 ///
 /// # Safety
-/// Inside the `Once` of `load`, after the function's own slot.
+/// Under the lock of `load`, after the function's own slot.
 pub(crate) unsafe fn fill_if_absent<F: Copy>(
     address: &'static Slot<*const c_void>,
     table: &'static Slot<F>,
     emulation: F,
 ) {
-    // SAFETY: inside the `Once` of `load`.
+    // SAFETY: under the lock of `load`.
     if unsafe { address.get() }.is_null() {
-        // SAFETY: inside the `Once` of `load`.
+        // SAFETY: under the lock of `load`.
         unsafe { table.set(emulation) };
     }
 }

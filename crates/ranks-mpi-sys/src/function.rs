@@ -36,7 +36,7 @@ impl Function {
         if crate::loaded().is_none() {
             return false;
         }
-        // SAFETY: `loaded` answers only after the `Once` of `load` has finished.
+        // SAFETY: `loaded` answers only after `load` has filled every slot.
         let library = unsafe { self.library.get() };
         !library.is_null()
     }

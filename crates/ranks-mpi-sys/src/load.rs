@@ -107,7 +107,7 @@ pub fn loaded() -> Option<&'static Loaded> {
 /// The family of the library; meaningless before [`load()`] has returned.
 #[inline(always)]
 pub(crate) fn family() -> Family {
-    // SAFETY: written inside the `Once` of `load`; what leads here are the functions of `native`,
+    // SAFETY: written under the lock of `load`; what leads here are the functions of `native`,
     // whose callers have seen `load` return, or have no values to decode.
     *unsafe { FAMILY.get() }
 }

@@ -5,11 +5,11 @@ use std::cell::UnsafeCell;
 /// A static that [`crate::load()`] fills and that everybody else only reads.
 ///
 /// A read is one plain load, with no lock and no atomic operation. That is sound because writing
-/// happens inside the `Once` of [`crate::load()`], and whoever calls MPI has seen `load` return.
+/// happens under the lock of [`crate::load()`], and whoever calls MPI has seen `load` return.
 #[derive(Debug)]
 pub(crate) struct Slot<T>(UnsafeCell<T>);
 
-// SAFETY: `set` is called only inside the `Once` of `load`, before any reader may call `get`; both
+// SAFETY: `set` is called only under the lock of `load`, before any reader may call `get`; both
 // functions are unsafe and say so.
 unsafe impl<T> Sync for Slot<T> {}
 
@@ -27,7 +27,7 @@ impl<T> Slot<T> {
     }
 
     /// # Safety
-    /// Called only inside the `Once` of [`crate::load()`], before any call of MPI.
+    /// Called only under the lock of [`crate::load()`], before any call of MPI.
     pub(crate) unsafe fn set(&'static self, value: T) {
         // SAFETY: nobody else reads or writes before `load` has returned.
         unsafe { *self.0.get() = value };
@@ -37,7 +37,7 @@ impl<T> Slot<T> {
     /// As [`Slot::set`], and no reference from [`Slot::get`] lives on.
     #[expect(
         clippy::mut_from_ref,
-        reason = "the static is filled in place, inside load's Once"
+        reason = "the static is filled in place, under load's lock"
     )]
     pub(crate) unsafe fn fill(&'static self) -> &'static mut T {
         // SAFETY: nobody else reads or writes before `load` has returned.

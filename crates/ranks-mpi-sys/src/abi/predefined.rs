@@ -35,7 +35,7 @@ const KINDS: [Range<usize>; 11] = [
 /// the null handle of its kind, which the library itself will refuse by name.
 ///
 /// # Safety
-/// Inside the `Once` of `load`.
+/// Under the lock of `load`.
 pub(crate) unsafe fn fill(library: &Library, family: Family) {
     let value = |handle: &Handle| match family {
         Family::Standard => Some(ptr::without_provenance_mut(handle.canonical)),
@@ -44,9 +44,9 @@ pub(crate) unsafe fn fill(library: &Library, family: Family) {
             .own_symbol(handle.openmpi?)
             .map(|address| address.as_ptr()),
     };
-    // SAFETY: the caller is inside the `Once` of `load`.
+    // SAFETY: the caller holds the lock of `load`.
     unsafe { fill_pointers(library, family) };
-    // SAFETY: the caller is inside the `Once` of `load`.
+    // SAFETY: the caller holds the lock of `load`.
     let table = unsafe { PREDEFINED.fill() };
     if family == Family::Standard {
         *table = std::array::from_fn(ptr::without_provenance_mut);
@@ -65,7 +65,7 @@ pub(crate) unsafe fn fill(library: &Library, family: Family) {
         }
     }
     if family == Family::OpenMpi {
-        // SAFETY: the caller is inside the `Once` of `load`.
+        // SAFETY: the caller holds the lock of `load`.
         unsafe { OBJECTS.set(span(table)) };
     }
 }
@@ -86,9 +86,9 @@ pub(crate) fn pointer(name: &str) -> *mut c_void {
 }
 
 /// # Safety
-/// Inside the `Once` of `load`.
+/// Under the lock of `load`.
 unsafe fn fill_pointers(library: &Library, family: Family) {
-    // SAFETY: the caller is inside the `Once` of `load`.
+    // SAFETY: the caller holds the lock of `load`.
     let values = unsafe { POINTERS.fill() };
     for (pointer, value) in columns::POINTERS.iter().zip(values) {
         let address = match family {
