@@ -3,6 +3,7 @@
 
 #[doc(hidden)]
 pub mod backend;
+mod buffer;
 mod communicator;
 pub mod element;
 mod error;
@@ -23,6 +24,7 @@ mod status;
 mod tag;
 mod thread_level;
 
+pub use buffer::Buffer;
 pub use communicator::{Communicator, Comparison};
 pub use element::{Pod, Zeroable};
 pub use error::{Error, ErrorKind, Result};

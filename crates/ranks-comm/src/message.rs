@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::buffer::Buffer;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
@@ -89,6 +90,22 @@ impl Message {
             Claimed::Mpi(message) => message.recv_vec(OPERATION, &self.status),
             Claimed::InProcess(Some(message)) => message.into_vec(OPERATION),
             Claimed::InProcess(None) | Claimed::Gone => Ok((Vec::new(), Status::null())),
+        }
+    }
+
+    /// Receives the message into a new [`Buffer`] of its length.
+    ///
+    /// # Errors
+    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it.
+    ///
+    /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
+    pub fn recv_buffer<T: Pod>(mut self) -> Result<(Buffer<T>, Status)> {
+        const OPERATION: &str = "MPI_Mrecv";
+        let _entered = self.comm.enter(OPERATION)?;
+        match std::mem::replace(&mut self.claimed, Claimed::Gone) {
+            Claimed::Mpi(message) => message.recv_buffer(OPERATION, &self.status),
+            Claimed::InProcess(Some(message)) => message.into_buffer(OPERATION),
+            Claimed::InProcess(None) | Claimed::Gone => Ok((Buffer::new(), Status::null())),
         }
     }
 }

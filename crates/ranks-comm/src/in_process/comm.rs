@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::mailbox::{Envelope, Pattern, Receipt};
 use super::world::{Place, WORLD_CONTEXT};
+use crate::buffer::{Buffer, Memory};
 use crate::element::{Pod, whole};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::source::{Destination, Source};
@@ -132,6 +133,18 @@ impl Comm {
         match self.mprobe(operation, source, tag)? {
             Some(message) => message.into_vec(operation),
             None => Ok((Vec::new(), Status::null())),
+        }
+    }
+
+    pub(crate) fn recv_buffer<T: Pod>(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<(Buffer<T>, Status)> {
+        match self.mprobe(operation, source, tag)? {
+            Some(message) => message.into_buffer(operation),
+            None => Ok((Buffer::new(), Status::null())),
         }
     }
 
@@ -336,6 +349,19 @@ impl Matched {
         let mut values = vec![T::zeroed(); count];
         bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(&payload);
         Ok((values, status))
+    }
+
+    pub(crate) fn into_buffer<T: Pod>(
+        self,
+        operation: &'static str,
+    ) -> Result<(Buffer<T>, Status)> {
+        let payload = &self.0.payload;
+        let Some(count) = whole::<T>(payload.len()) else {
+            return Err(not_whole::<T>(operation, payload.len()));
+        };
+        let memory = Memory::of_bytes(count, payload)
+            .map_err(|reason| error::no_memory(operation, payload.len(), &reason))?;
+        Ok((Buffer::filled(memory), self.status()))
     }
 }
 

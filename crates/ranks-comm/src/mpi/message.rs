@@ -1,6 +1,8 @@
 //! A claimed message. Its length is known, so nothing can be written past a buffer.
 
 use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::mem::MaybeUninit;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message, MPI_Status};
@@ -9,8 +11,9 @@ use super::buffer::{large_count, to_write};
 use super::element::TypeOf;
 use super::error::{check, library};
 use super::recv::{not_received, not_whole};
+use crate::buffer::{Buffer, Memory};
 use crate::element::{Pod, whole};
-use crate::error::{self, Result};
+use crate::error::{self, Error, Result};
 use crate::status::Status;
 
 /// A message that must be received once, or thrown away.
@@ -56,24 +59,44 @@ impl Message {
         operation: &'static str,
         status: &Status,
     ) -> Result<(Vec<T>, Status)> {
+        let message = self.of_whole::<T>(operation, status)?;
+        let mut values = Vec::<T>::new();
+        if let Err(reason) = values.try_reserve_exact(message.length) {
+            return Err(message.no_memory(operation, status, &reason));
+        }
+        let length = message.fill(operation, values.spare_capacity_mut())?;
+        // SAFETY: so many elements were received, of a type that any bytes are a value of (`Pod`).
+        unsafe { values.set_len(length) };
+        Ok((values, *status))
+    }
+
+    pub(crate) fn recv_buffer<T: Pod>(
+        self,
+        operation: &'static str,
+        status: &Status,
+    ) -> Result<(Buffer<T>, Status)> {
+        let message = self.of_whole::<T>(operation, status)?;
+        let mut memory = match Memory::<T>::with_room(message.length) {
+            Ok(memory) => memory,
+            Err(reason) => return Err(message.no_memory(operation, status, &reason)),
+        };
+        let length = message.fill(operation, memory.spare())?;
+        // SAFETY: so many elements were received, of a type that any bytes are a value of (`Pod`).
+        unsafe { memory.set_length(length) };
+        Ok((Buffer::filled(memory), *status))
+    }
+
+    /// The same if it is a whole number of elements; else it is thrown away.
+    fn of_whole<T: Pod>(self, operation: &'static str, status: &Status) -> Result<Whole> {
         let bytes = status.bytes();
         let Some(length) = whole::<T>(bytes) else {
             self.discard(status);
             return Err(not_whole::<T>(operation, bytes));
         };
-        let mut values = Vec::<T>::new();
-        if let Err(reason) = values.try_reserve_exact(length) {
-            self.abandon();
-            return Err(error::no_memory(operation, bytes, &reason));
-        }
-        let room = values.spare_capacity_mut();
-        let (pointer, count) = (to_write(room), large_count::<T>(length));
-        // SAFETY: `room` holds `length` elements, which are `count` items, and the message is that long.
-        let code = unsafe { self.receive(pointer, count, TypeOf::<T>::datatype()) };
-        check(code, operation)?;
-        // SAFETY: the message was `length` elements long, of a type that any bytes are a value of (`Pod`).
-        unsafe { values.set_len(length) };
-        Ok((values, *status))
+        Ok(Whole {
+            message: self,
+            length,
+        })
     }
 
     /// Receives it into memory that is thrown away, so that its sender can go on.
@@ -114,5 +137,38 @@ impl Message {
                 sys::MPI_Mrecv_c(pointer, count, datatype, &raw mut message, &raw mut status)
             },
         }
+    }
+}
+
+/// A message of so many elements.
+struct Whole {
+    message: Message,
+    length: usize,
+}
+
+impl Whole {
+    /// Receives it into the beginning of `room`, and returns how many elements that were.
+    fn fill<T: Pod>(self, operation: &'static str, room: &mut [MaybeUninit<T>]) -> Result<usize> {
+        let room = &mut room[..self.length];
+        let (pointer, count) = (to_write(room), large_count::<T>(room.len()));
+        // SAFETY: `room` is as many elements as the message has, which are `count` items.
+        let code = unsafe {
+            self.message
+                .receive(pointer, count, TypeOf::<T>::datatype())
+        };
+        check(code, operation)?;
+        Ok(room.len())
+    }
+
+    /// Leaves it unreceived, for want of memory.
+    #[cold]
+    fn no_memory(
+        self,
+        operation: &'static str,
+        status: &Status,
+        reason: &dyn fmt::Display,
+    ) -> Error {
+        self.message.abandon();
+        error::no_memory(operation, status.bytes(), reason)
     }
 }

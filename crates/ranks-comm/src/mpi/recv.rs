@@ -22,6 +22,7 @@ use super::error::{class, failed, library, text};
 use super::express::Unclaimed;
 use super::peer::to_standard;
 use super::status;
+use crate::buffer::Buffer;
 use crate::element::{Pod, whole};
 use crate::error::{self, Error, Result};
 use crate::source::Source;
@@ -44,6 +45,15 @@ impl Comm {
     pub(crate) fn recv_vec<T: Pod>(&self, source: Source, tag: Tag) -> Result<(Vec<T>, Status)> {
         let (message, status) = self.mprobe(source, tag)?;
         message.recv_vec("MPI_Mrecv", &status)
+    }
+
+    pub(crate) fn recv_buffer<T: Pod>(
+        &self,
+        source: Source,
+        tag: Tag,
+    ) -> Result<(Buffer<T>, Status)> {
+        let (message, status) = self.mprobe(source, tag)?;
+        message.recv_buffer("MPI_Mrecv", &status)
     }
 
     /// Whether this library must not receive anything that was not claimed.

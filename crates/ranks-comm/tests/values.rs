@@ -1,0 +1,91 @@
+//! What is received into new memory: buffers, of the length that arrives.
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "numbers of ranks are small"
+)]
+
+use ranks_comm::{Buffer, Communicator, ErrorKind, Result, Source};
+
+fn neighbours(world: &Communicator) -> (usize, usize) {
+    let (rank, size) = (world.rank(), world.size());
+    ((rank + 1) % size, (rank + size - 1) % size)
+}
+
+/// What `rank` sends: no two ranks, and no two places, have the same.
+fn field(rank: usize, length: usize) -> Buffer<u64> {
+    Buffer::from_fn(length, |i| (rank * 1_000_000 + i) as u64)
+}
+
+/// From nothing to what lies on huge pages.
+const LENGTHS: [usize; 6] = [0, 1, 7, 1000, 100_000, 300_000];
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn buffers_are_sent_and_received_as_slices_are(world: Communicator) -> Result<()> {
+    let (right, left) = neighbours(&world);
+    for length in LENGTHS {
+        let mine = field(world.rank(), length);
+        let mut theirs = Buffer::<u64>::zeroed(length + 3);
+        let status = world.sendrecv(&mine, right, 3, &mut theirs, left, 3)?;
+        assert_eq!(status.count::<u64>()?, length);
+        assert_eq!(theirs[..length], *field(left, length));
+        assert_eq!(theirs[length..], [0; 3]);
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn a_message_is_received_into_a_new_buffer(world: Communicator) -> Result<()> {
+    let (right, left) = neighbours(&world);
+    for length in LENGTHS {
+        for claimed in [false, true] {
+            let receive = || {
+                if claimed {
+                    world.mprobe(left, 4)?.recv_buffer::<u64>()
+                } else {
+                    world.recv_buffer::<u64>(left, 4)
+                }
+            };
+            // Large messages wait for their receiver, so not all may send first.
+            let mine = field(world.rank(), length);
+            let (theirs, status) = if world.rank() == 0 {
+                world.send(&mine, right, 4)?;
+                receive()?
+            } else {
+                let received = receive()?;
+                world.send(&mine, right, 4)?;
+                received
+            };
+            assert_eq!(theirs, field(left, length));
+            assert_eq!((status.source(), status.tag()), (Some(left), Some(4)));
+            assert_eq!(status.count::<u64>()?, length);
+            if length > 0 {
+                assert_eq!(theirs.as_ptr().addr() % 64, 0);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2)]
+fn nobody_sends_an_empty_buffer(world: Communicator) -> Result<()> {
+    let (nothing, status) = world.recv_buffer::<f64>(Source::Null, 0)?;
+    assert_eq!(nothing, []);
+    assert_eq!(status.source(), None);
+    let (nothing, _) = world.mprobe(Source::Null, 0)?.recv_buffer::<f64>()?;
+    assert_eq!(nothing, []);
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3)]
+fn a_message_that_is_no_whole_number_of_elements_is_gone(world: Communicator) -> Result<()> {
+    if world.rank() == 0 {
+        world.send(&[1u8, 2, 3], 1, 5)?;
+        world.send(&[1u32], 1, 5)?;
+    } else if world.rank() == 1 {
+        let error = world.recv_buffer::<u32>(0, 5).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Type);
+        let (next, _) = world.recv_buffer::<u32>(0, 5)?;
+        assert_eq!(next, [1]);
+    }
+    Ok(())
+}
