@@ -1,7 +1,7 @@
 //! What the sibling crates build on: the two things that a communicator can be.
 
 pub use crate::in_process::Comm as InProcessComm;
-pub use crate::mpi::{Comm as MpiComm, TypeOf, check, check_with};
+pub use crate::mpi::{Comm as MpiComm, InfoHandle, TypeOf, check, check_with};
 pub use crate::thread_level::Entered;
 
 /// What stands behind a communicator.

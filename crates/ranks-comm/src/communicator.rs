@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
+use crate::attributes::Attributes;
 use crate::backend::Backend;
 use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
@@ -28,6 +29,7 @@ struct Inner {
     rank: usize,
     size: usize,
     max_tag: i32,
+    attributes: Arc<Attributes>,
 }
 
 /// How two communicators relate.
@@ -53,7 +55,17 @@ impl Communicator {
             rank,
             size,
             max_tag,
+            attributes: Arc::default(),
         }))
+    }
+
+    /// The same, if nobody has it yet, with attributes that others may have too.
+    #[must_use]
+    pub(crate) fn with_attributes(mut self, attributes: Arc<Attributes>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.attributes = attributes;
+        }
+        self
     }
 
     pub(crate) fn in_process(comm: in_process::Comm) -> Self {
@@ -61,6 +73,7 @@ impl Communicator {
             rank: comm.rank(),
             size: comm.size(),
             max_tag: i32::MAX,
+            attributes: Arc::default(),
             way: mpi::Way::in_process(comm),
         }))
     }
@@ -206,6 +219,11 @@ impl Communicator {
             comm.abort(code);
         }
         std::process::exit(code)
+    }
+
+    /// What its users have put there.
+    pub(crate) fn attributes(&self) -> &Attributes {
+        &self.0.attributes
     }
 
     /// What stands behind it, if this is the last handle.

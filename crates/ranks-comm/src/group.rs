@@ -8,12 +8,14 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// An ordered set of processes: rank *i* of the group is the *i*-th of them.
 ///
-/// A group is plain data; all its operations are local and need no library. It comes from
+/// A group is plain data; all its operations are local, need no library and nothing to be freed. It comes from
 /// [`Communicator::group`](crate::Communicator::group) and becomes a communicator by
-/// [`Communicator::create`](crate::Communicator::create).
+/// [`Communicator::create`](crate::Communicator::create) or
+/// [`Communicator::create_group`](crate::Communicator::create_group).
 ///
 /// MPI 5.0 §7.3.
 #[doc(alias = "MPI_Group")]
+#[doc(alias = "MPI_Group_free")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// Ranks of the world.
@@ -84,6 +86,50 @@ impl Group {
             left.filter(|(rank, _)| !gone.contains(rank))
                 .map(|(_, &member)| member),
         ))
+    }
+
+    /// The group of the processes with the ranks of these ranges, in this order.
+    ///
+    /// A range is `(first, last, stride)`: the ranks `first`, `first + stride` and so on, up to `last` or, if the
+    /// stride is negative, down to `last`. A range whose `last` lies before its `first` has no ranks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if a rank is not in the group or is named twice; [`ErrorKind::Argument`] if a stride is 0.
+    ///
+    /// MPI 5.0 §7.3.2 (`MPI_Group_range_incl`).
+    #[doc(alias = "MPI_Group_range_incl")]
+    pub fn range_include(&self, ranges: &[(usize, usize, isize)]) -> Result<Self> {
+        const OPERATION: &str = "MPI_Group_range_incl";
+        let ranks = self.expand(OPERATION, ranges)?;
+        Ok(self.with(ranks.iter().map(|&rank| self.members[rank])))
+    }
+
+    /// The group without the processes with the ranks of these ranges, in the order of this group.
+    ///
+    /// Ranges are as in [`range_include`](Self::range_include).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if a rank is not in the group or is named twice; [`ErrorKind::Argument`] if a stride is 0.
+    ///
+    /// MPI 5.0 §7.3.2 (`MPI_Group_range_excl`).
+    #[doc(alias = "MPI_Group_range_excl")]
+    pub fn range_exclude(&self, ranges: &[(usize, usize, isize)]) -> Result<Self> {
+        self.exclude(&self.expand("MPI_Group_range_excl", ranges)?)
+    }
+
+    /// The group of nobody.
+    ///
+    /// MPI 5.0 §7.3 (`MPI_GROUP_EMPTY`).
+    #[doc(alias = "MPI_GROUP_EMPTY")]
+    #[must_use]
+    pub fn empty(&self) -> Self {
+        self.with([])
+    }
+
+    /// Whether nobody is in the group.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
     }
 
     /// All of this group, then those of `other` that are not in it.
@@ -163,6 +209,43 @@ impl Group {
         self.members.iter().copied().collect()
     }
 
+    /// The ranks of the ranges, each of them in the group and named once.
+    fn expand(
+        &self,
+        operation: &'static str,
+        ranges: &[(usize, usize, isize)],
+    ) -> Result<Vec<usize>> {
+        let mut ranks = Vec::new();
+        for &(first, last, stride) in ranges {
+            let step = stride.unsigned_abs();
+            if step == 0 {
+                return Err(Error::new(
+                    ErrorKind::Argument,
+                    operation,
+                    format_args!("the range from {first} to {last} has a stride of 0"),
+                ));
+            }
+            // The ends are looked at first, so that no range is longer than the group.
+            let (low, high) = if stride > 0 {
+                (first, last)
+            } else {
+                (last, first)
+            };
+            if low > high {
+                continue;
+            }
+            self.check(operation, &[high])?;
+            let distances = (0..=high - low).step_by(step);
+            if stride > 0 {
+                ranks.extend(distances.map(|distance| low + distance));
+            } else {
+                ranks.extend(distances.map(|distance| high - distance));
+            }
+        }
+        self.check(operation, &ranks)?;
+        Ok(ranks)
+    }
+
     fn check(&self, operation: &'static str, ranks: &[usize]) -> Result<()> {
         let mut seen = HashSet::new();
         for &rank in ranks {
@@ -224,6 +307,31 @@ mod tests {
             group(&[4, 5]).exclude(&[1, 1]).unwrap_err().kind(),
             ErrorKind::Rank
         );
+    }
+
+    #[test]
+    fn ranges_go_up_and_down() {
+        let all = group(&[10, 11, 12, 13, 14, 15, 16, 17]);
+        let some = all.range_include(&[(0, 4, 2), (7, 5, -2)]).unwrap();
+        assert_eq!(some, group(&[10, 12, 14, 17, 15]));
+        let rest = all.range_exclude(&[(7, 0, -3)]).unwrap();
+        assert_eq!(rest, group(&[10, 12, 13, 15, 16]));
+        assert_eq!(all.range_include(&[(3, 2, 1)]).unwrap(), all.empty());
+        assert_eq!(all.range_include(&[(2, 3, -1)]).unwrap(), all.empty());
+        assert!(all.empty().is_empty() && !all.is_empty());
+    }
+
+    #[test]
+    fn wrong_ranges_are_refused() {
+        let all = group(&[10, 11, 12, 13]);
+        let kind = |ranges: &[(usize, usize, isize)]| all.range_include(ranges).unwrap_err().kind();
+        assert_eq!(kind(&[(0, 2, 0)]), ErrorKind::Argument);
+        assert_eq!(kind(&[(0, 4, 1)]), ErrorKind::Rank);
+        assert_eq!(kind(&[(usize::MAX, 0, -1)]), ErrorKind::Rank);
+        assert_eq!(kind(&[(0, 2, 1), (2, 3, 1)]), ErrorKind::Rank);
+        assert_eq!(kind(&[(0, usize::MAX, isize::MAX)]), ErrorKind::Rank);
+        let one = all.range_include(&[(3, 0, isize::MIN)]).unwrap();
+        assert_eq!(one, group(&[13]));
     }
 
     #[test]

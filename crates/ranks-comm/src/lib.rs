@@ -1,14 +1,17 @@
 //! Communicators, two-sided communication and the runtime, over MPI or in process
 #![deny(unsafe_code)]
 
+mod attributes;
 #[doc(hidden)]
 pub mod backend;
 mod buffer;
 mod communicator;
 pub mod element;
+mod environment;
 mod error;
 mod group;
 mod in_process;
+mod info;
 mod message;
 mod mpi;
 mod probe;
@@ -24,15 +27,18 @@ mod status;
 mod tag;
 mod thread_level;
 
+pub use attributes::AttributeKey;
 pub use buffer::Buffer;
 pub use communicator::{Communicator, Comparison};
 pub use element::{Pod, Zeroable};
 pub use error::{Error, ErrorKind, Result};
 pub use group::Group;
+pub use info::Info;
 pub use message::Message;
 pub use run::run;
 pub use runtime::{Backend, Builder, Facts, Runtime};
 pub use source::{Destination, Source};
+pub use split::SplitType;
 pub use status::Status;
 pub use tag::Tag;
 pub use thread_level::ThreadLevel;

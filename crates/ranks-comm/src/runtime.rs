@@ -73,6 +73,8 @@ impl Runtime {
     #[doc(alias = "MPI_Finalize")]
     pub fn finalize(self) -> Result<()> {
         drop(self.world.enter("MPI_Finalize")?);
+        // While MPI can still be called: a value may be a communicator, or communicate when it is dropped.
+        self.world.attributes().clear();
         match self.world.backend() {
             Behind::Mpi(_) => mpi::GATE.close(),
             Behind::InProcess(comm) => comm.close(),

@@ -1,11 +1,36 @@
 //! New communicators from old ones. All of these are collective: every rank of the old communicator calls them.
 
+use std::sync::Arc;
+
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
+use crate::info::Info;
+
+/// What the ranks of one part have in common after [`Communicator::split_type`].
+///
+/// MPI 5.0 §7.4.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SplitType {
+    /// They can share memory: they are on one node.
+    #[doc(alias = "MPI_COMM_TYPE_SHARED")]
+    Shared,
+    /// They share the kind of hardware that the info names under `mpi_hw_resource_type`. Since MPI 4.0.
+    #[doc(alias = "MPI_COMM_TYPE_HW_GUIDED")]
+    HwGuided,
+    /// They share a kind of hardware that not all ranks of the communicator share: the next level down. Since MPI 4.0.
+    #[doc(alias = "MPI_COMM_TYPE_HW_UNGUIDED")]
+    HwUnguided,
+    /// They share what the info names under `mpi_hw_resource_type` or `mpi_pset_name`. Since MPI 4.1.
+    #[doc(alias = "MPI_COMM_TYPE_RESOURCE_GUIDED")]
+    ResourceGuided,
+}
 
 impl Communicator {
     /// A new communicator of the same ranks: its messages are apart from this one's.
+    ///
+    /// Attributes are copied as their [keys](crate::AttributeKey) say; name and hints are not.
     ///
     /// # Errors
     /// What the library reports.
@@ -18,6 +43,32 @@ impl Communicator {
             |comm| comm.dup(self),
             |comm| comm.dup().map(Self::in_process),
         )
+        .map(|new| self.inherited_by(new))
+    }
+
+    /// As [`dup`](Self::dup), with hints for the new communicator.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if a key or a value is longer than the library takes; what the library reports.
+    ///
+    /// MPI 5.0 §7.4.2 (`MPI_Comm_dup_with_info`).
+    #[doc(alias = "MPI_Comm_dup_with_info")]
+    pub fn dup_with_info(&self, info: &Info) -> Result<Self> {
+        self.dispatch(
+            "MPI_Comm_dup_with_info",
+            |comm| comm.dup_with_info(self, info),
+            |comm| {
+                let new = comm.dup()?;
+                new.set_info(info);
+                Ok(Self::in_process(new))
+            },
+        )
+        .map(|new| self.inherited_by(new))
+    }
+
+    /// The duplicate with the attributes that it gets.
+    fn inherited_by(&self, new: Self) -> Self {
+        new.with_attributes(Arc::new(self.attributes().for_duplicate()))
     }
 
     /// One new communicator for each color, in which ranks are ordered by `key`, then by rank here.
@@ -53,13 +104,11 @@ impl Communicator {
     /// What the library reports.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`).
-    #[doc(alias = "MPI_Comm_split_type")]
-    #[doc(alias = "MPI_COMM_TYPE_SHARED")]
     pub fn split_shared(&self, key: i32) -> Result<Self> {
         const OPERATION: &str = "MPI_Comm_split_type";
         let node = self.dispatch(
             OPERATION,
-            |comm| comm.split_shared(self, key),
+            |comm| comm.split_type(self, Some(SplitType::Shared), key, None),
             |comm| Ok(comm.split(Some(0), key)?.map(Self::in_process)),
         )?;
         node.ok_or_else(|| {
@@ -69,6 +118,40 @@ impl Communicator {
                 "the library made no communicator of this node",
             )
         })
+    }
+
+    /// One new communicator for each set of ranks that have in common what `kind` and `info` say.
+    ///
+    /// Ranks are ordered by `key`, then by rank here. A rank that passes `None` for the kind gets `None`, and so does one
+    /// whose kind of hardware is not known to the library or says nothing here; the others pass one and the
+    /// same kind. In process all ranks share memory and nothing else is known of their hardware.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`] if the library does not have this kind; what the library reports.
+    ///
+    /// MPI 5.0 §7.4.2 (`MPI_Comm_split_type`).
+    #[doc(alias = "MPI_Comm_split_type")]
+    pub fn split_type(
+        &self,
+        kind: impl Into<Option<SplitType>>,
+        key: i32,
+        info: &Info,
+    ) -> Result<Option<Self>> {
+        let kind = kind.into();
+        self.dispatch(
+            "MPI_Comm_split_type",
+            |comm| comm.split_type(self, kind, key, Some(info)),
+            |comm| {
+                let shared = match kind {
+                    Some(SplitType::Shared) => true,
+                    Some(SplitType::HwGuided | SplitType::ResourceGuided) => {
+                        info.get("mpi_hw_resource_type") == Some("mpi_shared_memory")
+                    }
+                    Some(SplitType::HwUnguided) | None => false,
+                };
+                Ok(comm.split(shared.then_some(0), key)?.map(Self::in_process))
+            },
+        )
     }
 
     /// A new communicator of the processes of `group`, which must be the same on every rank here; `None` elsewhere.

@@ -16,12 +16,10 @@ const HELPERS: [Helpers; 1] = [(
     "ranks-comm",
     &[
         "MPI_Allreduce",
-        "MPI_Comm_get_attr",
         "MPI_Comm_set_errhandler",
         "MPI_Error_string",
         "MPI_Finalized",
         "MPI_Get_elements_x",
-        "MPI_Group_free",
         "MPI_Initialized",
         "MPI_Is_thread_main",
         "MPI_Isend_c",

@@ -1,13 +1,14 @@
 //! One rank's side of an in-process communicator: point-to-point over the mailboxes.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::mailbox::{Envelope, Pattern, Receipt};
 use super::world::{Place, WORLD_CONTEXT};
 use crate::buffer::{Buffer, Memory};
 use crate::element::{Pod, whole};
 use crate::error::{self, Error, ErrorKind, Result};
+use crate::info::Info;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
@@ -24,6 +25,8 @@ pub struct Comm {
     pub(super) members: Arc<[usize]>,
     pub(super) rank: usize,
     pub(crate) name: Mutex<String>,
+    /// The hints that it was given; nothing here follows any.
+    pub(super) info: Mutex<Info>,
 }
 
 impl fmt::Debug for Comm {
@@ -47,6 +50,7 @@ impl Comm {
             members,
             rank,
             name: Mutex::new("MPI_COMM_WORLD".to_owned()),
+            info: Mutex::default(),
         }
     }
 
@@ -78,6 +82,22 @@ impl Comm {
     pub(crate) fn close(&self) {
         self.place.gate.close();
         self.place.world.end(self.place.rank);
+    }
+
+    /// The hints that were given.
+    pub(crate) fn info(&self) -> Info {
+        self.info
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Takes hints over; those that were given before and are not given now stay.
+    pub(crate) fn set_info(&self, info: &Info) {
+        let mut known = self.info.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in info.iter() {
+            known.put(key, value);
+        }
     }
 
     /// Frees nothing: a context is a number.

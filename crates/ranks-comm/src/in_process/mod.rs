@@ -5,6 +5,7 @@
 //! unsafe code, and nothing here panics.
 
 mod comm;
+mod environment;
 mod mailbox;
 mod split;
 pub(crate) mod world;

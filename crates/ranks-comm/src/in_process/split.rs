@@ -102,6 +102,7 @@ impl Comm {
             members,
             rank,
             name: Mutex::default(),
+            info: Mutex::default(),
         }
     }
 

@@ -140,6 +140,8 @@ fn kind(class: c_int) -> ErrorKind {
         | sys::MPI_ERR_BUFFER
         | sys::MPI_ERR_COMM
         | sys::MPI_ERR_GROUP
+        | sys::MPI_ERR_INFO_KEY
+        | sys::MPI_ERR_INFO_VALUE
         | sys::MPI_ERR_OP => ErrorKind::Argument,
         _ => ErrorKind::Library,
     }
@@ -147,7 +149,7 @@ fn kind(class: c_int) -> ErrorKind {
 
 /// The name of a class; a class that a library made up has none, and keeps its number.
 fn name(class: c_int) -> String {
-    const NAMES: [(c_int, &str); 27] = [
+    const NAMES: [(c_int, &str); 30] = [
         (sys::MPI_ERR_BUFFER, "MPI_ERR_BUFFER"),
         (sys::MPI_ERR_COUNT, "MPI_ERR_COUNT"),
         (sys::MPI_ERR_TYPE, "MPI_ERR_TYPE"),
@@ -168,6 +170,9 @@ fn name(class: c_int) -> String {
         (sys::MPI_ERR_PENDING, "MPI_ERR_PENDING"),
         (sys::MPI_ERR_IN_STATUS, "MPI_ERR_IN_STATUS"),
         (sys::MPI_ERR_INFO, "MPI_ERR_INFO"),
+        (sys::MPI_ERR_INFO_KEY, "MPI_ERR_INFO_KEY"),
+        (sys::MPI_ERR_INFO_NOKEY, "MPI_ERR_INFO_NOKEY"),
+        (sys::MPI_ERR_INFO_VALUE, "MPI_ERR_INFO_VALUE"),
         (sys::MPI_ERR_KEYVAL, "MPI_ERR_KEYVAL"),
         (sys::MPI_ERR_NO_MEM, "MPI_ERR_NO_MEM"),
         (sys::MPI_ERR_PROC_ABORTED, "MPI_ERR_PROC_ABORTED"),

@@ -18,12 +18,15 @@
 //! A blocking operation has no claim on its buffers once it has returned.
 #![allow(unsafe_code)]
 
+mod attributes;
 mod buffer;
 mod children;
 mod communicator;
 mod element;
+mod environment;
 mod error;
 mod express;
+mod info;
 mod message;
 mod peer;
 mod probe;
@@ -38,5 +41,6 @@ pub use communicator::Comm;
 pub use element::TypeOf;
 pub use error::{check, check_with};
 pub(crate) use express::{Unclaimed, Way};
+pub use info::InfoHandle;
 pub(crate) use message::Message;
 pub(crate) use session::{GATE, start};

@@ -1,7 +1,7 @@
 //! From `MPI_Init_thread` to `MPI_Finalize`: once a process, shared by whoever needs it.
 
 use std::collections::BTreeMap;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
@@ -10,12 +10,14 @@ use ranks_launch::{Environment, LoadedMpi};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{Loaded, MPI_Comm};
 
+use super::attributes::attribute;
 use super::children::Children;
 use super::communicator::Comm;
 use super::error::check;
 use super::peer::Sentinels;
 use super::split::rank_and_size;
 use super::status::CountWord;
+use crate::attributes::Attributes;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::run::last_words;
@@ -50,6 +52,8 @@ pub(super) struct Session {
     level: ThreadLevel,
     size: usize,
     world_children: Arc<Children>,
+    /// What users keep with the world, as long as a handle of it lives.
+    world_attributes: Mutex<Weak<Attributes>>,
     aside: Mutex<Aside>,
     finished: bool,
 }
@@ -128,7 +132,10 @@ pub(crate) fn start(
 fn world(session: &Arc<Session>, facts: &Facts, max_tag: i32) -> Communicator {
     let children = Arc::clone(&session.world_children);
     let comm = Comm::new(sys::MPI_COMM_WORLD, Arc::clone(session), children, None);
-    Communicator::over_mpi(comm, facts.rank, facts.size, max_tag)
+    let mut known = lock(&session.world_attributes);
+    let attributes = known.upgrade().unwrap_or_default();
+    *known = Arc::downgrade(&attributes);
+    Communicator::over_mpi(comm, facts.rank, facts.size, max_tag).with_attributes(attributes)
 }
 
 fn ended() -> Error {
@@ -236,6 +243,7 @@ fn take_over(
         level,
         size,
         world_children: Arc::default(),
+        world_attributes: Mutex::default(),
         aside: Mutex::default(),
         finished: true,
     };
@@ -284,20 +292,8 @@ fn claim_below(loaded: &Loaded) -> usize {
 }
 
 fn max_tag() -> Result<i32> {
-    let mut value: *mut c_int = ptr::null_mut();
-    let mut found: c_int = 0;
-    let place: *mut c_void = (&raw mut value).cast();
-    // SAFETY: for this key the library gives the address of an int; pointer and flag are ours.
-    let code = unsafe {
-        sys::MPI_Comm_get_attr(sys::MPI_COMM_WORLD, sys::MPI_TAG_UB, place, &raw mut found)
-    };
-    check(code, "MPI_Comm_get_attr")?;
-    if found == 0 || value.is_null() {
-        // What the standard promises at least.
-        return Ok(32_767);
-    }
-    // SAFETY: not null, and the address of an int that lives as long as MPI does.
-    Ok(unsafe { value.read() })
+    // If it is not set: what the standard promises at least.
+    Ok(attribute(sys::MPI_TAG_UB)?.unwrap_or(32_767))
 }
 
 fn to_mpi(level: ThreadLevel) -> c_int {

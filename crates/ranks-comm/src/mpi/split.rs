@@ -4,14 +4,17 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::MPI_Comm;
+use ranks_mpi_sys::{Function, MPI_Comm};
 
 use super::children::Children;
 use super::communicator::{Comm, Group, Origin};
-use super::error::check;
+use super::error::{check, library};
+use super::info::InfoHandle;
 use super::peer;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::info::Info;
+use crate::split::SplitType;
 
 impl Comm {
     pub(crate) fn dup(&self, parent: &Communicator) -> Result<Communicator> {
@@ -19,13 +22,17 @@ impl Comm {
             // SAFETY: the communicator is alive, and the new handle is ours.
             unsafe { sys::MPI_Comm_dup(self.canonical, new) }
         })?;
-        made.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Library,
-                "MPI_Comm_dup",
-                "the library made no communicator",
-            )
-        })
+        made.ok_or_else(|| nothing_made("MPI_Comm_dup"))
+    }
+
+    pub(crate) fn dup_with_info(&self, parent: &Communicator, info: &Info) -> Result<Communicator> {
+        const OPERATION: &str = "MPI_Comm_dup_with_info";
+        let info = InfoHandle::new(info)?;
+        let made = self.make(parent, OPERATION, |new| {
+            // SAFETY: communicator and info are alive, and the new handle is ours.
+            unsafe { sys::MPI_Comm_dup_with_info(self.canonical, info.canonical(), new) }
+        })?;
+        made.ok_or_else(|| nothing_made(OPERATION))
     }
 
     pub(crate) fn split(
@@ -41,14 +48,22 @@ impl Comm {
         })
     }
 
-    pub(crate) fn split_shared(
+    /// Collective in any case: a rank that has nothing to ask for takes part.
+    pub(crate) fn split_type(
         &self,
         parent: &Communicator,
+        kind: Option<SplitType>,
         key: i32,
+        info: Option<&Info>,
     ) -> Result<Option<Communicator>> {
-        self.make(parent, "MPI_Comm_split_type", |new| {
-            let (kind, info) = (sys::MPI_COMM_TYPE_SHARED, sys::MPI_INFO_NULL);
-            // SAFETY: the communicator is alive, and the new handle is ours.
+        const OPERATION: &str = "MPI_Comm_split_type";
+        let kind = to_mpi(OPERATION, kind)?;
+        let info = info.map(InfoHandle::new).transpose()?;
+        let info = info
+            .as_ref()
+            .map_or(sys::MPI_INFO_NULL, InfoHandle::canonical);
+        self.make(parent, OPERATION, |new| {
+            // SAFETY: communicator and info are alive, and the new handle is ours.
             unsafe { sys::MPI_Comm_split_type(self.canonical, kind, key, info, new) }
         })
     }
@@ -124,6 +139,44 @@ impl Comm {
         }
         outcome
     }
+}
+
+#[cold]
+fn nothing_made(operation: &'static str) -> Error {
+    Error::new(
+        ErrorKind::Library,
+        operation,
+        "the library made no communicator",
+    )
+}
+
+/// The kinds of split came with versions of the standard, each of which has a function that tells of it: the number
+/// of one may mean something else to an older library.
+fn to_mpi(operation: &'static str, kind: Option<SplitType>) -> Result<c_int> {
+    let (kind, sign, version) = match kind {
+        None => return Ok(sys::MPI_UNDEFINED),
+        Some(SplitType::Shared) => return Ok(sys::MPI_COMM_TYPE_SHARED),
+        Some(SplitType::HwGuided) => (sys::MPI_COMM_TYPE_HW_GUIDED, "MPI_Info_get_string", "4.0"),
+        Some(SplitType::HwUnguided) => {
+            (sys::MPI_COMM_TYPE_HW_UNGUIDED, "MPI_Info_get_string", "4.0")
+        }
+        Some(SplitType::ResourceGuided) => (
+            sys::MPI_COMM_TYPE_RESOURCE_GUIDED,
+            "MPI_Get_hw_resource_info",
+            "4.1",
+        ),
+    };
+    if sys::function(sign).is_some_and(Function::is_in_library) {
+        return Ok(kind);
+    }
+    Err(Error::new(
+        ErrorKind::NotInLibrary,
+        operation,
+        format_args!(
+            "this kind of split is not in {}; it needs MPI {version}",
+            library()
+        ),
+    ))
 }
 
 /// What the library says of a communicator.

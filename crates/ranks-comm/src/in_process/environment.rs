@@ -1,0 +1,44 @@
+//! The clock, the machine and the start of in-process ranks, which they have in common.
+
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use super::comm::Comm;
+use crate::error::Result;
+use crate::info::Info;
+
+/// When the clock began.
+static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+impl Comm {
+    pub(crate) fn wtime(&self) -> f64 {
+        BEGINNING.elapsed().as_secs_f64()
+    }
+
+    /// What [`Instant`] resolves, if the machine does.
+    pub(crate) fn wtick(&self) -> f64 {
+        1e-9
+    }
+
+    pub(crate) fn processor_name(&self) -> String {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        name.or_else(|| std::env::var("HOSTNAME").ok())
+            .map(|name| name.trim().to_owned())
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "localhost".to_owned())
+    }
+
+    pub(crate) fn universe_size(&self) -> usize {
+        self.place.world.size()
+    }
+
+    pub(crate) fn info_env(&self) -> Result<Info> {
+        let mut info = Info::new();
+        if let Some(command) = std::env::args_os().next() {
+            info.put("command", &command.to_string_lossy());
+        }
+        info.put("maxprocs", &self.place.world.size().to_string());
+        info.put("thread_level", &self.place.gate.level().to_string());
+        Ok(info)
+    }
+}

@@ -1,0 +1,276 @@
+//! Hints for the library: pairs of a key and a value.
+
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The longest key in bytes that any library may take; most take less.
+const KEY: usize = 255;
+/// The longest value in bytes that any library may take; most take less.
+const VALUE: usize = 1023;
+
+/// Keys with their values, in the order in which they were first set: what a call is told besides its arguments.
+///
+/// It is plain data, works with no library, and becomes one of the library's objects for the call that takes it.
+/// A library ignores keys that it does not know. How long keys and values may be is up to the library: the standard
+/// promises 31 bytes for a key; Open MPI takes 36 and 256, MPICH 255 and 1023.
+///
+/// ```
+/// use ranks_comm::Info;
+///
+/// let info = Info::new().with("mpi_assert_no_any_tag", "true")?;
+/// assert_eq!(info.get("mpi_assert_no_any_tag"), Some("true"));
+/// # Ok::<(), ranks_comm::Error>(())
+/// ```
+///
+/// MPI 5.0 §10.
+#[doc(alias = "MPI_Info")]
+#[doc(alias = "MPI_Info_dup")]
+#[doc(alias = "MPI_Info_free")]
+#[doc(alias = "MPI_INFO_NULL")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Info(Vec<(String, String)>);
+
+impl Info {
+    /// No keys.
+    ///
+    /// MPI 5.0 §10 (`MPI_Info_create`).
+    #[doc(alias = "MPI_Info_create")]
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the process was started with, as far as the library says: keys such as `command`, `maxprocs`,
+    /// `thread_level`. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// MPI 5.0 §11.2.3 (`MPI_INFO_ENV`).
+    #[doc(alias = "MPI_INFO_ENV")]
+    pub fn env(world: &Communicator) -> Result<Self> {
+        world.dispatch(
+            "MPI_Info_get",
+            |comm| comm.info_env(),
+            |comm| comm.info_env(),
+        )
+    }
+
+    /// The hardware that `MPI_COMM_TYPE_RESOURCE_GUIDED` and `MPI_COMM_TYPE_HW_GUIDED` can split by: a key for each
+    /// type, with `true` if this process is restricted to one instance of it. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`] before MPI 4.1 and in process.
+    ///
+    /// MPI 5.0 §11.3 (`MPI_Get_hw_resource_info`).
+    #[doc(alias = "MPI_Get_hw_resource_info")]
+    pub fn hw_resources(world: &Communicator) -> Result<Self> {
+        const OPERATION: &str = "MPI_Get_hw_resource_info";
+        world.dispatch(
+            OPERATION,
+            |comm| comm.hw_resources(),
+            |_| {
+                Err(Error::new(
+                    ErrorKind::NotInLibrary,
+                    OPERATION,
+                    "the ranks are threads of one process, which has no hardware of its own",
+                ))
+            },
+        )
+    }
+
+    /// Gives `key` the value `value`, instead of the one that it may have.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if the key is blank or longer than 255 bytes, the value empty or longer than 1023
+    /// bytes, or one of them holds a zero byte.
+    ///
+    /// MPI 5.0 §10 (`MPI_Info_set`).
+    #[doc(alias = "MPI_Info_set")]
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        check("key", key, KEY)?;
+        check("value", value, VALUE)?;
+        if key.trim().is_empty() {
+            return Err(unusable("the key is blank"));
+        }
+        self.put(key, value);
+        Ok(())
+    }
+
+    /// The same info with `value` for `key`.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn with(mut self, key: &str, value: &str) -> Result<Self> {
+        self.set(key, value)?;
+        Ok(self)
+    }
+
+    /// As [`set`](Self::set), for what a library says, which is not ours to refuse.
+    pub(crate) fn put(&mut self, key: &str, value: &str) {
+        match self.0.iter_mut().find(|(known, _)| known == key) {
+            Some((_, old)) => value.clone_into(old),
+            None => self.0.push((key.to_owned(), value.to_owned())),
+        }
+    }
+
+    /// The value of `key`.
+    ///
+    /// MPI 5.0 §10 (`MPI_Info_get_string`).
+    #[doc(alias = "MPI_Info_get")]
+    #[doc(alias = "MPI_Info_get_string")]
+    #[doc(alias = "MPI_Info_get_valuelen")]
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.iter()
+            .find(|(known, _)| *known == key)
+            .map(|(_, value)| value)
+    }
+
+    /// Removes `key` and returns the value that it had.
+    ///
+    /// MPI 5.0 §10 (`MPI_Info_delete`).
+    #[doc(alias = "MPI_Info_delete")]
+    pub fn remove(&mut self, key: &str) -> Option<String> {
+        let place = self.0.iter().position(|(known, _)| known == key)?;
+        Some(self.0.remove(place).1)
+    }
+
+    /// How many keys there are.
+    ///
+    /// MPI 5.0 §10 (`MPI_Info_get_nkeys`).
+    #[doc(alias = "MPI_Info_get_nkeys")]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no keys.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The `n`-th key, from 0.
+    ///
+    /// MPI 5.0 §10 (`MPI_Info_get_nthkey`).
+    #[doc(alias = "MPI_Info_get_nthkey")]
+    #[must_use]
+    pub fn key(&self, n: usize) -> Option<&str> {
+        self.0.get(n).map(|(key, _)| key.as_str())
+    }
+
+    /// All keys with their values, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
+impl Communicator {
+    /// Gives the library hints for this communicator. Collective; the same keys with the same values on every rank,
+    /// unless a key's meaning says otherwise.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if a key or a value is longer than the library takes; what the library reports.
+    ///
+    /// MPI 5.0 §7.4.4 (`MPI_Comm_set_info`).
+    #[doc(alias = "MPI_Comm_set_info")]
+    pub fn set_info(&self, info: &Info) -> Result<()> {
+        self.dispatch(
+            "MPI_Comm_set_info",
+            |comm| comm.set_info(info),
+            |comm| {
+                comm.set_info(info);
+                Ok(())
+            },
+        )
+    }
+
+    /// The hints of this communicator that the library uses: some of those that were given, and its own. Local.
+    ///
+    /// In process all that were given, although none has an effect.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// MPI 5.0 §7.4.4 (`MPI_Comm_get_info`).
+    #[doc(alias = "MPI_Comm_get_info")]
+    pub fn info(&self) -> Result<Info> {
+        self.dispatch(
+            "MPI_Comm_get_info",
+            |comm| comm.info(),
+            |comm| Ok(comm.info()),
+        )
+    }
+}
+
+fn check(what: &str, text: &str, limit: usize) -> Result<()> {
+    if text.is_empty() {
+        return Err(unusable(format_args!("the {what} is empty")));
+    }
+    if text.contains('\0') {
+        return Err(unusable(format_args!(
+            "the {what} {text:?} holds a zero byte"
+        )));
+    }
+    if text.len() > limit {
+        return Err(unusable(format_args!(
+            "the {what} has {} bytes; no library takes more than {limit}",
+            text.len()
+        )));
+    }
+    Ok(())
+}
+
+#[cold]
+fn unusable(detail: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Argument, "MPI_Info_set", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_keep_their_order_and_their_last_value() {
+        let mut info = Info::new();
+        for (key, value) in [("b", "1"), ("a", "2"), ("b", "3"), ("c", "4")] {
+            info.set(key, value).unwrap();
+        }
+        assert_eq!(info.len(), 3);
+        assert_eq!(
+            (info.key(0), info.key(1), info.key(3)),
+            (Some("b"), Some("a"), None)
+        );
+        assert_eq!(
+            info.iter().collect::<Vec<_>>(),
+            [("b", "3"), ("a", "2"), ("c", "4")]
+        );
+        let copy = info.clone();
+        assert_eq!(info.remove("a").as_deref(), Some("2"));
+        assert_eq!((info.remove("a"), info.get("a")), (None, None));
+        assert_eq!((copy.get("a"), copy.len(), info.len()), (Some("2"), 3, 2));
+    }
+
+    #[test]
+    fn what_no_library_takes_is_refused() {
+        let mut info = Info::new();
+        let (long_key, long_value) = ("k".repeat(256), "v".repeat(1024));
+        for (key, value) in [
+            ("", "v"),
+            (" \t", "v"),
+            ("k", ""),
+            ("k\0", "v"),
+            ("k", "v\0w"),
+            (long_key.as_str(), "v"),
+            ("k", long_value.as_str()),
+        ] {
+            let error = info.set(key, value).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Argument, "{key:?} {value:?}");
+        }
+        assert!(info.is_empty());
+        info.set(&long_key[1..], &long_value[1..]).unwrap();
+    }
+}
