@@ -3,6 +3,8 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+#[cfg(feature = "serde")]
+use crate::bcast_value;
 use crate::number::Number;
 use crate::ops::Op;
 use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scatter};
@@ -44,6 +46,23 @@ pub trait Collectives: sealed::Sealed {
     #[doc(alias = "MPI_Bcast")]
     #[doc(alias = "MPI_Bcast_c")]
     fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()>;
+
+    /// Copies a value of `root`, of any type that serde can serialise, to every rank (feature `serde`).
+    ///
+    /// The root passes `Some(value)` and gets it back. What other ranks pass is dropped; `None` will do.
+    ///
+    /// # Errors
+    /// On every rank, so that none waits: [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; if the root
+    /// passes `None`, [`Argument`](ranks_comm::ErrorKind::Argument) there and
+    /// [`Value`](ranks_comm::ErrorKind::Value) elsewhere; `Value` if the value cannot be serialised. On the rank that
+    /// it happens to: `Value` if the bytes are no value of its type, [`Length`](ranks_comm::ErrorKind::Length) if it
+    /// has no memory for them. Otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.4 (`MPI_Bcast`).
+    #[cfg(feature = "serde")]
+    fn bcast_value<V>(&self, value: Option<V>, root: usize) -> Result<V>
+    where
+        V: serde::Serialize + serde::de::DeserializeOwned;
 
     /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of `root`.
     ///
@@ -150,6 +169,14 @@ impl Collectives for Communicator {
     #[inline]
     fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
         bcast::bcast(self, data, root)
+    }
+
+    #[cfg(feature = "serde")]
+    fn bcast_value<V>(&self, value: Option<V>, root: usize) -> Result<V>
+    where
+        V: serde::Serialize + serde::de::DeserializeOwned,
+    {
+        bcast_value::bcast_value(self, value, root)
     }
 
     #[inline]

@@ -25,6 +25,8 @@ mod allreduce;
 mod alltoall;
 mod barrier;
 mod bcast;
+#[cfg(feature = "serde")]
+mod bcast_value;
 mod collectives;
 mod gather;
 mod in_process;

@@ -55,6 +55,8 @@ pub enum ErrorKind {
     Root,
     /// A message that is not a whole number of elements of the type asked for.
     Type,
+    /// A value that cannot be serialised, or bytes that are no value of the type asked for.
+    Value,
     /// A call from a thread that the thread level forbids.
     WrongThread,
     /// The runtime has been finalized.
@@ -81,6 +83,7 @@ impl fmt::Display for ErrorKind {
             Self::Tag => "no such tag",
             Self::Root => "no such root",
             Self::Type => "element type does not fit",
+            Self::Value => "not a value",
             Self::WrongThread => "call from a forbidden thread",
             Self::Finalized => "runtime finalized",
             Self::PeerFailed => "a peer failed",

@@ -26,6 +26,8 @@ mod split;
 mod status;
 mod tag;
 mod thread_level;
+#[cfg(feature = "serde")]
+mod value;
 
 pub use attributes::AttributeKey;
 pub use buffer::Buffer;

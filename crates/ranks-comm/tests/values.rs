@@ -1,4 +1,4 @@
-//! What is received into new memory: buffers, of the length that arrives.
+//! What is received into new memory: buffers of the length that arrives, and values of any type.
 #![allow(
     clippy::cast_possible_truncation,
     reason = "numbers of ranks are small"
@@ -88,4 +88,112 @@ fn a_message_that_is_no_whole_number_of_elements_is_gone(world: Communicator) ->
         assert_eq!(next, [1]);
     }
     Ok(())
+}
+
+#[cfg(feature = "serde")]
+mod serialised {
+    use std::collections::BTreeMap;
+
+    use ranks_comm::{Communicator, ErrorKind, Result, Source};
+    use serde::{Deserialize, Serialize, Serializer};
+
+    use super::neighbours;
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    enum Task {
+        Nothing,
+        Solve {
+            name: String,
+            weights: Vec<f64>,
+            options: BTreeMap<String, Option<i64>>,
+        },
+        Both(Box<Task>, Box<Task>),
+    }
+
+    /// What `rank` sends; the larger `size`, the more.
+    fn task(rank: usize, size: usize) -> Task {
+        let solve = Task::Solve {
+            name: format!("task of rank {rank}, ä"),
+            weights: (0..size).map(|i| (rank + i) as f64 / 3.0).collect(),
+            options: (0..size % 100)
+                .map(|i| (i.to_string(), (i % 2 == 0).then_some(-(i as i64))))
+                .collect(),
+        };
+        Task::Both(Box::new(Task::Nothing), Box::new(solve))
+    }
+
+    #[ranks_test::ranks(2, 3, 4)]
+    fn a_value_arrives_as_it_was(world: Communicator) -> Result<()> {
+        let (right, left) = neighbours(&world);
+        for size in [0, 3, 20_000] {
+            let receive = || {
+                let (theirs, status) = world.recv_value::<Task>(left, 6)?;
+                assert_eq!(theirs, task(left, size));
+                assert_eq!((status.source(), status.tag()), (Some(left), Some(6)));
+                Result::Ok(())
+            };
+            if world.rank() == 0 {
+                world.send_value(&task(0, size), right, 6)?;
+                receive()?;
+            } else {
+                receive()?;
+                world.send_value(&task(world.rank(), size), right, 6)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[ranks_test::ranks(2, 3)]
+    fn bytes_that_are_no_value_are_an_error_and_gone(world: Communicator) -> Result<()> {
+        if world.rank() == 0 {
+            // The variant 200, of three.
+            world.send(&[200u8, 1], 1, 7)?;
+            world.send_value(&(1u8, 2u8), 1, 7)?;
+            world.send_value("the last", 1, 7)?;
+        } else if world.rank() == 1 {
+            let error = world.recv_value::<Task>(0, 7).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Value);
+            let text = error.to_string();
+            assert!(text.contains("rank 0 with tag 7"), "{text}");
+            let error = world.mprobe(0, 7)?.recv_value::<u8>().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Value);
+            let (last, _) = world.mprobe(0, 7)?.recv_value::<String>()?;
+            assert_eq!(last, "the last");
+        }
+        Ok(())
+    }
+
+    /// Refuses to be serialised.
+    struct Refuses;
+
+    impl Serialize for Refuses {
+        fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("not today"))
+        }
+    }
+
+    #[ranks_test::ranks(1, 2)]
+    fn a_value_that_refuses_is_an_error_and_nothing_is_sent(world: Communicator) -> Result<()> {
+        if world.rank() == 0 {
+            let dest = world.size() - 1;
+            let error = world.send_value(&Refuses, dest, 8).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Value);
+            assert!(error.to_string().contains("Refuses"), "{error}");
+            if dest > 0 {
+                world.send_value(&1u8, dest, 8)?;
+            }
+        } else {
+            // What is sent next is the first to come.
+            assert_eq!(world.recv_value::<u8>(0, 8)?.0, 1);
+        }
+        Ok(())
+    }
+
+    #[ranks_test::ranks(1)]
+    fn nobody_sends_no_value(world: Communicator) -> Result<()> {
+        let error = world.recv_value::<u8>(Source::Null, 0).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Value);
+        world.recv_value::<()>(Source::Null, 0)?;
+        Ok(())
+    }
 }

@@ -25,6 +25,7 @@ pub(super) struct Counted {
 /// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by another test.
 const RUN_ELSEWHERE: [&str; 2] = ["needs an MPI", "run by "];
 
+/// Features have tests as well, so all of them are on.
 fn cargo(packages: &[String], arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace::root()).arg("test");
@@ -34,7 +35,7 @@ fn cargo(packages: &[String], arguments: &[&str]) -> Command {
     for package in packages {
         command.args(["--package", package]);
     }
-    command.args(arguments);
+    command.arg("--all-features").args(arguments);
     command
 }
 

@@ -12,6 +12,8 @@ mod allreduce;
 mod alltoall;
 mod barrier;
 mod bcast;
+#[cfg(feature = "serde")]
+mod bcast_value;
 mod empty;
 mod gather;
 mod huge;

@@ -1,0 +1,211 @@
+//! Values of any type that serde can serialise, as messages of bytes (feature `serde`).
+//!
+//! The bytes are in postcard's format: compact, the same on every machine, and without names or types. So both sides
+//! must mean the same type; where they do not, the bytes may be a value of the other type all the same.
+
+use std::any::type_name;
+use std::fmt::Display;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::buffer::Buffer;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::message::Message;
+use crate::source::{Destination, Source};
+use crate::status::Status;
+use crate::tag::Tag;
+
+impl Communicator {
+    /// Sends `value` as a message of bytes, as [`send`](Self::send) does.
+    ///
+    /// ```
+    /// # fn example(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+    /// let settings = ("heat", vec![(0.5, true)]);
+    /// world.send_value(&settings, 1, 7)?;
+    /// let (received, _) = world.recv_value::<(String, Vec<(f64, bool)>)>(0, 7)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Value`] if the value's type says that it cannot be serialised: nothing is sent then. Otherwise as
+    /// [`send`](Self::send).
+    ///
+    /// MPI 5.0 §3.2.1 (`MPI_Send`).
+    pub fn send_value<V: Serialize + ?Sized>(
+        &self,
+        value: &V,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<()> {
+        self.send(&to_bytes("MPI_Send", value)?, dest, tag)
+    }
+
+    /// Receives a message of whatever length, and makes a value of its bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Value`] if the bytes are no value of this type: the message is gone then. From [`Source::Null`]
+    /// come no bytes, which make a value of few types. Otherwise as [`recv_vec`](Self::recv_vec).
+    ///
+    /// Bytes that are wrong take no more memory than the type's own `Deserialize` reserves; that of the standard
+    /// library's collections reserves a megabyte at most before elements arrive. But a type that contains itself is
+    /// built as deep as the bytes say, and elements that take no bytes, such as `()`, as often as they say.
+    ///
+    /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
+    pub fn recv_value<V: DeserializeOwned>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<(V, Status)> {
+        received(self.recv_buffer(source, tag)?)
+    }
+}
+
+impl Message {
+    /// Receives the message and makes a value of its bytes.
+    ///
+    /// # Errors
+    /// As [`Communicator::recv_value`].
+    ///
+    /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
+    pub fn recv_value<V: DeserializeOwned>(self) -> Result<(V, Status)> {
+        received(self.recv_buffer()?)
+    }
+}
+
+fn received<V: DeserializeOwned>((bytes, status): (Buffer<u8>, Status)) -> Result<(V, Status)> {
+    let value = from_bytes("MPI_Mrecv", &bytes, || {
+        match (status.source(), status.tag()) {
+            (Some(rank), Some(tag)) => format!("rank {rank} with tag {tag}"),
+            _ => "nobody".to_owned(),
+        }
+    })?;
+    Ok((value, status))
+}
+
+/// The bytes of `value`, for `operation`.
+///
+/// # Errors
+/// [`ErrorKind::Value`] if its type refuses.
+#[doc(hidden)]
+pub fn to_bytes<V: Serialize + ?Sized>(operation: &'static str, value: &V) -> Result<Vec<u8>> {
+    postcard::to_stdvec(value).map_err(|reason| {
+        let detail = format_args!("the {} cannot be serialised: {reason}", type_name::<V>());
+        Error::new(ErrorKind::Value, operation, detail).with_source(reason)
+    })
+}
+
+/// The value that `bytes` are, all of them; `origin` says where they come from.
+///
+/// # Errors
+/// [`ErrorKind::Value`] if they are none.
+#[doc(hidden)]
+pub fn from_bytes<V: DeserializeOwned, O: Display>(
+    operation: &'static str,
+    bytes: &[u8],
+    origin: impl FnOnce() -> O,
+) -> Result<V> {
+    let (length, element) = (bytes.len(), type_name::<V>());
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(Error::new(
+            ErrorKind::Value,
+            operation,
+            format_args!(
+                "{} of the {length} bytes from {} are left over after a {element}; \
+                 receive the type that was sent",
+                rest.len(),
+                origin()
+            ),
+        )),
+        Err(reason) => Err(Error::new(
+            ErrorKind::Value,
+            operation,
+            format_args!(
+                "the {length} bytes from {} are no {element}: {reason}; receive the type that was sent",
+                origin()
+            ),
+        )
+        .with_source(reason)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn back<V: DeserializeOwned>(bytes: &[u8]) -> Result<V> {
+        from_bytes("MPI_Mrecv", bytes, || "rank 3")
+    }
+
+    #[test]
+    fn what_is_made_of_the_bytes_is_what_they_were_made_of() {
+        let value = BTreeMap::from([("a".to_owned(), Some(-1.5)), (String::new(), None)]);
+        let bytes = to_bytes("MPI_Send", &value).unwrap();
+        assert_eq!(
+            back::<BTreeMap<String, Option<f64>>>(&bytes).unwrap(),
+            value
+        );
+        let bytes = to_bytes("MPI_Send", "unsized").unwrap();
+        assert_eq!(back::<String>(&bytes).unwrap(), "unsized");
+    }
+
+    #[test]
+    fn bytes_that_are_left_over_are_an_error() {
+        let error = back::<u8>(&[1, 2, 3]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Value);
+        assert_eq!(
+            error.to_string(),
+            "MPI_Mrecv: 2 of the 3 bytes from rank 3 are left over after a u8; receive the type that was sent"
+        );
+    }
+
+    #[test]
+    fn lengths_that_lie_are_errors_and_take_no_memory() {
+        // A length of 2⁶⁴ − 1, and nothing behind it.
+        let mut lie = [0xff; 10];
+        lie[9] = 1;
+        assert_eq!(back::<Vec<u64>>(&lie).unwrap_err().kind(), ErrorKind::Value);
+        assert_eq!(back::<String>(&lie).unwrap_err().kind(), ErrorKind::Value);
+        let map = back::<BTreeMap<u64, Vec<String>>>(&lie);
+        assert_eq!(map.unwrap_err().kind(), ErrorKind::Value);
+        // Longer than any number.
+        assert!(back::<u64>(&[0xff; 11]).is_err());
+    }
+
+    #[test]
+    fn any_bytes_are_a_value_or_an_error() {
+        type Deep = Vec<(
+            Option<String>,
+            char,
+            BTreeMap<u8, f64>,
+            Result<bool, [i16; 3]>,
+        )>;
+        let good: Deep = vec![
+            (
+                Some("x".into()),
+                'ä',
+                BTreeMap::from([(1, 2.0)]),
+                Err([1, 2, 3])
+            );
+            3
+        ];
+        let bytes = to_bytes("MPI_Send", &good).unwrap();
+        for cut in 0..bytes.len() {
+            assert!(back::<Deep>(&bytes[..cut]).is_err());
+        }
+        for at in 0..bytes.len() {
+            for flip in 1..=255 {
+                let mut wrong = bytes.clone();
+                wrong[at] ^= flip;
+                if let Err(error) = back::<Deep>(&wrong) {
+                    assert_eq!(error.kind(), ErrorKind::Value);
+                }
+            }
+        }
+    }
+}
