@@ -335,6 +335,10 @@ impl Matched {
         Status::local(self.0.source, self.0.tag, self.0.payload.len())
     }
 
+    pub(super) fn payload(&self) -> &[u8] {
+        &self.0.payload
+    }
+
     /// Copies the message to the beginning of `buf`; too long a message leaves `buf` as it is.
     pub(crate) fn copy_into<T: Pod>(
         &self,

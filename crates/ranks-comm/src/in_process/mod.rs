@@ -6,6 +6,7 @@
 
 mod comm;
 mod environment;
+mod layout;
 mod mailbox;
 mod split;
 pub(crate) mod world;

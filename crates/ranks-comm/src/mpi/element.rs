@@ -15,7 +15,37 @@ use crate::element::Pod;
 #[derive(Debug)]
 pub struct TypeOf<T>(PhantomData<T>);
 
+/// What an element is made of: a datatype of the library, and how wide it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Item {
+    datatype: MPI_Datatype,
+    width: usize,
+}
+
+impl Item {
+    pub(super) fn datatype(self) -> MPI_Datatype {
+        self.datatype
+    }
+
+    /// In bytes; at least 1.
+    pub(crate) fn width(self) -> usize {
+        self.width
+    }
+}
+
 impl<T: Pod> TypeOf<T> {
+    /// What an element is made of.
+    pub(crate) fn item() -> Item {
+        Item {
+            datatype: Self::datatype(),
+            width: if Self::primitive().is_some() {
+                size_of::<T>()
+            } else {
+                1
+            },
+        }
+    }
+
     /// The datatype, as the standard ABI has it.
     #[inline(always)]
     #[must_use]

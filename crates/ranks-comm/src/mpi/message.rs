@@ -119,7 +119,7 @@ impl Message {
 
     /// # Safety
     /// There is room for `count` items of `datatype` at `pointer`, and the message is no longer than that.
-    unsafe fn receive(
+    pub(super) unsafe fn receive(
         self,
         pointer: *mut c_void,
         count: MPI_Count,

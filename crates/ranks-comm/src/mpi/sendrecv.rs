@@ -1,7 +1,10 @@
 //! Send and receive in one call. The receiving half is as in `recv`.
 
+use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
+
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Request, MPI_Status, native};
+use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Request, MPI_Status, native};
 
 use super::buffer::{
     bytes, datatype, is_small, is_small_in_bytes, large_bytes, large_count, small_bytes, to_read,
@@ -215,20 +218,34 @@ impl Unclaimed<'_> {
 }
 
 /// A send under way, which holds its buffer until it is over, also when unwinding.
-struct Sending<'a, S> {
+pub(super) struct Sending<'a> {
     request: MPI_Request,
-    _buffer: &'a [S],
+    _buffer: PhantomData<&'a [u8]>,
 }
 
-impl<'a, S: Pod> Sending<'a, S> {
-    fn start(comm: &Comm, send: &'a [S], dest: Destination, tag: i32) -> Result<Self> {
-        let mut request = sys::MPI_REQUEST_NULL;
+impl<'a> Sending<'a> {
+    fn start<S: Pod>(comm: &Comm, send: &'a [S], dest: Destination, tag: i32) -> Result<Self> {
         let (to, datatype) = (to_standard::destination(dest), TypeOf::<S>::datatype());
-        let count = large_count::<S>(send.len());
+        let (pointer, count) = (to_read(send), large_count::<S>(send.len()));
         // SAFETY: `count` items are what `send` holds, which is borrowed until the request is over.
+        unsafe { Self::start_described(comm, pointer, count, datatype, to, tag) }
+    }
+
+    /// # Safety
+    /// `count` items of `datatype` at `pointer` may be read for `'a`.
+    pub(super) unsafe fn start_described(
+        comm: &Comm,
+        pointer: *const c_void,
+        count: MPI_Count,
+        datatype: MPI_Datatype,
+        to: c_int,
+        tag: i32,
+    ) -> Result<Self> {
+        let mut request = sys::MPI_REQUEST_NULL;
+        // SAFETY: by this function's contract; rank and tag are checked; the request is ours.
         let code = unsafe {
             sys::MPI_Isend_c(
-                to_read(send),
+                pointer,
                 count,
                 datatype,
                 to,
@@ -240,17 +257,15 @@ impl<'a, S: Pod> Sending<'a, S> {
         check(code, "MPI_Isend")?;
         Ok(Self {
             request,
-            _buffer: send,
+            _buffer: PhantomData,
         })
     }
 
-    fn wait(mut self, operation: &'static str) -> Result<()> {
+    pub(super) fn wait(mut self, operation: &'static str) -> Result<()> {
         check(self.complete(), operation)
     }
-}
 
-impl<S> Sending<'_, S> {
-    fn complete(&mut self) -> std::ffi::c_int {
+    fn complete(&mut self) -> c_int {
         if self.request == sys::MPI_REQUEST_NULL {
             return sys::MPI_SUCCESS;
         }
@@ -261,7 +276,7 @@ impl<S> Sending<'_, S> {
     }
 }
 
-impl<S> Drop for Sending<'_, S> {
+impl Drop for Sending<'_> {
     fn drop(&mut self) {
         self.complete();
     }

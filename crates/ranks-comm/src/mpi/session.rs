@@ -13,6 +13,7 @@ use ranks_mpi_sys::{Loaded, MPI_Comm};
 use super::attributes::attribute;
 use super::children::Children;
 use super::communicator::Comm;
+use super::datatypes::Cache;
 use super::error::check;
 use super::peer::Sentinels;
 use super::split::rank_and_size;
@@ -55,6 +56,7 @@ pub(super) struct Session {
     /// What users keep with the world, as long as a handle of it lives.
     world_attributes: Mutex<Weak<Attributes>>,
     aside: Mutex<Aside>,
+    pub(super) datatypes: Cache,
     finished: bool,
 }
 
@@ -245,6 +247,7 @@ fn take_over(
         world_children: Arc::default(),
         world_attributes: Mutex::default(),
         aside: Mutex::default(),
+        datatypes: Cache::default(),
         finished: true,
     };
     session.return_errors(sys::MPI_COMM_WORLD)?;
@@ -379,6 +382,7 @@ impl Session {
         for comm in waiting.into_values() {
             outcome = outcome.and(free(comm));
         }
+        outcome = outcome.and(self.datatypes.free());
         GATE.close();
         if self.owner {
             // SAFETY: we have initialised, this is the last handle, and the thread may.

@@ -1,0 +1,73 @@
+//! What layouts take, as copies.
+
+use super::comm::{Comm, LIBRARY, Matched};
+use crate::element::Pod;
+use crate::error::{self, Result};
+use crate::layout::{View, ViewMut};
+use crate::source::{Destination, Source};
+use crate::status::Status;
+use crate::tag::Tag;
+
+impl Comm {
+    pub(crate) fn send_view<T: Pod>(
+        &self,
+        operation: &'static str,
+        data: &View<'_, T>,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let mut payload = Vec::new();
+        data.gather(operation, &mut payload)?;
+        self.send(&payload, dest, tag)
+    }
+
+    pub(crate) fn ssend_view<T: Pod>(
+        &self,
+        operation: &'static str,
+        data: &View<'_, T>,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let mut payload = Vec::new();
+        data.gather(operation, &mut payload)?;
+        self.ssend(operation, &payload, dest, tag)
+    }
+
+    pub(crate) fn recv_view<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut ViewMut<'_, T>,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        match self.mprobe(operation, source, tag)? {
+            Some(message) => message.scatter_into(operation, buf),
+            None => Ok(Status::null()),
+        }
+    }
+}
+
+impl Matched {
+    /// Puts the message where the view says; too long a one leaves it as it is.
+    pub(crate) fn scatter_into<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut ViewMut<'_, T>,
+    ) -> Result<Status> {
+        let (payload, width) = (self.payload(), buf.taken.element.bytes());
+        let length = payload.len();
+        if length > buf.bytes() {
+            let capacity = buf.elements();
+            return Err(error::truncated(
+                operation,
+                Some(length),
+                capacity,
+                width,
+                LIBRARY,
+            ));
+        }
+        buf.taken.check_whole::<T>(operation, length)?;
+        buf.scatter(payload);
+        Ok(self.status())
+    }
+}

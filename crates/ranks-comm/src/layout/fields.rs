@@ -1,0 +1,233 @@
+//! Some fields of structs instead of whole elements.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::element::Pod;
+use crate::error::{Error, ErrorKind, Result};
+use crate::mpi::{Item, TypeOf};
+
+const OPERATION: &str = "MPI_Type_create_struct";
+
+/// A field of a struct: where it is, and what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Field {
+    pub(crate) offset: usize,
+    pub(crate) bytes: usize,
+    pub(crate) item: Item,
+}
+
+impl Field {
+    /// A field of type `F` that begins `offset` bytes into the struct, as [`offset_of!`](std::mem::offset_of) says.
+    #[must_use]
+    pub fn at<F: Pod>(offset: usize) -> Self {
+        Self::array::<F>(offset, 1)
+    }
+
+    /// The same for a field of type `[F; count]`, whose elements keep their type on the way.
+    #[must_use]
+    pub fn array<F: Pod>(offset: usize, count: usize) -> Self {
+        Self {
+            offset,
+            // Too many for any struct; `Fields::new` refuses it.
+            bytes: size_of::<F>().saturating_mul(count),
+            item: TypeOf::<F>::item(),
+        }
+    }
+
+    pub(crate) fn end(&self) -> Option<usize> {
+        self.offset.checked_add(self.bytes)
+    }
+}
+
+/// Which fields of a struct `T` travel, and in which order.
+///
+/// Fields that are not named are not sent, and a receive leaves them as they are. A wrong offset or type cannot do harm,
+/// only be wrong: any bytes are a value of a [`Pod`].
+///
+/// ```
+/// use std::mem::offset_of;
+/// use bytemuck::{Pod, Zeroable};
+/// use ranks_comm::layout::{Field, Fields, View};
+///
+/// #[derive(Clone, Copy, Pod, Zeroable)]
+/// #[repr(C, packed)]
+/// struct Particle { kind: u8, position: [f64; 3], scratch: u64 }
+///
+/// # fn main() -> ranks_comm::Result<()> {
+/// let moves = Fields::<Particle>::new([
+///     Field::at::<u8>(offset_of!(Particle, kind)),
+///     Field::array::<f64>(offset_of!(Particle, position), 3),
+/// ])?;
+/// let particles = [Particle { kind: 1, position: [0.5; 3], scratch: 7 }; 10];
+/// assert_eq!(View::whole(&particles).fields(&moves)?.bytes(), 10 * 25);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// How far elements lie apart is always what `size_of` says, for packed and for aligned structs.
+///
+/// MPI 5.0 §5.1.2 (`MPI_Type_create_struct`, resized to the size of the struct).
+#[doc(alias = "MPI_Type_create_struct")]
+pub struct Fields<T> {
+    pub(crate) fields: Arc<[Field]>,
+    bytes: usize,
+    disjoint: bool,
+    of: PhantomData<fn(T) -> T>,
+}
+
+impl<T: Pod> Fields<T> {
+    /// These fields, in this order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if one of them reaches beyond the end of a `T`.
+    pub fn new(fields: impl IntoIterator<Item = Field>) -> Result<Self> {
+        let fields: Arc<[Field]> = fields.into_iter().collect();
+        let mut bytes = 0usize;
+        for (number, field) in fields.iter().enumerate() {
+            let size = size_of::<T>();
+            if field.end().is_none_or(|end| end > size) {
+                return Err(Error::new(
+                    ErrorKind::Length,
+                    OPERATION,
+                    format_args!(
+                        "field {number} is {} bytes from byte {} on, but {} has {size}",
+                        field.bytes,
+                        field.offset,
+                        std::any::type_name::<T>()
+                    ),
+                ));
+            }
+            bytes = bytes.saturating_add(field.bytes);
+        }
+        Ok(Self {
+            disjoint: is_disjoint(&fields),
+            fields,
+            bytes,
+            of: PhantomData,
+        })
+    }
+
+    /// The same fields of a `T` that is itself a field of another struct, `offset` bytes into it; for nested structs.
+    pub fn at(&self, offset: usize) -> impl Iterator<Item = Field> {
+        self.fields.iter().map(move |field| Field {
+            offset: field.offset.saturating_add(offset),
+            ..*field
+        })
+    }
+
+    /// How many bytes of each element travel.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn is_disjoint(&self) -> bool {
+        self.disjoint
+    }
+}
+
+fn is_disjoint(fields: &[Field]) -> bool {
+    let mut ranges: Vec<(usize, usize)> = fields
+        .iter()
+        .filter(|field| field.bytes > 0)
+        .map(|field| (field.offset, field.bytes))
+        .collect();
+    ranges.sort_unstable();
+    ranges
+        .windows(2)
+        .all(|pair| pair[0].0 + pair[0].1 <= pair[1].0)
+}
+
+impl<T> Clone for Fields<T> {
+    fn clone(&self) -> Self {
+        Self {
+            fields: Arc::clone(&self.fields),
+            of: PhantomData,
+            ..*self
+        }
+    }
+}
+
+impl<T> fmt::Debug for Fields<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.fields.iter()).finish()
+    }
+}
+
+/// What of an element travels.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Element {
+    /// All `size` bytes of it.
+    Whole { size: usize, item: Item },
+    /// Some fields of the `size` bytes.
+    Fields {
+        size: usize,
+        bytes: usize,
+        fields: Arc<[Field]>,
+    },
+}
+
+impl Element {
+    pub(crate) fn whole<T: Pod>() -> Self {
+        Self::Whole {
+            size: size_of::<T>(),
+            item: TypeOf::<T>::item(),
+        }
+    }
+
+    pub(crate) fn of_fields<T: Pod>(fields: &Fields<T>) -> Self {
+        Self::Fields {
+            size: size_of::<T>(),
+            bytes: fields.bytes,
+            fields: Arc::clone(&fields.fields),
+        }
+    }
+
+    /// How far elements lie apart.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Whole { size, .. } | Self::Fields { size, .. } => *size,
+        }
+    }
+
+    /// How many bytes of each travel.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Whole { size, .. } => *size,
+            Self::Fields { bytes, .. } => *bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_stay_inside_of_the_struct() {
+        assert!(Fields::<[u8; 9]>::new([Field::at::<u64>(1)]).is_ok());
+        for field in [
+            Field::at::<u64>(2),
+            Field::at::<u8>(usize::MAX),
+            Field::array::<u64>(0, 2),
+            Field::array::<u64>(0, usize::MAX),
+        ] {
+            let error = Fields::<[u8; 9]>::new([field]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Length, "{error}");
+        }
+        let inner = Fields::<[u8; 4]>::new([Field::at::<u16>(2)]).unwrap();
+        assert!(Fields::<[u8; 9]>::new(inner.at(usize::MAX)).is_err());
+        assert_eq!(inner.at(3).next(), Some(Field::at::<u16>(5)));
+    }
+
+    #[test]
+    fn overlapping_fields_are_found() {
+        let fields = |fields: &[Field]| Fields::<[u8; 9]>::new(fields.iter().copied()).unwrap();
+        let apart = fields(&[Field::at::<u64>(1), Field::at::<u8>(0), Field::at::<()>(4)]);
+        assert!(apart.is_disjoint());
+        assert_eq!(apart.bytes(), 9);
+        assert!(!fields(&[Field::at::<u32>(1), Field::at::<u32>(4)]).is_disjoint());
+    }
+}

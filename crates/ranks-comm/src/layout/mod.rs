@@ -1,0 +1,403 @@
+//! Which elements of a slice travel: columns, blocks, faces of a grid, fields of structs.
+//!
+//! A [`Layout`] says which elements, [`Layout::of`] and [`Layout::of_mut`] compare it once with the slice that it is for
+//! and give a view, and views are what operations take:
+//!
+//! ```
+//! use ranks_comm::layout::Layout;
+//!
+//! # fn main() -> ranks_comm::Result<()> {
+//! # ranks_comm::run(|world| {
+//! let (rows, columns) = (4, 6);
+//! let mut grid = vec![world.rank() as f64; rows * columns];
+//! let column = Layout::vector(rows, 1, columns);
+//! if world.rank() + 1 < world.size() {
+//!     // The last column but one of this rank …
+//!     world.send_view(&column.at(columns - 2).of(&grid)?, world.rank() + 1, 0)?;
+//! }
+//! if world.rank() > 0 {
+//!     // … becomes the first one of the next.
+//!     world.recv_view(&mut column.of_mut(&mut grid)?, world.rank() - 1, 0)?;
+//! }
+//! # Ok(())
+//! # })
+//! # }
+//! ```
+//!
+//! What travels is the elements in the order of the layout, and nothing else: a message that left through a layout may arrive
+//! through any other one of as many elements, or as a plain slice, and the other way round.
+//!
+//! Over MPI a layout is a derived datatype, made when it is first used and kept for the next time; in process
+//! it is a copy.
+
+mod copy;
+mod external;
+mod fields;
+mod halo;
+mod pack;
+mod recv;
+mod send;
+mod sendrecv;
+pub(crate) mod shape;
+mod subarray;
+mod view;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
+use shape::{Placed, Shape, TooLarge};
+
+pub(crate) use fields::Element;
+pub use fields::{Field, Fields};
+pub use halo::{Halo, Side};
+pub use subarray::Order;
+pub(crate) use view::Taken;
+pub use view::{View, ViewMut};
+
+/// Which elements of a slice travel, and in which order.
+///
+/// It is a description, in elements, of no slice in particular; all numbers count from the beginning of the slice that it is
+/// used with. Making one never fails for its size: one that reaches beyond the slice, or beyond what memory can hold,
+/// is refused by [`of`](Self::of) and [`of_mut`](Self::of_mut). A clone costs next to nothing.
+///
+/// MPI 5.0 §5.1 (derived datatypes; there is nothing to commit and nothing to free).
+#[doc(alias = "MPI_Datatype")]
+#[doc(alias = "MPI_Type_commit")]
+#[doc(alias = "MPI_Type_dup")]
+#[doc(alias = "MPI_Type_free")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Layout {
+    start: usize,
+    extent: usize,
+    known: Arc<Known>,
+}
+
+/// A shape with what was found out about it; shared by all layouts that differ in their beginning only.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// `None` if nothing travels.
+    shape: Option<Shape>,
+    elements: usize,
+    end: usize,
+    too_large: bool,
+    hash: u64,
+    disjoint: OnceLock<bool>,
+}
+
+impl PartialEq for Known {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.too_large == other.too_large && self.shape == other.shape
+    }
+}
+
+impl Eq for Known {}
+
+impl Hash for Known {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.hash.hash(state);
+    }
+}
+
+impl Known {
+    fn new(shape: Option<Shape>, too_large: bool) -> Arc<Self> {
+        let mut hasher = DefaultHasher::new();
+        shape.hash(&mut hasher);
+        Arc::new(Self {
+            elements: shape.as_ref().map_or(0, Shape::elements),
+            end: shape.as_ref().map_or(0, Shape::end),
+            hash: hasher.finish(),
+            shape,
+            too_large,
+            disjoint: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn shape(&self) -> Option<&Shape> {
+        self.shape.as_ref()
+    }
+
+    fn is_disjoint(&self) -> bool {
+        let find_out = || self.shape.as_ref().is_none_or(Shape::is_disjoint);
+        *self.disjoint.get_or_init(find_out)
+    }
+}
+
+impl Layout {
+    /// The first `count` elements.
+    ///
+    /// MPI 5.0 §5.1.2 (`MPI_Type_contiguous`).
+    #[doc(alias = "MPI_Type_contiguous")]
+    #[doc(alias = "MPI_Type_contiguous_c")]
+    #[must_use]
+    pub fn contiguous(count: usize) -> Self {
+        Self::spanning(Ok(Shape::run(0, count)))
+    }
+
+    /// `count` blocks of `block_length` elements; each begins `stride` elements behind the one before.
+    ///
+    /// The first column of a matrix of `rows` × `columns` is `vector(rows, 1, columns)`.
+    ///
+    /// MPI 5.0 §5.1.2 (`MPI_Type_vector`).
+    #[doc(alias = "MPI_Type_vector")]
+    #[doc(alias = "MPI_Type_vector_c")]
+    #[must_use]
+    pub fn vector(count: usize, block_length: usize, stride: usize) -> Self {
+        Self::spanning(Shape::repeat(count, stride, Shape::run(0, block_length)))
+    }
+
+    /// Blocks of elements: where each begins, and how many it has.
+    ///
+    /// MPI 5.0 §5.1.2 (`MPI_Type_indexed`; mind that the length is the second number here).
+    #[doc(alias = "MPI_Type_indexed")]
+    #[doc(alias = "MPI_Type_indexed_c")]
+    #[must_use]
+    pub fn indexed(blocks: &[(usize, usize)]) -> Self {
+        let run = |&(start, length): &(usize, usize)| Shape::run(start, length);
+        Self::spanning(Shape::parts(blocks.iter().map(run)))
+    }
+
+    /// Blocks of `block_length` elements, and where each begins.
+    ///
+    /// MPI 5.0 §5.1.2 (`MPI_Type_create_indexed_block`).
+    #[doc(alias = "MPI_Type_create_indexed_block")]
+    #[doc(alias = "MPI_Type_create_indexed_block_c")]
+    #[must_use]
+    pub fn indexed_block(block_length: usize, starts: &[usize]) -> Self {
+        let run = |&start: &usize| Shape::run(start, block_length);
+        Self::spanning(Shape::parts(starts.iter().map(run)))
+    }
+
+    /// One layout after the other, each moved to its offset.
+    ///
+    /// MPI 5.0 §5.1.2 (`MPI_Type_create_struct` and `MPI_Type_create_hindexed`, in elements; for the fields of structs see
+    /// [`Fields`]).
+    #[doc(alias = "MPI_Type_create_hindexed")]
+    #[doc(alias = "MPI_Type_create_hindexed_c")]
+    #[doc(alias = "MPI_Type_create_hindexed_block")]
+    #[doc(alias = "MPI_Type_create_hindexed_block_c")]
+    #[doc(alias = "MPI_Type_create_struct")]
+    #[doc(alias = "MPI_Type_create_struct_c")]
+    #[must_use]
+    pub fn concat(parts: &[(usize, Self)]) -> Self {
+        let moved: Vec<Self> = parts
+            .iter()
+            .map(|(offset, part)| part.at(*offset))
+            .collect();
+        let extent = moved.iter().map(|part| part.extent).max().unwrap_or(0);
+        if moved.iter().any(|part| part.known.too_large) {
+            return Self::too_large();
+        }
+        Self::new(Shape::parts(moved.iter().map(Self::placed)), Some(extent))
+    }
+
+    /// The same, `offset` elements further on.
+    #[must_use]
+    pub fn at(&self, offset: usize) -> Self {
+        let fits = self.start.checked_add(offset);
+        let fits = fits.filter(|start| start.checked_add(self.known.end).is_some());
+        match (fits, self.extent.checked_add(offset)) {
+            (Some(start), Some(extent)) => Self {
+                start,
+                extent,
+                known: Arc::clone(&self.known),
+            },
+            _ => Self::too_large(),
+        }
+    }
+
+    /// The same `count` times, each an [`extent`](Self::extent) behind the one before.
+    ///
+    /// MPI 5.0 §5.1.2 (`MPI_Type_contiguous` of a derived datatype).
+    #[must_use]
+    pub fn repeat(&self, count: usize) -> Self {
+        let all = self.repeat_every(count, self.extent);
+        match self.extent.checked_mul(count) {
+            Some(extent) => all.resized(extent),
+            None => Self::too_large(),
+        }
+    }
+
+    /// The same `count` times, each `stride` elements behind the one before.
+    ///
+    /// MPI 5.0 §5.1.2 (`MPI_Type_create_hvector`; the stride is in elements).
+    #[doc(alias = "MPI_Type_create_hvector")]
+    #[doc(alias = "MPI_Type_create_hvector_c")]
+    #[must_use]
+    pub fn repeat_every(&self, count: usize, stride: usize) -> Self {
+        if self.known.too_large {
+            return Self::too_large();
+        }
+        let last = count.checked_sub(1).map_or(Some(0), |gaps| {
+            stride.checked_mul(gaps)?.checked_add(self.extent)
+        });
+        Self::new(Shape::repeat(count, stride, self.placed()), last)
+    }
+
+    /// The same elements with another [`extent`](Self::extent).
+    ///
+    /// MPI 5.0 §5.1.7 (`MPI_Type_create_resized`; the lower bound is always the beginning of the slice).
+    #[doc(alias = "MPI_Type_create_resized")]
+    #[doc(alias = "MPI_Type_create_resized_c")]
+    #[must_use]
+    pub fn resized(&self, extent: usize) -> Self {
+        Self {
+            extent,
+            ..self.clone()
+        }
+    }
+
+    /// How many elements travel.
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        self.known.elements
+    }
+
+    /// How far behind each other two of these lie when one is [repeated](Self::repeat), in elements: up to the last
+    /// element that travels, or the whole array of a [subarray](Self::subarray), or what [`resized`](Self::resized) says.
+    ///
+    /// MPI 5.0 §5.1.7 (`MPI_Type_get_extent`).
+    #[doc(alias = "MPI_Type_get_extent")]
+    #[doc(alias = "MPI_Type_get_extent_c")]
+    #[doc(alias = "MPI_Type_get_extent_x")]
+    #[must_use]
+    pub fn extent(&self) -> usize {
+        self.extent
+    }
+
+    /// From the first element that travels to the end of the last one; empty if none does.
+    ///
+    /// MPI 5.0 §5.1.8 (`MPI_Type_get_true_extent`).
+    #[doc(alias = "MPI_Type_get_true_extent")]
+    #[doc(alias = "MPI_Type_get_true_extent_c")]
+    #[doc(alias = "MPI_Type_get_true_extent_x")]
+    #[must_use]
+    pub fn true_extent(&self) -> std::ops::Range<usize> {
+        self.start..self.start + self.known.end
+    }
+
+    /// Whether no element travels twice: only such a layout can be received into.
+    #[must_use]
+    pub fn is_disjoint(&self) -> bool {
+        !self.known.too_large && self.known.is_disjoint()
+    }
+
+    /// Whether this layout and the other one have no element in common.
+    pub(crate) fn is_apart(&self, other: &Self) -> bool {
+        match (&self.known.shape, &other.known.shape) {
+            (Some(mine), Some(theirs)) => mine.is_apart(self.start, theirs, other.start),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.known.too_large
+    }
+
+    pub(crate) fn known(&self) -> &Arc<Known> {
+        &self.known
+    }
+
+    fn placed(&self) -> Placed {
+        let shape = self.known.shape.clone()?;
+        Some((self.start, shape))
+    }
+
+    /// A layout whose extent ends where it does.
+    fn spanning(made: Result<Placed, TooLarge>) -> Self {
+        let end = |placed: &Placed| {
+            placed
+                .as_ref()
+                .map_or(Some(0), |(start, shape)| start.checked_add(shape.end()))
+        };
+        let extent = made.as_ref().ok().and_then(end);
+        Self::new(made, extent)
+    }
+
+    /// `extent` is `None` if no number can tell it.
+    fn new(made: Result<Placed, TooLarge>, extent: Option<usize>) -> Self {
+        match (made, extent) {
+            (Ok(Some((start, shape))), Some(extent))
+                if start.checked_add(shape.end()).is_some() =>
+            {
+                Self {
+                    start,
+                    extent,
+                    known: Known::new(Some(shape), false),
+                }
+            }
+            (Ok(None), Some(extent)) => Self {
+                start: 0,
+                extent,
+                known: Known::new(None, false),
+            },
+            _ => Self::too_large(),
+        }
+    }
+
+    /// What [`of`](Self::of) refuses.
+    fn too_large() -> Self {
+        Self {
+            start: 0,
+            extent: usize::MAX,
+            known: Known::new(None, true),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_extents_are_those_of_mpi() {
+        let vector = Layout::vector(3, 2, 5);
+        assert_eq!((vector.elements(), vector.extent()), (6, 12));
+        assert_eq!(vector.at(4).true_extent(), 4..16);
+        assert_eq!(vector.repeat(2).elements(), 12);
+        assert_eq!(vector.repeat(2).extent(), 24);
+        let resized = vector.resized(1).repeat(2);
+        assert_eq!((resized.extent(), resized.true_extent()), (2, 0..13));
+        let indexed = Layout::indexed(&[(4, 1), (0, 2)]);
+        assert_eq!((indexed.elements(), indexed.extent()), (3, 5));
+        assert_eq!(Layout::contiguous(0).true_extent(), 0..0);
+    }
+
+    #[test]
+    fn equal_descriptions_are_equal() {
+        assert_eq!(Layout::vector(4, 3, 3), Layout::contiguous(12));
+        assert_eq!(
+            Layout::indexed_block(2, &[1, 3]),
+            Layout::contiguous(4).at(1)
+        );
+        let nested = Layout::contiguous(2).repeat_every(3, 5);
+        assert_eq!(nested, Layout::vector(3, 2, 5));
+        assert_ne!(Layout::contiguous(3), Layout::contiguous(3).at(1));
+        let parts = [(0, Layout::contiguous(2)), (5, Layout::contiguous(2))];
+        assert_eq!(Layout::concat(&parts), Layout::indexed(&[(0, 2), (5, 2)]));
+    }
+
+    #[test]
+    fn overflow_makes_a_layout_that_nothing_holds() {
+        let most = usize::MAX;
+        let made = [
+            Layout::vector(most, 2, 3),
+            Layout::vector(most, 2, 3).at(1).repeat(0),
+            Layout::indexed(&[(most, 1)]),
+            Layout::contiguous(most).at(1),
+            Layout::contiguous(2).at(3).repeat(most),
+            Layout::contiguous(2).at(most - 2).repeat_every(2, 1),
+            Layout::concat(&[(0, Layout::contiguous(most)), (0, Layout::contiguous(most))]),
+            Layout::concat(&[(0, Layout::contiguous(1)), (0, Layout::vector(most, 2, 3))]),
+        ];
+        for layout in made {
+            assert!(layout.known.too_large, "{layout:?}");
+            assert!(!layout.is_disjoint());
+            let error = layout.of(&[0u8; 4]).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Length, "{error}");
+        }
+    }
+}

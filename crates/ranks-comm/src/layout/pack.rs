@@ -1,0 +1,111 @@
+//! Packing: many things of several types into one message, and out of it again.
+
+use super::{View, ViewMut};
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::{Error, ErrorKind, Result};
+
+impl Communicator {
+    /// How many bytes [`pack`](Self::pack) appends at most for this view.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// MPI 5.0 §5.2 (`MPI_Pack_size`).
+    #[doc(alias = "MPI_Pack_size")]
+    #[doc(alias = "MPI_Pack_size_c")]
+    pub fn pack_size<T: Pod>(&self, data: &View<'_, T>) -> Result<usize> {
+        self.dispatch(
+            "MPI_Pack_size",
+            |comm| comm.pack_size(data),
+            |_| Ok(data.bytes()),
+        )
+    }
+
+    /// Appends what the view takes to `packed`, which may then be sent as bytes to a rank of this communicator, and
+    /// [unpacked](Self::unpack) there in the same order.
+    ///
+    /// ```
+    /// use ranks_comm::layout::{View, ViewMut};
+    ///
+    /// # fn main() -> ranks_comm::Result<()> {
+    /// # ranks_comm::run(|world| {
+    /// let mut packed = Vec::new();
+    /// world.pack(&View::whole(&[3u32]), &mut packed)?;
+    /// world.pack(&View::whole(&[0.5, 1.5, 2.5]), &mut packed)?;
+    ///
+    /// let (mut position, mut count) = (0, [0u32]);
+    /// world.unpack(&packed, &mut position, &mut ViewMut::whole(&mut count))?;
+    /// let mut values = vec![0.0; count[0] as usize];
+    /// world.unpack(&packed, &mut position, &mut ViewMut::whole(&mut values))?;
+    /// assert_eq!(values, [0.5, 1.5, 2.5]);
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if there is no memory for it; [`ErrorKind::NotInLibrary`] if all that is packed is longer than
+    /// an `int` counts and the library has no `MPI_Pack_c`; what the library reports.
+    ///
+    /// MPI 5.0 §5.2 (`MPI_Pack`).
+    #[doc(alias = "MPI_Pack")]
+    #[doc(alias = "MPI_Pack_c")]
+    pub fn pack<T: Pod>(&self, data: &View<'_, T>, packed: &mut Vec<u8>) -> Result<()> {
+        const OPERATION: &str = "MPI_Pack";
+        self.dispatch_with(
+            OPERATION,
+            packed,
+            |comm, packed| comm.pack(data, packed),
+            |_, packed| data.gather(OPERATION, packed),
+        )
+    }
+
+    /// Takes what was packed, from `position` in `packed` on, and moves `position` behind it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if `packed` ends before all elements are there: nothing is written then, and `position`
+    /// stays. [`ErrorKind::NotInLibrary`] as for [`pack`](Self::pack); what the library reports.
+    ///
+    /// MPI 5.0 §5.2 (`MPI_Unpack`).
+    #[doc(alias = "MPI_Unpack")]
+    #[doc(alias = "MPI_Unpack_c")]
+    pub fn unpack<T: Pod>(
+        &self,
+        packed: &[u8],
+        position: &mut usize,
+        into: &mut ViewMut<'_, T>,
+    ) -> Result<()> {
+        const OPERATION: &str = "MPI_Unpack";
+        let end = advance(OPERATION, packed.len(), *position, into.bytes())?;
+        *position = self.dispatch_with(
+            OPERATION,
+            into,
+            |comm, into| comm.unpack(packed, *position, into),
+            |_, into| {
+                into.scatter(&packed[*position..end]);
+                Ok(end)
+            },
+        )?;
+        Ok(())
+    }
+}
+
+/// Where the next `bytes` of something packed end.
+pub(super) fn advance(
+    operation: &'static str,
+    length: usize,
+    position: usize,
+    bytes: usize,
+) -> Result<usize> {
+    let end = position.checked_add(bytes);
+    end.filter(|&end| end <= length).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Length,
+            operation,
+            format_args!(
+                "{bytes} bytes are to be unpacked from position {position} on, but {length} bytes are packed"
+            ),
+        )
+    })
+}

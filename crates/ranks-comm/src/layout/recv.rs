@@ -1,0 +1,39 @@
+//! Receiving into what a layout takes.
+
+use super::ViewMut;
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::Result;
+use crate::source::Source;
+use crate::status::Status;
+use crate::tag::Tag;
+
+impl Communicator {
+    /// As [`recv`](Self::recv), into what a [layout](crate::layout) takes; nothing else of the slice is touched.
+    ///
+    /// A shorter message fills the beginning, in the order of the layout.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv); [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than
+    /// what the layout takes, [`ErrorKind::Type`](crate::ErrorKind::Type) if it is not a whole number of elements, or of
+    /// their fields.
+    ///
+    /// MPI 5.0 §3.2.4 (`MPI_Recv` of a derived datatype).
+    #[doc(alias = "MPI_Recv")]
+    pub fn recv_view<T: Pod>(
+        &self,
+        buf: &mut ViewMut<'_, T>,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Recv";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        self.dispatch_with(
+            OPERATION,
+            buf,
+            |comm, buf| comm.recv_view(buf, source, tag),
+            |comm, buf| comm.recv_view(OPERATION, buf, source, tag),
+        )
+    }
+}

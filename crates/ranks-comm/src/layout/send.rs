@@ -1,0 +1,55 @@
+//! Sending what a layout takes.
+
+use super::View;
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::Result;
+use crate::source::Destination;
+
+impl Communicator {
+    /// As [`send`](Self::send), of what a [layout](crate::layout) takes.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    ///
+    /// MPI 5.0 §3.2.1 (`MPI_Send` of a derived datatype).
+    #[doc(alias = "MPI_Send")]
+    pub fn send_view<T: Pod>(
+        &self,
+        data: &View<'_, T>,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<()> {
+        const OPERATION: &str = "MPI_Send";
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| comm.send_view(data, dest, tag),
+            |comm| comm.send_view(OPERATION, data, dest, tag),
+        )
+    }
+
+    /// As [`ssend`](Self::ssend), of what a [layout](crate::layout) takes.
+    ///
+    /// # Errors
+    /// As [`ssend`](Self::ssend).
+    ///
+    /// MPI 5.0 §3.4 (`MPI_Ssend` of a derived datatype).
+    #[doc(alias = "MPI_Ssend")]
+    pub fn ssend_view<T: Pod>(
+        &self,
+        data: &View<'_, T>,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<()> {
+        const OPERATION: &str = "MPI_Ssend";
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| comm.ssend_view(data, dest, tag),
+            |comm| comm.ssend_view(OPERATION, data, dest, tag),
+        )
+    }
+}

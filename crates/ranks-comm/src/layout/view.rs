@@ -1,0 +1,291 @@
+//! A slice together with what of it travels: checked once, then used as often as one likes.
+
+use std::fmt;
+
+use super::{Element, Fields, Layout};
+use crate::element::Pod;
+use crate::error::{self, Error, ErrorKind, Result};
+
+const OPERATION: &str = "a layout";
+
+/// The elements of a slice that a layout takes, to be sent.
+pub struct View<'a, T> {
+    pub(crate) data: &'a [T],
+    pub(crate) taken: Taken,
+}
+
+/// The elements of a slice that a layout takes, to be received into; none of them twice.
+pub struct ViewMut<'a, T> {
+    pub(crate) data: &'a mut [T],
+    pub(crate) taken: Taken,
+}
+
+/// What of a slice travels. In a [`View`] or [`ViewMut`] all of it is inside of the slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) layout: Layout,
+    pub(crate) element: Element,
+}
+
+impl Layout {
+    /// These elements of `data`, to be sent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`, or takes more than memory can hold.
+    pub fn of<'a, T: Pod>(&self, data: &'a [T]) -> Result<View<'a, T>> {
+        let taken = Taken::inside(self, Element::whole::<T>(), data.len())?;
+        Ok(View { data, taken })
+    }
+
+    /// These elements of `data`, to be received into.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`; [`ErrorKind::Argument`] if it takes an
+    /// element twice.
+    pub fn of_mut<'a, T: Pod>(&self, data: &'a mut [T]) -> Result<ViewMut<'a, T>> {
+        let taken = Taken::inside(self, Element::whole::<T>(), data.len())?;
+        // Elements of no size lie anywhere, and may be more than one would like to look at.
+        if taken.bytes() > 0 && !self.is_disjoint() {
+            return Err(twice("an element"));
+        }
+        Ok(ViewMut { data, taken })
+    }
+}
+
+impl<'a, T: Pod> View<'a, T> {
+    /// All of `data`.
+    #[must_use]
+    pub fn whole(data: &'a [T]) -> Self {
+        Self {
+            data,
+            taken: Taken::whole::<T>(data.len()),
+        }
+    }
+
+    /// Only these fields of each element.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if overlapping fields make more bytes than memory can hold.
+    pub fn fields(self, fields: &Fields<T>) -> Result<Self> {
+        let (data, taken) = (self.data, self.taken);
+        let taken = Taken::inside(&taken.layout, Element::of_fields(fields), data.len())?;
+        Ok(Self { data, taken })
+    }
+
+    /// How many elements travel.
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        self.taken.layout.elements()
+    }
+
+    /// How many bytes travel.
+    ///
+    /// MPI 5.0 §5.1.5 (`MPI_Type_size`).
+    #[doc(alias = "MPI_Type_size")]
+    #[doc(alias = "MPI_Type_size_c")]
+    #[doc(alias = "MPI_Type_size_x")]
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.taken.bytes()
+    }
+
+    /// A copy of the elements that travel, one after the other; whole ones, also of a view of [fields](Self::fields).
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        let mut values = Vec::new();
+        if let Some(shape) = self.taken.layout.known().shape() {
+            shape.for_each_run(self.taken.layout.start(), &mut |start, length| {
+                values.extend_from_slice(&self.data[start..start + length]);
+                true
+            });
+        }
+        values
+    }
+}
+
+impl<'a, T: Pod> ViewMut<'a, T> {
+    /// All of `data`.
+    #[must_use]
+    pub fn whole(data: &'a mut [T]) -> Self {
+        let taken = Taken::whole::<T>(data.len());
+        Self { data, taken }
+    }
+
+    /// Only these fields of each element; the others stay as they are.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if fields overlap.
+    pub fn fields(self, fields: &Fields<T>) -> Result<Self> {
+        if !fields.is_disjoint() {
+            return Err(twice("a byte of each element"));
+        }
+        let (data, taken) = (self.data, self.taken);
+        let taken = Taken::inside(&taken.layout, Element::of_fields(fields), data.len())?;
+        Ok(Self { data, taken })
+    }
+
+    /// How many elements may arrive.
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        self.taken.layout.elements()
+    }
+
+    /// How many bytes may arrive.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.taken.bytes()
+    }
+}
+
+impl Taken {
+    fn whole<T: Pod>(length: usize) -> Self {
+        Self {
+            layout: Layout::contiguous(length),
+            element: Element::whole::<T>(),
+        }
+    }
+
+    /// The layout, if it fits a slice of `length` elements.
+    fn inside(layout: &Layout, element: Element, length: usize) -> Result<Self> {
+        if layout.is_too_large() {
+            return Err(Error::new(
+                ErrorKind::Length,
+                OPERATION,
+                format_args!(
+                    "the layout reaches beyond what memory can hold, the slice has {length} elements"
+                ),
+            ));
+        }
+        let needed = layout.true_extent().end;
+        if layout.elements() > 0 && needed > length {
+            return Err(Error::new(
+                ErrorKind::Length,
+                OPERATION,
+                format_args!(
+                    "the layout needs a slice of {needed} elements, but this one has {length}"
+                ),
+            ));
+        }
+        let bytes = layout.elements().checked_mul(element.bytes());
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(Error::new(
+                ErrorKind::Length,
+                OPERATION,
+                format_args!(
+                    "{} elements of {} bytes are more than memory can hold",
+                    layout.elements(),
+                    element.bytes()
+                ),
+            ));
+        }
+        let layout = layout.clone();
+        Ok(Self { layout, element })
+    }
+
+    /// Whether `bytes` bytes are a whole number of what travels of elements.
+    pub(crate) fn check_whole<T>(&self, operation: &'static str, bytes: usize) -> Result<()> {
+        let width = self.element.bytes();
+        if bytes.checked_rem(width).unwrap_or(bytes) == 0 {
+            return Ok(());
+        }
+        let name = std::any::type_name::<T>();
+        Err(match self.element {
+            Element::Whole { .. } => error::not_whole(operation, bytes, width, name),
+            Element::Fields { .. } => {
+                error::not_whole(operation, bytes, width, &format!("fields of {name}"))
+            }
+        })
+    }
+
+    /// How many bytes travel.
+    pub(crate) fn bytes(&self) -> usize {
+        // Checked by `inside`; what a slice holds is no more either.
+        self.layout.elements() * self.element.bytes()
+    }
+}
+
+#[cold]
+fn twice(what: &str) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        OPERATION,
+        format_args!(
+            "what is received into must not take {what} twice; use a layout whose blocks do not overlap"
+        ),
+    )
+}
+
+impl<T> fmt::Debug for View<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        debug("View", self.data.len(), &self.taken, f)
+    }
+}
+
+impl<T> fmt::Debug for ViewMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        debug("ViewMut", self.data.len(), &self.taken, f)
+    }
+}
+
+fn debug(name: &str, length: usize, taken: &Taken, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.debug_struct(name)
+        .field("length", &length)
+        .field("elements", &taken.layout.elements())
+        .field("bytes", &taken.bytes())
+        .finish_non_exhaustive()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Field;
+
+    #[test]
+    fn what_reaches_beyond_the_slice_is_refused_with_both_lengths() {
+        let layout = Layout::vector(3, 2, 4).at(1);
+        let text = layout.of(&[0u8; 10]).unwrap_err().to_string();
+        assert!(text.contains("11") && text.contains("10"), "{text}");
+        assert_eq!(layout.of(&[0u8; 11]).unwrap().bytes(), 6);
+        assert_eq!(layout.of_mut(&mut [0u64; 11]).unwrap().bytes(), 48);
+        assert_eq!(
+            layout.of_mut(&mut [0u64; 10]).unwrap_err().kind(),
+            ErrorKind::Length
+        );
+        // Nothing reaches nowhere.
+        assert_eq!(
+            Layout::contiguous(0).at(7).of(&[0u8; 2]).unwrap().bytes(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_receive_takes_nothing_twice() {
+        let overlapping = Layout::vector(3, 3, 2);
+        assert_eq!(overlapping.of(&[1u8; 7]).unwrap().elements(), 9);
+        let error = overlapping.of_mut(&mut [0u8; 7]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+        let fields = [Field::at::<u32>(0), Field::at::<u32>(2)];
+        let fields = Fields::<u64>::new(fields).unwrap();
+        assert!(View::whole(&[0u64]).fields(&fields).is_ok());
+        let error = ViewMut::whole(&mut [0u64]).fields(&fields).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    }
+
+    #[test]
+    fn more_than_memory_is_refused() {
+        let again = Layout::contiguous(1).repeat_every(usize::MAX, 0);
+        assert_eq!(again.of(&[0u8]).unwrap_err().kind(), ErrorKind::Length);
+        let again = Layout::contiguous(1).repeat_every(usize::MAX / 8, 0);
+        assert_eq!(again.of(&[0u64]).unwrap_err().kind(), ErrorKind::Length);
+        assert_eq!(again.of(&[()]).unwrap().bytes(), 0);
+    }
+
+    #[test]
+    fn elements_of_no_size_may_be_as_many_as_they_like() {
+        let mut data = [(); usize::MAX];
+        let layout = Layout::vector(usize::MAX / 2, 1, 2);
+        assert_eq!(layout.of_mut(&mut data).unwrap().bytes(), 0);
+        let interleaved = Layout::vector(usize::MAX / 4, 1, 2).repeat_every(2, 1);
+        assert_eq!(interleaved.of_mut(&mut data).unwrap().bytes(), 0);
+    }
+}

@@ -1,0 +1,346 @@
+//! Derived datatypes: made of shapes, committed once, kept for the next time, freed before MPI ends.
+//!
+//! Nothing here rests on the extent of a datatype that was made: distances are given in bytes, so that neither the padding
+//! that MPI adds to structs nor a missing one moves an element. Constructors that count in `int` are enough: more than
+//! that is made of several, which every library understands.
+
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Aint, MPI_Datatype};
+
+use super::error::check;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::shape::Shape;
+use crate::layout::{Element, Known};
+
+/// What a datatype is made of, without where it begins.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Description {
+    pub(super) known: Arc<Known>,
+    pub(super) element: Element,
+    pub(super) items: Items,
+}
+
+/// What the elements are to the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Items {
+    /// Primitives are what they are: for what is sent.
+    Typed,
+    /// Bytes: for what is received, because a message that is no whole number of items ends the process on MPICH and
+    /// what comes from it (see `recv`).
+    Bytes,
+}
+
+/// A committed datatype. It stays so as long as the session that it comes from and anybody who holds it.
+#[derive(Debug)]
+pub(super) struct Committed(MPI_Datatype);
+
+impl Committed {
+    pub(super) fn handle(&self) -> MPI_Datatype {
+        self.0
+    }
+}
+
+/// The committed datatypes of a session.
+///
+/// Only the cache frees them, so that whoever holds one needs not know whether MPI still lives.
+#[derive(Debug, Default)]
+pub(super) struct Cache(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    now: u64,
+    by_description: HashMap<Description, (Arc<Committed>, u64)>,
+}
+
+impl Cache {
+    /// As many as are kept that nobody holds.
+    const LIMIT: usize = 256;
+
+    /// The datatype of that description. MPI must be alive, and this thread may call it.
+    pub(super) fn get(&self, description: Description) -> Result<Arc<Committed>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.now += 1;
+        let now = kept.now;
+        if let Some((committed, used)) = kept.by_description.get_mut(&description) {
+            *used = now;
+            return Ok(Arc::clone(committed));
+        }
+        if kept.by_description.len() >= Self::LIMIT {
+            kept.free_one()?;
+        }
+        let made = make(&description)?.commit()?;
+        let committed = Arc::new(Committed(made));
+        let entry = (Arc::clone(&committed), now);
+        kept.by_description.insert(description, entry);
+        Ok(committed)
+    }
+
+    /// Frees all of them. Nobody may use one any more.
+    pub(super) fn free(&self) -> Result<()> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outcome = Ok(());
+        for (_, (committed, _)) in kept.by_description.drain() {
+            outcome = outcome.and(free(committed.0));
+        }
+        outcome
+    }
+}
+
+impl Kept {
+    /// Frees the one that was not used for longest, of those that nobody holds.
+    fn free_one(&mut self) -> Result<()> {
+        let idle = self
+            .by_description
+            .iter()
+            .filter(|(_, (committed, _))| Arc::strong_count(committed) == 1)
+            .min_by_key(|(_, (_, used))| *used)
+            .map(|(description, _)| description.clone());
+        match idle.and_then(|idle| self.by_description.remove(&idle)) {
+            Some((committed, _)) => free(committed.0),
+            None => Ok(()),
+        }
+    }
+}
+
+fn free(mut datatype: MPI_Datatype) -> Result<()> {
+    // SAFETY: it was committed by the cache, which has let go of it and frees it once; MPI is alive.
+    let code = unsafe { sys::MPI_Type_free(&raw mut datatype) };
+    check(code, "MPI_Type_free")
+}
+
+fn make(description: &Description) -> Result<Made> {
+    let one = One::of(&description.element, description.items)?;
+    match description.known.shape() {
+        Some(shape) => one.shape(shape),
+        None => one.run(0),
+    }
+}
+
+/// A datatype on the way; what was made is freed when what is built on it has been made.
+struct Made {
+    datatype: MPI_Datatype,
+    predefined: bool,
+}
+
+impl Made {
+    fn predefined(datatype: MPI_Datatype) -> Self {
+        Self {
+            datatype,
+            predefined: true,
+        }
+    }
+
+    /// What a constructor called `operation` wrote.
+    fn new(code: c_int, operation: &'static str, datatype: MPI_Datatype) -> Result<Self> {
+        check(code, operation)?;
+        Ok(Self {
+            datatype,
+            predefined: false,
+        })
+    }
+
+    fn commit(mut self) -> Result<MPI_Datatype> {
+        // SAFETY: made by a constructor; `run`, `repeat` and `structure` never end with a predefined one.
+        let code = unsafe { sys::MPI_Type_commit(&raw mut self.datatype) };
+        check(code, "MPI_Type_commit")?;
+        // From here on it is the cache's.
+        self.predefined = true;
+        Ok(self.datatype)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if !self.predefined {
+            // SAFETY: made by a constructor and freed once; what is built on it lives on by itself (MPI 5.0 §5.1.9).
+            unsafe { sys::MPI_Type_free(&raw mut self.datatype) };
+        }
+    }
+}
+
+/// One element: so many items of a predefined datatype side by side, or something with gaps.
+struct One {
+    datatype: Made,
+    items: usize,
+    /// Of one item, or of the element if it has gaps; what follows lies that far behind.
+    size: usize,
+}
+
+impl One {
+    fn of(element: &Element, items: Items) -> Result<Self> {
+        match element {
+            Element::Whole { size, item } => {
+                let (datatype, width) = match items {
+                    Items::Typed => (item.datatype(), item.width()),
+                    Items::Bytes => (sys::MPI_BYTE, 1),
+                };
+                Ok(Self {
+                    datatype: Made::predefined(datatype),
+                    items: size / width,
+                    size: width,
+                })
+            }
+            Element::Fields { size, fields, .. } => {
+                let mut parts = Vec::with_capacity(fields.len());
+                for field in fields.iter().filter(|field| field.bytes > 0) {
+                    let (datatype, width) = match items {
+                        Items::Typed => (field.item.datatype(), field.item.width()),
+                        Items::Bytes => (sys::MPI_BYTE, 1),
+                    };
+                    let of = Made::predefined(datatype);
+                    parts.push((field.offset, repeat(field.bytes / width, width, &of)?));
+                }
+                Ok(Self {
+                    datatype: structure(&parts)?,
+                    items: 1,
+                    size: *size,
+                })
+            }
+        }
+    }
+
+    /// How far elements lie apart.
+    fn stride(&self) -> usize {
+        self.items * self.size
+    }
+
+    fn shape(&self, shape: &Shape) -> Result<Made> {
+        match shape {
+            Shape::Run(length) => self.run(*length),
+            Shape::Repeat { count, stride, of } => {
+                let stride = stride * self.stride();
+                match (&**of, self.datatype.predefined) {
+                    (Shape::Run(length), true) => blocks(
+                        *count,
+                        length * self.items,
+                        stride,
+                        self.size,
+                        &self.datatype,
+                    ),
+                    (of, _) => repeat(*count, stride, &self.shape(of)?),
+                }
+            }
+            Shape::Parts(parts) => match self.indexed(parts)? {
+                Some(made) => Ok(made),
+                None => {
+                    let parts = parts
+                        .iter()
+                        .map(|(start, part)| Ok((start * self.stride(), self.shape(part)?)));
+                    structure(&parts.collect::<Result<Vec<_>>>()?)
+                }
+            },
+        }
+    }
+
+    fn run(&self, length: usize) -> Result<Made> {
+        repeat(length * self.items, self.size, &self.datatype)
+    }
+
+    /// Runs of a predefined datatype, if that is what the parts are and an `int` counts each.
+    fn indexed(&self, parts: &[(usize, Shape)]) -> Result<Option<Made>> {
+        if !self.datatype.predefined {
+            return Ok(None);
+        }
+        let (mut lengths, mut places) = (Vec::new(), Vec::new());
+        for (start, part) in parts {
+            let Shape::Run(length) = part else {
+                return Ok(None);
+            };
+            let Ok(length) = c_int::try_from(length * self.items) else {
+                return Ok(None);
+            };
+            lengths.push(length);
+            places.push(address(start * self.stride())?);
+        }
+        let count = number(lengths.len())?;
+        let mut made = sys::MPI_DATATYPE_NULL;
+        // SAFETY: two lists of `count`, a predefined datatype, and a place for the new one.
+        let code = unsafe {
+            sys::MPI_Type_create_hindexed(
+                count,
+                lengths.as_ptr(),
+                places.as_ptr(),
+                self.datatype.datatype,
+                &raw mut made,
+            )
+        };
+        Made::new(code, "MPI_Type_create_hindexed", made).map(Some)
+    }
+}
+
+/// `count` blocks of `length` items of `width` bytes each, `stride` bytes from each other.
+fn blocks(count: usize, length: usize, stride: usize, width: usize, of: &Made) -> Result<Made> {
+    let (Ok(count), Ok(length)) = (c_int::try_from(count), c_int::try_from(length)) else {
+        return repeat(count, stride, &repeat(length, width, of)?);
+    };
+    hvector(count, length, address(stride)?, of)
+}
+
+/// `count` of the same, `stride` bytes from each other.
+fn repeat(count: usize, stride: usize, of: &Made) -> Result<Made> {
+    const CHUNK: usize = 1 << 30;
+    if let Ok(count) = c_int::try_from(count) {
+        return hvector(count, 1, address(stride)?, of);
+    }
+    let chunk = repeat(CHUNK, stride, of)?;
+    let (chunks, rest) = (count / CHUNK, count % CHUNK);
+    // All of it lies in one slice, so that no product is more than an address.
+    let all = repeat(chunks, CHUNK * stride, &chunk)?;
+    if rest == 0 {
+        return Ok(all);
+    }
+    structure(&[
+        (0, all),
+        (chunks * CHUNK * stride, repeat(rest, stride, of)?),
+    ])
+}
+
+fn hvector(count: c_int, length: c_int, stride: MPI_Aint, of: &Made) -> Result<Made> {
+    let mut made = sys::MPI_DATATYPE_NULL;
+    // SAFETY: counts are not negative, the datatype is alive, and there is a place for the new one.
+    let code =
+        unsafe { sys::MPI_Type_create_hvector(count, length, stride, of.datatype, &raw mut made) };
+    Made::new(code, "MPI_Type_create_hvector", made)
+}
+
+/// One of each, so many bytes from the beginning.
+fn structure(parts: &[(usize, Made)]) -> Result<Made> {
+    let lengths = vec![1; parts.len()];
+    let places = parts.iter().map(|(place, _)| address(*place));
+    let places = places.collect::<Result<Vec<MPI_Aint>>>()?;
+    let types: Vec<MPI_Datatype> = parts.iter().map(|(_, part)| part.datatype).collect();
+    let count = number(parts.len())?;
+    let mut made = sys::MPI_DATATYPE_NULL;
+    // SAFETY: three lists of `count`, of datatypes that are alive, and a place for the new one.
+    let code = unsafe {
+        sys::MPI_Type_create_struct(
+            count,
+            lengths.as_ptr(),
+            places.as_ptr(),
+            types.as_ptr(),
+            &raw mut made,
+        )
+    };
+    Made::new(code, "MPI_Type_create_struct", made)
+}
+
+fn address(bytes: usize) -> Result<MPI_Aint> {
+    MPI_Aint::try_from(bytes).map_err(|_| too_many(bytes, "bytes"))
+}
+
+fn number(parts: usize) -> Result<c_int> {
+    c_int::try_from(parts).map_err(|_| too_many(parts, "blocks"))
+}
+
+#[cold]
+fn too_many(number: usize, what: &str) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        "MPI_Type_create_struct",
+        format_args!("a layout of {number} {what} is more than MPI can count; use several layouts"),
+    )
+}

@@ -1,0 +1,340 @@
+//! Views in MPI's terms, and what is done with them.
+//!
+//! Messages that are too long, or no whole number of elements, are dealt with as in `recv`. What is received into a
+//! derived datatype is claimed first on every library: MPICH 3.4.3 ends the process when a long message is too long
+//! for one (`ch3_progress.c`, `!vc_ch->recv_active`).
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Datatype, MPI_Status};
+
+use super::buffer::{to_read, to_write};
+use super::communicator::Comm;
+use super::datatypes::{Committed, Description, Items};
+use super::error::{check, check_with, library};
+use super::peer::to_standard;
+use super::recv::not_received;
+use super::sendrecv::Sending;
+use super::status;
+use crate::element::Pod;
+use crate::error::{self, Result};
+use crate::layout::shape::Shape;
+use crate::layout::{Element, Taken, View, ViewMut};
+use crate::source::{Destination, Source};
+use crate::status::Status;
+use crate::tag::Tag;
+
+/// What of a slice travels: the arguments of any call that takes a datatype.
+///
+/// `count` items of `datatype` at `pointer` are those bytes of the slice that the view takes, and no others. The
+/// datatype is committed as long as this lives, or `_committed`, which a request keeps.
+pub(super) struct Described<P> {
+    pub(super) pointer: P,
+    pub(super) count: c_int,
+    pub(super) datatype: MPI_Datatype,
+    pub(super) _committed: Option<Arc<Committed>>,
+}
+
+impl Comm {
+    /// For a call that reads; the pointer is good as long as what the view borrows.
+    pub(super) fn to_send<T: Pod>(&self, view: &View<'_, T>) -> Result<Described<*const c_void>> {
+        let base = to_read(view.data);
+        self.describe(&view.taken, Items::Typed, |offset| {
+            // SAFETY: what the view takes begins inside of the slice, as was checked when it was made.
+            unsafe { base.byte_add(offset) }
+        })
+    }
+
+    /// For a call that writes; the pointer is good as long as what the view borrows, and nobody else uses the slice.
+    pub(super) fn to_receive<T: Pod>(
+        &self,
+        view: &mut ViewMut<'_, T>,
+    ) -> Result<Described<*mut c_void>> {
+        self.to_receive_at(to_write(view.data), &view.taken)
+    }
+
+    /// The same for a slice that begins at `base`.
+    fn to_receive_at(&self, base: *mut c_void, taken: &Taken) -> Result<Described<*mut c_void>> {
+        self.describe(taken, Items::Bytes, |offset| {
+            // SAFETY: what the view takes begins inside of the slice, as was checked when it was made.
+            unsafe { base.byte_add(offset) }
+        })
+    }
+
+    fn describe<P>(
+        &self,
+        taken: &Taken,
+        items: Items,
+        place: impl FnOnce(usize) -> P,
+    ) -> Result<Described<P>> {
+        let (layout, element) = (&taken.layout, &taken.element);
+        let Some(shape) = layout.known().shape().filter(|_| taken.bytes() > 0) else {
+            return Ok(Described {
+                pointer: place(0),
+                count: 0,
+                datatype: sys::MPI_BYTE,
+                _committed: None,
+            });
+        };
+        let pointer = place(layout.start() * element.size());
+        if let (Shape::Run(length), Element::Whole { size, item }) = (shape, element) {
+            let (datatype, width) = match items {
+                Items::Typed => (item.datatype(), item.width()),
+                Items::Bytes => (sys::MPI_BYTE, 1),
+            };
+            if let Ok(count) = c_int::try_from(length * (size / width)) {
+                return Ok(Described {
+                    pointer,
+                    count,
+                    datatype,
+                    _committed: None,
+                });
+            }
+        }
+        let committed = self.session.datatypes.get(Description {
+            known: Arc::clone(layout.known()),
+            element: element.clone(),
+            items,
+        })?;
+        Ok(Described {
+            pointer,
+            count: 1,
+            datatype: committed.handle(),
+            _committed: Some(committed),
+        })
+    }
+
+    pub(crate) fn send_view<T: Pod>(
+        &self,
+        data: &View<'_, T>,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let (what, to) = (self.to_send(data)?, to_standard::destination(dest));
+        // SAFETY: what is read is inside of `data`; rank and tag are checked.
+        let code = unsafe {
+            sys::MPI_Send(
+                what.pointer,
+                what.count,
+                what.datatype,
+                to,
+                tag,
+                self.canonical,
+            )
+        };
+        check_with(code, "MPI_Send", || attempt(data, dest))
+    }
+
+    pub(crate) fn ssend_view<T: Pod>(
+        &self,
+        data: &View<'_, T>,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let (what, to) = (self.to_send(data)?, to_standard::destination(dest));
+        // SAFETY: what is read is inside of `data`; rank and tag are checked.
+        let code = unsafe {
+            sys::MPI_Ssend(
+                what.pointer,
+                what.count,
+                what.datatype,
+                to,
+                tag,
+                self.canonical,
+            )
+        };
+        check_with(code, "MPI_Ssend", || attempt(data, dest))
+    }
+
+    pub(crate) fn recv_view<T: Pod>(
+        &self,
+        buf: &mut ViewMut<'_, T>,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Recv";
+        let what = self.to_receive(buf)?;
+        if self.must_claim_described(&what, &buf.taken) {
+            return self.recv_claimed_into::<T>(OPERATION, &what, &buf.taken, source, tag);
+        }
+        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: what is written is inside of `buf`; this library writes no more; the status is ours.
+        let code = unsafe {
+            sys::MPI_Recv(
+                what.pointer,
+                what.count,
+                what.datatype,
+                from,
+                under,
+                self.canonical,
+                &raw mut status,
+            )
+        };
+        received::<T>(code, OPERATION, &status, &buf.taken)
+    }
+
+    pub(crate) fn sendrecv_view<S: Pod, R: Pod>(
+        &self,
+        send: &View<'_, S>,
+        dest: Destination,
+        send_tag: i32,
+        recv: &mut ViewMut<'_, R>,
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        let ends = Ends {
+            dest,
+            send_tag,
+            source,
+            recv_tag,
+        };
+        let (from, into) = (self.to_send(send)?, self.to_receive(recv)?);
+        // SAFETY: what is read is inside of `send`, which is borrowed, and apart from `recv`, which is borrowed mutably.
+        unsafe { self.sendrecv_described::<R>(&from, &into, &recv.taken, ends) }
+    }
+
+    /// Both in one slice; `send` and `recv` have no element in common.
+    pub(crate) fn sendrecv_within<T: Pod>(
+        &self,
+        send: &Taken,
+        dest: Destination,
+        send_tag: i32,
+        recv: &mut ViewMut<'_, T>,
+        source: Source,
+        recv_tag: Tag,
+    ) -> Result<Status> {
+        let ends = Ends {
+            dest,
+            send_tag,
+            source,
+            recv_tag,
+        };
+        // Both pointers come from this one, so that neither makes the other invalid.
+        let base = to_write(recv.data);
+        let from = self.describe(send, Items::Typed, |offset| {
+            // SAFETY: what is sent begins inside of the slice, as the caller has checked.
+            unsafe { base.byte_add(offset) }.cast_const()
+        })?;
+        let into = self.to_receive_at(base, &recv.taken)?;
+        // SAFETY: what is read is inside of the slice and apart from what is written, as the caller has checked.
+        unsafe { self.sendrecv_described::<T>(&from, &into, &recv.taken, ends) }
+    }
+
+    /// # Safety
+    /// What `send` describes may be read until this returns, what `recv` describes is `taken`, may be written until then,
+    /// and is apart from the former.
+    unsafe fn sendrecv_described<R: Pod>(
+        &self,
+        send: &Described<*const c_void>,
+        recv: &Described<*mut c_void>,
+        taken: &Taken,
+        ends: Ends,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Sendrecv";
+        let to = to_standard::destination(ends.dest);
+        if self.must_claim_described(recv, taken) {
+            let (pointer, count, datatype) = (send.pointer, send.count.into(), send.datatype);
+            // SAFETY: by this function's contract; it is waited for before this function ends, also on unwinding.
+            let sending = unsafe {
+                Sending::start_described(self, pointer, count, datatype, to, ends.send_tag)
+            }?;
+            let received =
+                self.recv_claimed_into::<R>(OPERATION, recv, taken, ends.source, ends.recv_tag);
+            sending.wait(OPERATION)?;
+            return received;
+        }
+        let (from, under) = (
+            to_standard::source(ends.source),
+            to_standard::tag(ends.recv_tag),
+        );
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: by this function's contract; this library writes no more; the status is ours.
+        let code = unsafe {
+            sys::MPI_Sendrecv(
+                send.pointer,
+                send.count,
+                send.datatype,
+                to,
+                ends.send_tag,
+                recv.pointer,
+                recv.count,
+                recv.datatype,
+                from,
+                under,
+                self.canonical,
+                &raw mut status,
+            )
+        };
+        received::<R>(code, OPERATION, &status, taken)
+    }
+
+    /// Whether a receive into that must know the length of the message before: as [`Comm::must_claim`], and always
+    /// where there are gaps.
+    fn must_claim_described(&self, what: &Described<*mut c_void>, taken: &Taken) -> bool {
+        what._committed.is_some() || taken.bytes() < self.claim_below
+    }
+
+    /// Claims the message, compares its length, receives it into what `what` describes, which is `taken`.
+    fn recv_claimed_into<T: Pod>(
+        &self,
+        operation: &'static str,
+        what: &Described<*mut c_void>,
+        taken: &Taken,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        let (message, status) = self.mprobe(source, tag)?;
+        let bytes = status.bytes();
+        if bytes > taken.bytes() {
+            message.discard(&status);
+            let (capacity, width) = (taken.layout.elements(), taken.element.bytes());
+            let error = error::truncated(operation, Some(bytes), capacity, width, library());
+            return Err(error.with_class(sys::MPI_ERR_TRUNCATE));
+        }
+        if let Err(error) = taken.check_whole::<T>(operation, bytes) {
+            message.discard(&status);
+            return Err(error);
+        }
+        let (pointer, count, datatype) = (what.pointer, what.count, what.datatype);
+        // SAFETY: what is written is inside of the view's slice, and the message is no longer, as was compared.
+        let code = unsafe { message.receive(pointer, count.into(), datatype) };
+        check(code, operation)?;
+        Ok(status)
+    }
+}
+
+/// Whom a message goes to and whom one comes from.
+#[derive(Clone, Copy)]
+struct Ends {
+    dest: Destination,
+    send_tag: i32,
+    source: Source,
+    recv_tag: Tag,
+}
+
+/// What became of a receive into what was taken.
+fn received<T: Pod>(
+    code: c_int,
+    operation: &'static str,
+    status: &MPI_Status,
+    taken: &Taken,
+) -> Result<Status> {
+    if code != sys::MPI_SUCCESS {
+        let (capacity, width) = (taken.layout.elements(), taken.element.bytes());
+        return Err(not_received(code, operation, capacity, width));
+    }
+    let status = status::decode(status);
+    taken.check_whole::<T>(operation, status.bytes())?;
+    Ok(status)
+}
+
+fn attempt<T: Pod>(data: &View<'_, T>, dest: Destination) -> String {
+    let elements = data.elements();
+    match dest {
+        Destination::Rank(dest) => format!("sending {elements} elements to rank {dest}"),
+        Destination::Null => format!("sending {elements} elements to nobody"),
+    }
+}
