@@ -22,6 +22,9 @@ use crate::abi::openmpi::{self, OpenMpi};
 use crate::types::*;
 
 pub use crate::generated::functions::native::*;
+pub use requests::*;
+
+mod requests;
 
 /// A handle in the library's own form, held in a word whatever its width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -139,6 +139,7 @@ pub mod native {
     pub use super::coll::native::*;
     pub use super::comm::native::*;
     pub use super::neighbor::native::*;
+    pub use super::partitioned::native::*;
     pub use super::pt2pt::native::*;
     pub use super::request::native::*;
     pub use super::rma::native::*;

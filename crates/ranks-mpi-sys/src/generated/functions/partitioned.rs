@@ -6,13 +6,13 @@ use super::*;
 
 functions! {
     /// `int MPI_Parrived(MPI_Request request, int partition, int *flag)` (MPI 4.0)
-    shim "4.0" MPI_Parrived(request: Request, partition: Same<c_int>, flag: Same<*mut c_int>) -> Code;
+    hot "4.0" MPI_Parrived(request: Request, partition: Same<c_int>, flag: Same<*mut c_int>) -> Code;
     /// `int MPI_Pready(int partition, MPI_Request request)` (MPI 4.0)
-    shim "4.0" MPI_Pready(partition: Same<c_int>, request: Request) -> Code;
+    hot "4.0" MPI_Pready(partition: Same<c_int>, request: Request) -> Code;
     /// `int MPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request)` (MPI 4.0)
     shim "4.0" MPI_Pready_list(length: Same<c_int>, array_of_partitions: Same<*const c_int>, request: Request) -> Code;
     /// `int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request)` (MPI 4.0)
-    shim "4.0" MPI_Pready_range(partition_low: Same<c_int>, partition_high: Same<c_int>, request: Request) -> Code;
+    hot "4.0" MPI_Pready_range(partition_low: Same<c_int>, partition_high: Same<c_int>, request: Request) -> Code;
     /// `int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 4.0)
     shim "4.0" MPI_Precv_init(buf: Buf, partitions: Same<c_int>, count: Same<MPI_Count>, datatype: Datatype, dest: Rank, tag: Tag, comm: Comm, info: Info, request: OutRequest) -> Code;
     /// `int MPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)` (MPI 5.0)

@@ -36,5 +36,5 @@ functions! {
     /// `int MPI_Status_set_tag(MPI_Status *status, int tag)` (MPI 4.1)
     shim "4.1" MPI_Status_set_tag(status: InOutStatus, tag: Tag) -> Code;
     /// `int MPI_Test_cancelled(const MPI_Status *status, int *flag)` (MPI 3.1 or earlier)
-    shim "3.1" MPI_Test_cancelled(status: InStatus, flag: Same<*mut c_int>) -> Code;
+    hot "3.1" MPI_Test_cancelled(status: InStatus, flag: Same<*mut c_int>) -> Code;
 }
