@@ -1,6 +1,10 @@
 //! What the sibling crates build on: the two things that a communicator can be.
 
+use ranks_mpi_sys::{MPI_Request, native};
+
+pub use crate::flight::Deferred;
 pub use crate::in_process::Comm as InProcessComm;
+pub use crate::landing::{Role, Span};
 pub use crate::mpi::{Comm as MpiComm, InfoHandle, TypeOf, check, check_with};
 pub use crate::thread_level::Entered;
 #[cfg(feature = "serde")]
@@ -13,4 +17,15 @@ pub enum Backend {
     Mpi(MpiComm),
     /// Threads of this process.
     InProcess(InProcessComm),
+}
+
+/// An operation that a sibling crate has begun.
+#[derive(Debug)]
+pub enum Begun {
+    /// The library has it.
+    Mpi(native::Cell<MPI_Request>),
+    /// It goes on when it is asked.
+    InProcess(Box<dyn Deferred>),
+    /// It is over.
+    Over,
 }

@@ -38,7 +38,7 @@ impl Communicator {
         self.dispatch_with(
             OPERATION,
             words,
-            |comm, words| comm.probe(source, tag, words),
+            |comm, words| comm.probe_in_turn(source, tag, words),
             |comm, words| Ok(comm.probe(OPERATION, source, tag)?.into_parts(words)),
         )
     }
@@ -70,7 +70,7 @@ impl Communicator {
         self.dispatch_with(
             OPERATION,
             words,
-            |comm, words| comm.iprobe(source, tag, words),
+            |comm, words| comm.iprobe_in_turn(source, tag, words),
             |comm, words| {
                 let found = comm.iprobe(OPERATION, source, tag)?;
                 Ok(found.map(|status| status.into_parts(words)))
@@ -91,7 +91,7 @@ impl Communicator {
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            move |comm| Ok(Message::mpi(self, comm.mprobe(source, tag)?)),
+            move |comm| Ok(Message::mpi(self, comm.mprobe_in_turn(source, tag)?)),
             move |comm| {
                 Ok(Message::in_process(
                     self,
@@ -119,7 +119,7 @@ impl Communicator {
         self.dispatch(
             OPERATION,
             move |comm| {
-                let found = comm.improbe(source, tag)?;
+                let found = comm.improbe_in_turn(source, tag)?;
                 Ok(found.map(|message| Message::mpi(self, message)))
             },
             move |comm| {

@@ -41,6 +41,8 @@ impl Kind {
     pub(crate) const MPI: Self = Self(1);
     /// The words are source, tag and length in bytes.
     const DECODED: Self = Self(2);
+    /// Of an operation that was cancelled; the words mean nothing.
+    const CANCELLED: Self = Self(3);
 }
 
 impl Status {
@@ -71,6 +73,21 @@ impl Status {
     pub(crate) fn null() -> Self {
         let (words, kind) = (ROOM, Kind::NULL);
         Self { words, kind }
+    }
+
+    /// Of an operation that ended without its message.
+    pub(crate) fn cancelled() -> Self {
+        let (words, kind) = (ROOM, Kind::CANCELLED);
+        Self { words, kind }
+    }
+
+    /// Whether the operation was cancelled: no message, nothing was written.
+    ///
+    /// MPI 5.0 §3.8.4 (`MPI_Test_cancelled`).
+    #[doc(alias = "MPI_Test_cancelled")]
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.kind == Kind::CANCELLED
     }
 
     /// The rank that sent the message, `None` if the source was [`Source::Null`](crate::Source::Null).

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -79,13 +80,23 @@ impl Gate {
     /// thread remembers that it is the initialising one, and not of which gate.
     pub(crate) fn open_express(&'static self, level: ThreadLevel) {
         IS_MAIN.set(true);
-        let (anybody, main) = match level {
-            ThreadLevel::Single | ThreadLevel::Funneled => (0, Express::ITEMS),
-            ThreadLevel::Serialized => (0, 0),
-            ThreadLevel::Multiple => (Express::ITEMS, Express::ITEMS),
-        };
-        self.express.anybody.store(anybody, Ordering::Relaxed);
-        self.express.main.store(main, Ordering::Relaxed);
+        let mut barrier = self.express.barrier();
+        barrier.level = Some(level);
+        self.express.set(&barrier);
+    }
+
+    /// Closes the express way for a while, so that each call is looked at; as often as it is released again.
+    pub(crate) fn hold_express(&self) {
+        let mut barrier = self.express.barrier();
+        barrier.holds += 1;
+        self.express.set(&barrier);
+    }
+
+    /// Undoes one [`hold_express`](Self::hold_express).
+    pub(crate) fn release_express(&self) {
+        let mut barrier = self.express.barrier();
+        barrier.holds = barrier.holds.saturating_sub(1);
+        self.express.set(&barrier);
     }
 
     /// The express way through this gate.
@@ -95,8 +106,10 @@ impl Gate {
 
     /// From now on every operation is an [`ErrorKind::Finalized`].
     pub(crate) fn close(&self) {
-        self.express.anybody.store(0, Ordering::Relaxed);
-        self.express.main.store(0, Ordering::Relaxed);
+        let mut barrier = self.express.barrier();
+        barrier.level = None;
+        self.express.set(&barrier);
+        drop(barrier);
         self.flags.fetch_or(FINALIZED, Ordering::Release);
     }
 
@@ -189,6 +202,17 @@ pub(crate) struct Express {
     anybody: AtomicUsize,
     /// For the thread that initialised.
     main: AtomicUsize,
+    /// What the two above follow from.
+    barrier: Mutex<Barrier>,
+}
+
+/// Whether the way is open at all.
+#[derive(Debug)]
+struct Barrier {
+    /// `None` before it is opened, and after it is closed for good.
+    level: Option<ThreadLevel>,
+    /// How many need it closed.
+    holds: usize,
 }
 
 /// Never open: for what always needs a closer look.
@@ -207,7 +231,25 @@ impl Express {
         Self {
             anybody: AtomicUsize::new(0),
             main: AtomicUsize::new(0),
+            barrier: Mutex::new(Barrier {
+                level: None,
+                holds: 0,
+            }),
         }
+    }
+
+    fn barrier(&self) -> MutexGuard<'_, Barrier> {
+        self.barrier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, barrier: &Barrier) {
+        let (anybody, main) = match barrier.level.filter(|_| barrier.holds == 0) {
+            None | Some(ThreadLevel::Serialized) => (0, 0),
+            Some(ThreadLevel::Single | ThreadLevel::Funneled) => (0, Self::ITEMS),
+            Some(ThreadLevel::Multiple) => (Self::ITEMS, Self::ITEMS),
+        };
+        self.anybody.store(anybody, Ordering::Relaxed);
+        self.main.store(main, Ordering::Relaxed);
     }
 
     /// Whether this thread may move that many items, which are not 0, with no further check.
@@ -309,6 +351,12 @@ mod tests {
         assert!(!here(&SERIALIZED, 1) && !elsewhere(&SERIALIZED, 1));
         assert!(here(&MULTIPLE, 1 << 30) && !here(&MULTIPLE, (1 << 30) + 1));
         assert!(!here(&MULTIPLE, 0) && !here(&FUNNELED, 0));
+        MULTIPLE.hold_express();
+        MULTIPLE.hold_express();
+        MULTIPLE.release_express();
+        assert!(!here(&MULTIPLE, 1));
+        MULTIPLE.release_express();
+        assert!(here(&MULTIPLE, 1));
         MULTIPLE.close();
         FUNNELED.close();
         assert!(!here(&MULTIPLE, 1) && !here(&FUNNELED, 1));

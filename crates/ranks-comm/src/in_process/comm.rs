@@ -1,6 +1,7 @@
 //! One rank's side of an in-process communicator: point-to-point over the mailboxes.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::mailbox::{Envelope, Pattern, Receipt};
@@ -27,6 +28,8 @@ pub struct Comm {
     pub(crate) name: Mutex<String>,
     /// The hints that it was given; nothing here follows any.
     pub(super) info: Mutex<Info>,
+    /// How many collectives that return at once this rank has begun.
+    pub(super) begun: AtomicU64,
 }
 
 impl fmt::Debug for Comm {
@@ -51,6 +54,7 @@ impl Comm {
             rank,
             name: Mutex::new("MPI_COMM_WORLD".to_owned()),
             info: Mutex::default(),
+            begun: AtomicU64::new(0),
         }
     }
 
@@ -276,13 +280,52 @@ impl Comm {
         let pattern = Pattern {
             context: self.context + 1,
             source: Some(source),
-            tag: None,
+            tag: Some(0),
         };
         let place = &self.place;
         let found = place
             .world
             .receive("a collective", place.rank, &pattern, &self.members)?;
         Ok(found.payload)
+    }
+
+    /// The number of this rank's next collective that returns at once; the same on every rank, as all call them in the
+    /// same order. Never 0.
+    #[must_use]
+    pub fn next_number(&self) -> i32 {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        i32::try_from(number % 0x7fff_ffff).unwrap_or(0) + 1
+    }
+
+    /// Sends `bytes` to `dest` for the collective of that number. Never blocks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if there is no such rank.
+    pub fn numbered_send(&self, dest: usize, number: i32, bytes: &[u8]) -> Result<()> {
+        self.check_member("numbered_send", dest)?;
+        self.deliver(dest, self.context + 1, number, bytes, None);
+        Ok(())
+    }
+
+    /// The message that `source` sent with [`numbered_send`](Self::numbered_send), once; `None` if it has not come.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PeerFailed`] if it can never come.
+    pub fn numbered_recv(&self, source: usize, number: i32, wait: bool) -> Result<Option<Vec<u8>>> {
+        const OPERATION: &str = "a collective";
+        self.check_member("numbered_recv", source)?;
+        let pattern = Pattern {
+            context: self.context + 1,
+            source: Some(source),
+            tag: Some(number),
+        };
+        let (world, me) = (&self.place.world, self.place.rank);
+        let found = if wait {
+            Some(world.receive(OPERATION, me, &pattern, &self.members)?)
+        } else {
+            world.try_receive_from(OPERATION, me, &pattern, &self.members)?
+        };
+        Ok(found.map(|message| message.payload))
     }
 
     fn check_member(&self, operation: &'static str, rank: usize) -> Result<()> {
@@ -296,7 +339,14 @@ impl Comm {
         ))
     }
 
-    fn deliver(&self, dest: usize, context: u64, tag: i32, bytes: &[u8], receipt: Option<Receipt>) {
+    pub(super) fn deliver(
+        &self,
+        dest: usize,
+        context: u64,
+        tag: i32,
+        bytes: &[u8],
+        receipt: Option<Receipt>,
+    ) {
         let message = Envelope {
             source: self.rank,
             tag,
@@ -308,7 +358,7 @@ impl Comm {
             .deliver(self.members[dest], context, message);
     }
 
-    fn pattern(&self, source: Source, tag: Tag) -> Option<Pattern> {
+    pub(super) fn pattern(&self, source: Source, tag: Tag) -> Option<Pattern> {
         let source = match source {
             Source::Any => None,
             Source::Rank(rank) => Some(rank),
@@ -331,12 +381,16 @@ impl Comm {
 pub(crate) struct Matched(Envelope);
 
 impl Matched {
-    pub(crate) fn status(&self) -> Status {
-        Status::local(self.0.source, self.0.tag, self.0.payload.len())
+    pub(super) fn new(envelope: Envelope) -> Self {
+        Self(envelope)
     }
 
     pub(super) fn payload(&self) -> &[u8] {
         &self.0.payload
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        Status::local(self.0.source, self.0.tag, self.0.payload.len())
     }
 
     /// Copies the message to the beginning of `buf`; too long a message leaves `buf` as it is.

@@ -57,21 +57,100 @@ impl Pattern {
     }
 }
 
-/// What has arrived and is not yet received, by context, in order of arrival.
+/// What has arrived and is not yet received, by context, in order of arrival; and the receives that wait for more.
 ///
 /// The first message of a queue that matches is the one to take: messages of one sender in one context do not
-/// overtake each other (MPI 5.0 §3.5).
+/// overtake each other (MPI 5.0 §3.5). For the same reason a message goes to the first posted receive that matches.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {
     by_context: HashMap<u64, VecDeque<Envelope>>,
+    posted: Vec<Posted>,
+    next_number: u64,
+}
+
+/// A receive that was posted before its message was looked for.
+#[derive(Debug)]
+struct Posted {
+    number: u64,
+    pattern: Pattern,
+    arrived: Option<Envelope>,
+    /// Nobody will ask for the message.
+    abandoned: bool,
 }
 
 impl Queues {
-    pub(crate) fn push(&mut self, context: u64, message: Envelope) {
-        self.by_context
-            .entry(context)
-            .or_default()
-            .push_back(message);
+    /// Leaves a message that has arrived; says whether a receive was waiting for it, and whom to tell so.
+    pub(crate) fn push(&mut self, context: u64, message: Envelope) -> Option<Receipt> {
+        let waiting = self.posted.iter().position(|posted| {
+            posted.arrived.is_none()
+                && posted.pattern.context == context
+                && posted.pattern.matches(&message)
+        });
+        let Some(index) = waiting else {
+            self.by_context
+                .entry(context)
+                .or_default()
+                .push_back(message);
+            return None;
+        };
+        let receipt = message.receipt.clone();
+        if self.posted[index].abandoned {
+            self.posted.remove(index);
+        } else {
+            self.posted[index].arrived = Some(message);
+        }
+        receipt
+    }
+
+    /// Posts a receive and gives its number. If its message is here already, whom to tell is in the second value.
+    pub(crate) fn post(&mut self, pattern: Pattern) -> (u64, Option<Receipt>) {
+        let number = self.next_number;
+        self.next_number += 1;
+        let arrived = self.take(&pattern);
+        let receipt = arrived.as_ref().and_then(|message| message.receipt.clone());
+        self.posted.push(Posted {
+            number,
+            pattern,
+            arrived,
+            abandoned: false,
+        });
+        (number, receipt)
+    }
+
+    /// The message of a posted receive, if it has arrived; the receive is over then.
+    pub(crate) fn collect(&mut self, number: u64) -> Option<Envelope> {
+        let index = self.index(number)?;
+        let message = self.posted[index].arrived.take()?;
+        self.posted.remove(index);
+        Some(message)
+    }
+
+    /// Takes a posted receive back; `false` if its message has arrived.
+    pub(crate) fn take_back(&mut self, number: u64) -> bool {
+        match self.index(number) {
+            Some(index) if self.posted[index].arrived.is_none() => {
+                self.posted.remove(index);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Nobody will collect this one: what arrives for it is thrown away.
+    pub(crate) fn abandon(&mut self, number: u64) {
+        if let Some(index) = self.index(number) {
+            if self.posted[index].arrived.is_some() {
+                self.posted.remove(index);
+            } else {
+                self.posted[index].abandoned = true;
+            }
+        }
+    }
+
+    fn index(&self, number: u64) -> Option<usize> {
+        self.posted
+            .iter()
+            .position(|posted| posted.number == number)
     }
 
     /// The first message that matches, left where it is.
@@ -137,6 +216,35 @@ mod tests {
         assert_eq!(queues.take(&pattern(None, Some(9))).unwrap().source, 0);
         assert_eq!(queues.take(&pattern(Some(2), None)).unwrap().tag, 5);
         assert!(queues.take(&pattern(None, None)).is_none());
+    }
+
+    #[test]
+    fn messages_go_to_posted_receives_in_order() {
+        let mut queues = Queues::default();
+        let (first, _) = queues.post(pattern(Some(0), None));
+        let (second, _) = queues.post(pattern(None, Some(7)));
+        assert!(queues.collect(first).is_none());
+        queues.push(1, message(0, 7, 1));
+        queues.push(1, message(0, 7, 2));
+        queues.push(1, message(0, 7, 3));
+        assert_eq!(queues.collect(second).unwrap().payload, [2]);
+        assert_eq!(queues.collect(first).unwrap().payload, [1]);
+        assert!(queues.collect(first).is_none());
+        let (third, _) = queues.post(pattern(None, None));
+        assert_eq!(queues.collect(third).unwrap().payload, [3]);
+    }
+
+    #[test]
+    fn posted_receives_are_taken_back_or_abandoned() {
+        let mut queues = Queues::default();
+        let (first, _) = queues.post(pattern(None, None));
+        assert!(queues.take_back(first) && !queues.take_back(first));
+        let (second, _) = queues.post(pattern(None, None));
+        queues.abandon(second);
+        queues.push(1, message(0, 0, 1));
+        assert!(queues.peek(&pattern(None, None)).is_none(), "swallowed");
+        queues.push(1, message(0, 0, 2));
+        assert_eq!(queues.take(&pattern(None, None)).unwrap().payload, [2]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod comm;
 mod environment;
+mod flight;
 mod layout;
 mod mailbox;
 mod split;
@@ -13,3 +14,4 @@ pub(crate) mod world;
 
 pub use comm::Comm;
 pub(crate) use comm::{LIBRARY, Matched};
+pub(crate) use flight::Flight;

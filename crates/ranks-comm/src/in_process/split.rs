@@ -1,6 +1,7 @@
 //! New in-process communicators: rank 0 of the old one hands out the contexts.
 
 use std::cmp::Ordering;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use super::comm::Comm;
@@ -103,6 +104,7 @@ impl Comm {
             rank,
             name: Mutex::default(),
             info: Mutex::default(),
+            begun: AtomicU64::default(),
         }
     }
 

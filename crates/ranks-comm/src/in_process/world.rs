@@ -61,8 +61,79 @@ impl World {
     /// Leaves a message in the mailbox of `dest`, a rank of the world.
     pub(crate) fn deliver(&self, dest: usize, context: u64, message: Envelope) {
         let mailbox = &self.mailboxes[dest];
-        lock(&mailbox.queues).push(context, message);
+        let receipt = lock(&mailbox.queues).push(context, message);
         mailbox.changed.notify_all();
+        self.acknowledge(receipt.as_ref());
+    }
+
+    /// Posts a receive for `me`, and gives its number.
+    pub(crate) fn post(&self, me: usize, pattern: Pattern) -> u64 {
+        let (number, receipt) = lock(&self.mailboxes[me].queues).post(pattern);
+        self.acknowledge(receipt.as_ref());
+        number
+    }
+
+    /// The message of a posted receive; waits for it.
+    pub(crate) fn await_posted(
+        &self,
+        operation: &'static str,
+        me: usize,
+        number: u64,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Envelope> {
+        self.wait(operation, me, pattern, members, |queues| {
+            queues.collect(number)
+        })
+    }
+
+    /// The message of a posted receive, if it has arrived.
+    pub(crate) fn collect_posted(
+        &self,
+        operation: &'static str,
+        me: usize,
+        number: u64,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Option<Envelope>> {
+        let mut queues = lock(&self.mailboxes[me].queues);
+        match queues.collect(number) {
+            Some(message) => Ok(Some(message)),
+            None => self
+                .still_possible(operation, me, pattern, members)
+                .map(|()| None),
+        }
+    }
+
+    /// Takes a posted receive back; `false` if its message has arrived.
+    pub(crate) fn take_back(&self, me: usize, number: u64) -> bool {
+        lock(&self.mailboxes[me].queues).take_back(number)
+    }
+
+    /// Throws away what arrives for a posted receive.
+    pub(crate) fn abandon(&self, me: usize, number: u64) {
+        lock(&self.mailboxes[me].queues).abandon(number);
+    }
+
+    /// Whether a synchronous message has been matched; an error if it never can be.
+    pub(crate) fn is_received(
+        &self,
+        operation: &'static str,
+        receipt: &Receipt,
+        dest: usize,
+    ) -> Result<bool> {
+        if receipt.is_signed() {
+            return Ok(true);
+        }
+        self.no_failure(operation)?;
+        if self.mailboxes[dest].ended.load(Ordering::Acquire) && !receipt.is_signed() {
+            return Err(Error::new(
+                ErrorKind::PeerFailed,
+                operation,
+                format_args!("rank {dest} of the world ended without receiving the message"),
+            ));
+        }
+        Ok(receipt.is_signed())
     }
 
     /// Takes the first message for `me` that matches, and waits until there is one.
@@ -78,7 +149,7 @@ impl World {
         let found = self.wait(operation, me, pattern, members, |queues| {
             queues.take(pattern)
         })?;
-        self.acknowledge(&found);
+        self.acknowledge(found.receipt.as_ref());
         Ok(found)
     }
 
@@ -107,8 +178,25 @@ impl World {
             return self.no_failure(operation).map(|()| None);
         };
         drop(queues);
-        self.acknowledge(&found);
+        self.acknowledge(found.receipt.as_ref());
         Ok(Some(found))
+    }
+
+    /// As [`try_receive`](Self::try_receive), but an error if the message can never come.
+    pub(crate) fn try_receive_from(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Option<Envelope>> {
+        let mut queues = lock(&self.mailboxes[me].queues);
+        match queues.take(pattern) {
+            Some(found) => Ok(Some(found)),
+            None => self
+                .still_possible(operation, me, pattern, members)
+                .map(|()| None),
+        }
     }
 
     /// Describes the first message that matches, if there is one.
@@ -135,16 +223,8 @@ impl World {
         let mailbox = &self.mailboxes[receipt.sender];
         let mut queues = lock(&mailbox.queues);
         loop {
-            if receipt.is_signed() {
+            if self.is_received(operation, receipt, dest)? {
                 return Ok(());
-            }
-            self.no_failure(operation)?;
-            if self.mailboxes[dest].ended.load(Ordering::Acquire) && !receipt.is_signed() {
-                return Err(Error::new(
-                    ErrorKind::PeerFailed,
-                    operation,
-                    format_args!("rank {dest} of the world ended without receiving the message"),
-                ));
             }
             queues = mailbox
                 .changed
@@ -247,8 +327,8 @@ impl World {
         Err(Error::new(ErrorKind::PeerFailed, operation, text))
     }
 
-    fn acknowledge(&self, message: &Envelope) {
-        if let Some(receipt) = &message.receipt {
+    fn acknowledge(&self, receipt: Option<&Receipt>) {
+        if let Some(receipt) = receipt {
             let mailbox = &self.mailboxes[receipt.sender];
             let queues = lock(&mailbox.queues);
             receipt.sign();

@@ -9,6 +9,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Group, native};
 
 use super::children::Children;
+use super::claims::Claims;
 use super::error::check;
 use super::peer::Sentinels;
 use super::session::Session;
@@ -29,8 +30,13 @@ pub struct Comm {
     pub(super) claim_below: usize,
     pub(super) sentinels: Sentinels,
     pub(super) count_word: CountWord,
+    /// How far apart requests lie in an array of the library's, and statuses; in bytes.
+    pub(super) request_stride: u32,
+    pub(super) status_stride: u32,
     pub(super) session: Arc<Session>,
     pub(super) children: Arc<Children>,
+    /// Receives that wait until the length of their message is known.
+    pub(super) claims: Arc<Claims>,
     /// Where this one came from; `None` for the world.
     pub(super) origin: Option<Origin>,
     pub(super) freed: AtomicBool,
@@ -66,10 +72,24 @@ impl Comm {
             claim_below: session.claim_below,
             sentinels: session.sentinels,
             count_word: session.count_word,
+            request_stride: u32::try_from(native::request_stride()).unwrap_or(8),
+            status_stride: u32::try_from(native::status_stride()).unwrap_or(32),
             session,
             children,
+            claims: Claims::new(canonical),
             origin,
             freed: AtomicBool::new(false),
+        }
+    }
+
+    /// The word of a request in an array of the library's.
+    pub(super) fn request_at(&self, place: *const native::Cell<sys::MPI_Request>) -> usize {
+        if self.request_stride == 4 {
+            // SAFETY: a request of this library, which is an int, has been written there.
+            unsafe { place.cast::<u32>().read() as usize }
+        } else {
+            // SAFETY: a request of this library, which is a pointer, has been written there.
+            unsafe { place.cast::<usize>().read() }
         }
     }
 
@@ -152,6 +172,7 @@ impl Comm {
                 "the world lives as long as the runtime; it cannot be freed",
             ));
         };
+        self.claims.close();
         let mut handle = self.canonical;
         // SAFETY: this is the last handle, as `Communicator::free` has checked, and `drop` looks at `freed`.
         let code = unsafe { sys::MPI_Comm_free(&raw mut handle) };
@@ -180,6 +201,8 @@ impl Comm {
 
 impl Drop for Comm {
     fn drop(&mut self) {
+        self.claims.close();
+        self.session.leave(&self.claims);
         if let Some(origin) = &self.origin {
             if !self.freed.load(Ordering::Relaxed) {
                 self.session.put_aside(origin.key, self.canonical);

@@ -19,32 +19,40 @@
 #![allow(unsafe_code)]
 
 mod attributes;
+mod batch;
 mod buffer;
 mod children;
+mod claims;
 mod communicator;
 mod datatypes;
 mod element;
 mod environment;
 mod error;
 mod express;
+pub(crate) mod flight;
 mod info;
 mod layout;
 mod message;
+mod orphans;
 mod pack;
 mod peer;
 mod probe;
+mod progress;
 mod recv;
 mod send;
 mod sendrecv;
 mod session;
 mod split;
 pub(crate) mod status;
+mod turn;
 
+pub(crate) use batch::Batch;
 pub use communicator::Comm;
 pub(crate) use element::Item;
 pub use element::TypeOf;
 pub use error::{check, check_with};
 pub(crate) use express::{Unclaimed, Way};
+pub(crate) use flight::{Flight, SendMode};
 pub use info::InfoHandle;
 pub(crate) use message::Message;
 pub(crate) use session::{GATE, start};

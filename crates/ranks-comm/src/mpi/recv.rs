@@ -43,7 +43,7 @@ impl Comm {
     }
 
     pub(crate) fn recv_vec<T: Pod>(&self, source: Source, tag: Tag) -> Result<(Vec<T>, Status)> {
-        let (message, status) = self.mprobe(source, tag)?;
+        let (message, status) = self.mprobe_in_turn(source, tag)?;
         message.recv_vec("MPI_Mrecv", &status)
     }
 
@@ -61,9 +61,9 @@ impl Comm {
         self.claim_below == usize::MAX
     }
 
-    /// Whether a receive into `buf` must know the length of the message before.
+    /// Whether a receive into `buf` must know the length of the message before, or wait for its turn.
     pub(super) fn must_claim<T>(&self, buf: &[T]) -> bool {
-        size_of_val(buf) < self.claim_below
+        size_of_val(buf) < self.claim_below || self.claims.is_waiting()
     }
 
     /// What became of a receive into `capacity` elements of `T`.
@@ -92,7 +92,7 @@ impl Comm {
         source: Source,
         tag: Tag,
     ) -> Result<Status> {
-        let (message, status) = self.mprobe(source, tag)?;
+        let (message, status) = self.mprobe_in_turn(source, tag)?;
         message.recv(operation, &status, buf)
     }
 

@@ -12,10 +12,13 @@ use ranks_mpi_sys::{Loaded, MPI_Comm};
 
 use super::attributes::attribute;
 use super::children::Children;
+use super::claims::Claims;
 use super::communicator::Comm;
 use super::datatypes::Cache;
 use super::error::check;
+use super::orphans::Orphans;
 use super::peer::Sentinels;
+use super::progress;
 use super::split::rank_and_size;
 use super::status::CountWord;
 use crate::attributes::Attributes;
@@ -57,6 +60,10 @@ pub(super) struct Session {
     world_attributes: Mutex<Weak<Attributes>>,
     aside: Mutex<Aside>,
     pub(super) datatypes: Cache,
+    /// Operations that nobody waits for.
+    pub(super) orphans: Orphans,
+    /// Whether the library lets a thread of ours call.
+    polls: bool,
     finished: bool,
 }
 
@@ -103,9 +110,15 @@ pub(crate) fn start(
     let owner = !initialized()?;
     let level = if owner {
         before_init(environment, loaded)?;
-        init(required)?
+        init(loaded, required)?
     } else {
         adopted_level()?
+    };
+    // What the library allows may be more than what the program has asked for.
+    let provided = level;
+    let level = match required {
+        Some(required) if owner => level.min(required),
+        _ => level,
     };
     GATE.set_level(level);
     GATE.open_express(level);
@@ -113,17 +126,18 @@ pub(crate) fn start(
         // Whatever goes wrong from here on, there is no second start.
         *state = State::Ended;
     }
-    let (session, facts, max_tag) = match take_over(environment, loaded, owner, level, required) {
-        Ok(taken) => taken,
-        Err(error) => {
-            if owner {
-                GATE.close();
-                // SAFETY: we have initialised, and nobody has a handle.
-                unsafe { sys::MPI_Finalize() };
+    let (session, facts, max_tag) =
+        match take_over(environment, loaded, owner, (provided, level), required) {
+            Ok(taken) => taken,
+            Err(error) => {
+                if owner {
+                    GATE.close();
+                    // SAFETY: we have initialised, and nobody has a handle.
+                    unsafe { sys::MPI_Finalize() };
+                }
+                return Err(error);
             }
-            return Err(error);
-        }
-    };
+        };
     let _ = WHO.set((facts.rank, facts.size));
     *state = State::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
     drop(state);
@@ -195,14 +209,19 @@ fn described(loaded: &Loaded) -> LoadedMpi<'_> {
     }
 }
 
-fn init(required: Option<ThreadLevel>) -> Result<ThreadLevel> {
-    let asked = to_mpi(required.unwrap_or(ThreadLevel::Multiple));
+fn init(loaded: &Loaded, required: Option<ThreadLevel>) -> Result<ThreadLevel> {
+    let level = match required {
+        // Where messages are claimed, `progress` looks for them; see there.
+        Some(level) if claim_below(loaded) < usize::MAX => level,
+        _ => ThreadLevel::Multiple,
+    };
+    let asked = to_mpi(level);
     let mut provided = sys::MPI_THREAD_SINGLE;
     // SAFETY: the library is loaded and not yet initialised; MPI takes null for the arguments; the level is ours.
     let code =
         unsafe { sys::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), asked, &raw mut provided) };
     check(code, OPERATION)?;
-    Ok(from_mpi(provided).min(required.unwrap_or(ThreadLevel::Multiple)))
+    Ok(from_mpi(provided))
 }
 
 /// The level of an MPI that somebody else has initialised, who has to be on this thread if the level demands it.
@@ -233,7 +252,7 @@ fn take_over(
     environment: &Environment,
     loaded: &Loaded,
     owner: bool,
-    level: ThreadLevel,
+    (provided, level): (ThreadLevel, ThreadLevel),
     required: Option<ThreadLevel>,
 ) -> Result<(Arc<Session>, Arc<Facts>, i32)> {
     let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
@@ -248,6 +267,8 @@ fn take_over(
         world_attributes: Mutex::default(),
         aside: Mutex::default(),
         datatypes: Cache::default(),
+        orphans: Orphans::default(),
+        polls: provided == ThreadLevel::Multiple,
         finished: true,
     };
     session.return_errors(sys::MPI_COMM_WORLD)?;
@@ -330,6 +351,18 @@ impl Session {
         lock(&self.aside).waiting.insert(key, comm);
     }
 
+    /// Whether `progress` may call the library.
+    pub(super) fn polls(&self) -> bool {
+        self.polls
+    }
+
+    /// A communicator goes; what it still receives is ended before MPI is.
+    pub(super) fn leave(&self, claims: &Arc<Claims>) {
+        if claims.is_receiving() {
+            self.orphans.remember(claims);
+        }
+    }
+
     /// The place of a new communicator in the order of creation.
     pub(super) fn key(&self) -> u64 {
         let mut aside = lock(&self.aside);
@@ -354,6 +387,7 @@ impl Session {
         if std::mem::replace(&mut self.finished, true) {
             return Ok(());
         }
+        progress::stop();
         let mut state = lock(&STATE);
         if self.owner {
             *state = State::Ended;
@@ -376,6 +410,10 @@ impl Session {
                 self.level
             );
             return Ok(());
+        }
+        if let Err(error) = self.orphans.settle() {
+            GATE.close();
+            return Err(error);
         }
         let waiting = std::mem::take(&mut lock(&self.aside).waiting);
         let mut outcome = Ok(());

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use ranks_mpi_sys::{
     MPI_BYTE, MPI_COMM_SELF, MPI_Count, MPI_Get_elements_x, MPI_SUCCESS, MPI_Status, native,
+    native::MPI_Test_cancelled,
 };
 
 use super::error::check;
@@ -33,6 +34,14 @@ pub(crate) fn source(words: &Words) -> Option<usize> {
 /// The tag of the message; `None` if nobody sent it.
 pub(crate) fn tag(words: &Words) -> Option<i32> {
     Some(native(words).tag()).filter(|&tag| tag >= 0)
+}
+
+/// Whether the operation was cancelled. MPI must be alive.
+pub(super) fn is_cancelled(words: &Words) -> bool {
+    let mut flag: c_int = 0;
+    // SAFETY: the status was written by a call that completed, and the flag is ours.
+    let code = unsafe { MPI_Test_cancelled(&native(words), &raw mut flag) };
+    code == MPI_SUCCESS && flag != 0
 }
 
 /// The length of the message; `None` if the library does not know, or must not be asked any more.
@@ -116,6 +125,16 @@ impl CountWord {
     #[inline(always)]
     pub(super) fn is_surely_whole<T>(self, status: &Words) -> bool {
         match u32::try_from(size_of::<T>()) {
+            Ok(1) => true,
+            Ok(width) if width.is_power_of_two() => self.of(status) & (width - 1) == 0,
+            _ => false,
+        }
+    }
+
+    /// The same for elements of that size.
+    #[inline(always)]
+    pub(super) fn is_surely_multiple(self, status: &Words, width: usize) -> bool {
+        match u32::try_from(width) {
             Ok(1) => true,
             Ok(width) if width.is_power_of_two() => self.of(status) & (width - 1) == 0,
             _ => false,

@@ -1,0 +1,246 @@
+//! An operation that was begun and is not over yet, whichever backend it is on.
+
+use std::any::Any;
+use std::fmt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::backend::{Backend, Begun};
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::landing::{Role, Room};
+use crate::status::Status;
+use crate::{in_process, mpi};
+
+/// What an operation leaves when it is over.
+#[derive(Debug)]
+pub(crate) struct Landed {
+    pub(crate) status: Status,
+    /// The memory of a message of unknown length.
+    pub(crate) room: Option<Room>,
+}
+
+impl Landed {
+    pub(crate) fn plain(status: Status) -> Self {
+        Self { status, room: None }
+    }
+}
+
+/// What another crate has begun among threads and ends when it is asked.
+pub trait Deferred: Send + fmt::Debug {
+    /// Goes on as far as it can, and says whether it is over; if `wait` is set, it is.
+    ///
+    /// # Errors
+    /// Those of the operation, which is over then.
+    fn advance(&mut self, comm: &in_process::Comm, wait: bool) -> Result<bool>;
+}
+
+/// An operation under way.
+#[derive(Debug)]
+pub(crate) enum Flight {
+    /// Over; what became of it has not been asked yet.
+    Over(Result<Landed>),
+    /// Over and asked.
+    Gone,
+    /// With the library, or about to be.
+    Mpi(mpi::Flight),
+    /// A message among threads.
+    InProcess(in_process::Flight),
+    /// Several messages among threads, of another crate's operation.
+    Deferred(Box<dyn Deferred>),
+    /// Two that make one operation, whose status is that of the second.
+    Pair(Box<(Flight, Flight)>),
+}
+
+impl Flight {
+    pub(crate) fn over(status: Status) -> Self {
+        Self::Over(Ok(Landed::plain(status)))
+    }
+
+    /// What a sibling crate has begun.
+    pub(crate) fn begun(comm: &Communicator, role: &'static Role, begun: Begun) -> Self {
+        match (begun, comm.backend()) {
+            (Begun::Mpi(cell), Backend::Mpi(comm)) => comm.native(cell, role, 0),
+            (Begun::InProcess(deferred), _) => Self::Deferred(deferred),
+            (Begun::Mpi(_) | Begun::Over, _) => Self::over(Status::null()),
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            Self::Over(_) | Self::Gone => true,
+            Self::Mpi(_) | Self::InProcess(_) | Self::Deferred(_) => false,
+            Self::Pair(pair) => pair.0.is_over() && pair.1.is_over(),
+        }
+    }
+
+    /// The C name of what is under way.
+    pub(crate) fn operation(&self) -> &'static str {
+        match self {
+            Self::Over(_) | Self::Gone => "MPI_Wait",
+            Self::Mpi(flight) => flight.operation(),
+            Self::InProcess(flight) => flight.operation(),
+            Self::Deferred(_) => "a collective",
+            Self::Pair(_) => "MPI_Isendrecv",
+        }
+    }
+
+    /// What became of an operation that is over; once.
+    pub(crate) fn take(&mut self) -> Result<Landed> {
+        match std::mem::replace(self, Self::Gone) {
+            Self::Over(outcome) => outcome,
+            Self::Pair(mut pair) => {
+                let sent = pair.0.take();
+                let received = pair.1.take()?;
+                sent.map(|_| received)
+            }
+            _ => Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Wait",
+                "the operation is not under way; wait for it once",
+            )),
+        }
+    }
+
+    /// Whether it is over now. An error says that this thread may not ask; that of the operation itself is for `take`.
+    pub(crate) fn test(&mut self, comm: &Communicator) -> Result<bool> {
+        let outcome = match self {
+            Self::Over(_) | Self::Gone => return Ok(true),
+            Self::Pair(pair) => {
+                let sent = pair.0.test(comm)?;
+                return Ok(pair.1.test(comm)? && sent);
+            }
+            Self::Mpi(flight) => {
+                let _entered = comm.enter("MPI_Test")?;
+                flight.test()
+            }
+            Self::InProcess(flight) => {
+                let _entered = comm.enter("MPI_Test")?;
+                flight.test(comm)
+            }
+            Self::Deferred(deferred) => {
+                let _entered = comm.enter("MPI_Test")?;
+                advance(deferred.as_mut(), comm, false)
+            }
+        };
+        let Some(outcome) = outcome else {
+            return Ok(false);
+        };
+        *self = Self::Over(outcome);
+        Ok(true)
+    }
+
+    /// Waits until it is over; errors as for [`test`](Self::test).
+    pub(crate) fn wait(&mut self, comm: &Communicator) -> Result<()> {
+        let outcome = match self {
+            Self::Over(_) | Self::Gone => return Ok(()),
+            Self::Pair(pair) => {
+                pair.1.wait(comm)?;
+                return pair.0.wait(comm);
+            }
+            Self::Mpi(flight) => {
+                let _entered = comm.enter("MPI_Wait")?;
+                flight.wait()
+            }
+            Self::InProcess(flight) => {
+                let _entered = comm.enter("MPI_Wait")?;
+                flight.wait(comm)
+            }
+            Self::Deferred(deferred) => {
+                let _entered = comm.enter("MPI_Wait")?;
+                match advance(deferred.as_mut(), comm, true) {
+                    Some(outcome) => outcome,
+                    None => return Ok(()),
+                }
+            }
+        };
+        *self = Self::Over(outcome);
+        Ok(())
+    }
+
+    /// Waits at most that long; whether it is over.
+    pub(crate) fn wait_timeout(&mut self, comm: &Communicator, limit: Duration) -> Result<bool> {
+        let end = Instant::now().checked_add(limit);
+        let mut pause = Pause::default();
+        loop {
+            if self.test(comm)? {
+                return Ok(true);
+            }
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Ok(false);
+            }
+            pause.rest();
+        }
+    }
+
+    /// Asks that a receive which has no message yet ends without one.
+    pub(crate) fn cancel(&mut self, comm: &Communicator) -> Result<()> {
+        match self {
+            Self::Over(_) | Self::Gone => Ok(()),
+            // MPI 5.0 §6.12 forbids to cancel a collective.
+            Self::Deferred(_) => Ok(()),
+            Self::Pair(pair) => pair.1.cancel(comm),
+            Self::Mpi(flight) => {
+                let _entered = comm.enter("MPI_Cancel")?;
+                if flight.cancel()? {
+                    *self = Self::over(Status::cancelled());
+                }
+                Ok(())
+            }
+            Self::InProcess(flight) => {
+                let _entered = comm.enter("MPI_Cancel")?;
+                if flight.cancel(comm) {
+                    *self = Self::over(Status::cancelled());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Leaves it to the runtime, with the memory that it works on.
+    pub(crate) fn abandon(self, comm: &Communicator, keep: Box<dyn Any + Send>) {
+        match (self, comm.backend()) {
+            (Self::Mpi(flight), Backend::Mpi(comm)) => comm.abandon(flight, keep),
+            (Self::InProcess(flight), Backend::InProcess(comm)) => flight.abandon(comm),
+            (Self::Pair(pair), _) => {
+                let (sent, received) = *pair;
+                // The memory goes with the half that still needs it; both may.
+                let keep = std::sync::Arc::new(std::sync::Mutex::new(keep));
+                sent.abandon(comm, Box::new(std::sync::Arc::clone(&keep)));
+                received.abandon(comm, Box::new(keep));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn advance(deferred: &mut dyn Deferred, comm: &Communicator, wait: bool) -> Option<Result<Landed>> {
+    let Backend::InProcess(comm) = comm.backend() else {
+        return Some(Ok(Landed::plain(Status::null())));
+    };
+    match deferred.advance(comm, wait) {
+        Ok(false) => None,
+        Ok(true) => Some(Ok(Landed::plain(Status::null()))),
+        Err(error) => Some(Err(error)),
+    }
+}
+
+/// How to pass the time between two looks: at first not at all, then by letting others run, then by sleeping.
+#[derive(Debug, Default)]
+pub(crate) struct Pause(u32);
+
+impl Pause {
+    pub(crate) fn rest(&mut self) {
+        const SPINS: u32 = 16;
+        const YIELDS: u32 = 4096;
+        const SLEEP: Duration = Duration::from_micros(50);
+        self.0 = self.0.saturating_add(1);
+        if self.0 < SPINS {
+            std::hint::spin_loop();
+        } else if self.0 < YIELDS {
+            thread::yield_now();
+        } else {
+            thread::sleep(SLEEP);
+        }
+    }
+}

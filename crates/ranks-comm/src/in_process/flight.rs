@@ -1,0 +1,186 @@
+//! Receives that were posted, and synchronous sends that nobody has received yet.
+
+use super::comm::{Comm, LIBRARY, Matched};
+use super::mailbox::{Pattern, Receipt};
+use crate::backend::Backend;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::{self, Landed};
+use crate::landing::{Landing, Role, Room};
+use crate::source::{Destination, Source};
+use crate::status::Status;
+use crate::tag::Tag;
+
+/// An operation among threads that is not over.
+#[derive(Debug)]
+pub(crate) enum Flight {
+    /// A receive; the message waits in the mailbox until it is asked for.
+    Posted {
+        number: u64,
+        pattern: Pattern,
+        landing: Landing,
+        role: &'static Role,
+    },
+    /// A synchronous send to that rank of the world.
+    Unmatched {
+        receipt: Receipt,
+        dest: usize,
+        role: &'static Role,
+    },
+}
+
+impl Comm {
+    /// Sends a copy of `bytes`: over at once, or when it is matched.
+    pub(crate) fn isend(
+        &self,
+        role: &'static Role,
+        bytes: &[u8],
+        dest: Destination,
+        tag: i32,
+        synchronous: bool,
+    ) -> flight::Flight {
+        let Destination::Rank(dest) = dest else {
+            return flight::Flight::over(Status::null());
+        };
+        if !synchronous {
+            self.deliver(dest, self.context, tag, bytes, None);
+            return flight::Flight::over(Status::null());
+        }
+        let receipt = Receipt::new(self.place.rank);
+        self.deliver(dest, self.context, tag, bytes, Some(receipt.clone()));
+        let dest = self.members[dest];
+        flight::Flight::InProcess(Flight::Unmatched {
+            receipt,
+            dest,
+            role,
+        })
+    }
+
+    /// Posts a receive.
+    pub(crate) fn irecv(
+        &self,
+        role: &'static Role,
+        landing: Landing,
+        source: Source,
+        tag: Tag,
+    ) -> flight::Flight {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return flight::Flight::over(Status::null());
+        };
+        let number = self.place.world.post(self.place.rank, pattern);
+        flight::Flight::InProcess(Flight::Posted {
+            number,
+            pattern,
+            landing,
+            role,
+        })
+    }
+}
+
+impl Flight {
+    pub(crate) fn operation(&self) -> &'static str {
+        match self {
+            Self::Posted { role, .. } | Self::Unmatched { role, .. } => role.operation,
+        }
+    }
+
+    pub(crate) fn test(&mut self, comm: &Communicator) -> Option<Result<Landed>> {
+        let comm = match own(comm) {
+            Ok(comm) => comm,
+            Err(error) => return Some(Err(error)),
+        };
+        let (world, me) = (&comm.place.world, comm.place.rank);
+        match self {
+            Self::Posted {
+                number,
+                pattern,
+                landing,
+                role,
+            } => world
+                .collect_posted(role.operation, me, *number, pattern, &comm.members)
+                .transpose()
+                .map(|message| land(role, *landing, Matched::new(message?))),
+            Self::Unmatched {
+                receipt,
+                dest,
+                role,
+            } => match world.is_received(role.operation, receipt, *dest) {
+                Ok(false) => None,
+                Ok(true) => Some(Ok(Landed::plain(Status::null()))),
+                Err(error) => Some(Err(error)),
+            },
+        }
+    }
+
+    pub(crate) fn wait(&mut self, comm: &Communicator) -> Result<Landed> {
+        let comm = own(comm)?;
+        let (world, me) = (&comm.place.world, comm.place.rank);
+        match self {
+            Self::Posted {
+                number,
+                pattern,
+                landing,
+                role,
+            } => {
+                let message =
+                    world.await_posted(role.operation, me, *number, pattern, &comm.members)?;
+                land(role, *landing, Matched::new(message))
+            }
+            Self::Unmatched {
+                receipt,
+                dest,
+                role,
+            } => {
+                world.await_receipt(role.operation, receipt, *dest)?;
+                Ok(Landed::plain(Status::null()))
+            }
+        }
+    }
+
+    /// Whether it has ended without a message.
+    pub(crate) fn cancel(&mut self, comm: &Communicator) -> bool {
+        match (self, own(comm)) {
+            (Self::Posted { number, .. }, Ok(comm)) => {
+                comm.place.world.take_back(comm.place.rank, *number)
+            }
+            _ => false,
+        }
+    }
+
+    /// Nobody will ask; the memory of a receive is touched by its owner only, so it may go now.
+    pub(crate) fn abandon(self, comm: &Comm) {
+        if let Self::Posted { number, .. } = self {
+            comm.place.world.abandon(comm.place.rank, number);
+        }
+    }
+}
+
+fn own(comm: &Communicator) -> Result<&Comm> {
+    match comm.backend() {
+        Backend::InProcess(comm) => Ok(comm),
+        Backend::Mpi(_) => Err(Error::new(
+            ErrorKind::Argument,
+            "MPI_Wait",
+            "the request belongs to another runtime",
+        )),
+    }
+}
+
+fn land(role: &Role, landing: Landing, message: Matched) -> Result<Landed> {
+    let (status, payload) = (message.status(), message.payload());
+    let Some(element) = role.element else {
+        return Ok(Landed::plain(status));
+    };
+    let refused = landing.refuses(role.operation, element, payload.len(), LIBRARY);
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    let room = match landing {
+        Landing::Into(span) => {
+            span.fill(payload);
+            None
+        }
+        Landing::New(align) => Some(Room::copy(role.operation, payload, align)?),
+    };
+    Ok(Landed { status, room })
+}

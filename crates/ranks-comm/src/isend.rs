@@ -1,0 +1,108 @@
+//! Sends that return at once.
+#![allow(unsafe_code)]
+
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::Result;
+use crate::flight::Flight;
+use crate::mpi::SendMode;
+use crate::mpi::flight::{SEND, SYNCHRONOUS_SEND};
+use crate::owned::SendBuffer;
+use crate::request::Request;
+use crate::source::Destination;
+
+impl Communicator {
+    /// Begins to send `buffer`, which the request owns until the send is over, and returns.
+    ///
+    /// Wait for the request, or hand it to [`Requests`](crate::Requests). To send what you only borrow, see
+    /// [`scope`](Self::scope).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
+    /// reports; nothing was begun then.
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Isend`).
+    #[doc(alias = "MPI_Isend")]
+    #[doc(alias = "MPI_Isend_c")]
+    pub fn isend<B>(&self, buffer: B, dest: impl Into<Destination>, tag: i32) -> Result<Request<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
+        let flight = unsafe { self.begin_send(SendMode::Standard, buffer.as_slice(), dest, tag)? };
+        Ok(Request::new(self, flight, buffer))
+    }
+
+    /// As [`isend`](Self::isend), but over only when the receiver has begun to receive.
+    ///
+    /// # Errors
+    /// As [`isend`](Self::isend).
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Issend`).
+    #[doc(alias = "MPI_Issend")]
+    #[doc(alias = "MPI_Issend_c")]
+    pub fn issend<B>(&self, buffer: B, dest: impl Into<Destination>, tag: i32) -> Result<Request<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
+        let flight =
+            unsafe { self.begin_send(SendMode::Synchronous, buffer.as_slice(), dest, tag)? };
+        Ok(Request::new(self, flight, buffer))
+    }
+
+    /// As [`isend`](Self::isend), but the receive must have been posted before.
+    ///
+    /// # Safety
+    /// When this is called, `dest` has posted a receive that the message matches. Otherwise the standard lets the library do
+    /// anything; no check can know.
+    ///
+    /// # Errors
+    /// As [`isend`](Self::isend).
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Irsend`).
+    #[doc(alias = "MPI_Irsend")]
+    #[doc(alias = "MPI_Irsend_c")]
+    pub unsafe fn irsend<B>(
+        &self,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Request<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
+        let flight = unsafe { self.begin_send(SendMode::Ready, buffer.as_slice(), dest, tag)? };
+        Ok(Request::new(self, flight, buffer))
+    }
+
+    /// # Safety
+    /// Until the flight is over, `data` stays where it is and does not change.
+    pub(crate) unsafe fn begin_send<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Flight> {
+        let role = match mode {
+            SendMode::Synchronous => &SYNCHRONOUS_SEND,
+            SendMode::Standard | SendMode::Ready => &SEND,
+        };
+        let dest = self.destination(role.operation, dest)?;
+        self.check_tag(role.operation, tag)?;
+        self.dispatch(
+            role.operation,
+            |comm| {
+                // A receive that waits for its message here may be what the receiver of this one waits for.
+                // SAFETY: by this function's contract.
+                unsafe { comm.isend(mode, data, dest, tag) }
+            },
+            |comm| {
+                let synchronous = mode == SendMode::Synchronous;
+                Ok(comm.isend(role, bytemuck::cast_slice(data), dest, tag, synchronous))
+            },
+        )
+    }
+}

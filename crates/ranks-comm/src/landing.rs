@@ -1,0 +1,274 @@
+//! Where a message lands that is received later: an address that stays good until then.
+#![allow(unsafe_code)]
+
+use std::alloc::{self, Layout};
+use std::any::type_name;
+use std::ptr::NonNull;
+
+use crate::element::Pod;
+use crate::error::{self, Error, Result};
+
+/// What an operation under way is called, and what it receives.
+#[derive(Debug)]
+pub struct Role {
+    /// The C name.
+    pub(crate) operation: &'static str,
+    /// What is received; `None` if nothing is.
+    pub(crate) element: Option<Element>,
+}
+
+impl Role {
+    /// An operation of that C name, all of whose lengths are known.
+    #[must_use]
+    pub const fn of(operation: &'static str) -> Self {
+        Self {
+            operation,
+            element: None,
+        }
+    }
+}
+
+/// A type of element, as far as lengths and texts need it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Element {
+    /// Its size in bytes.
+    pub(crate) width: usize,
+    name: fn() -> &'static str,
+}
+
+impl Element {
+    pub(crate) const fn of<T>() -> Self {
+        Self {
+            width: size_of::<T>(),
+            name: type_name::<T>,
+        }
+    }
+
+    /// Whether `bytes` are a whole number of elements.
+    pub(crate) fn divides(self, bytes: usize) -> bool {
+        match self.width {
+            0 => bytes == 0,
+            width => bytes % width == 0,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn not_whole(self, operation: &'static str, bytes: usize) -> Error {
+        error::not_whole(operation, bytes, self.width, (self.name)())
+    }
+}
+
+/// Memory of somebody else's, promised for as long as a message is under way.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: an address and a length; what may be done with it is the promise of `Span::of`, which names no thread.
+unsafe impl Send for Span {}
+// SAFETY: as above.
+unsafe impl Sync for Span {}
+
+impl Span {
+    /// The memory of `buf`.
+    ///
+    /// # Safety
+    /// Until the operation that gets the span is over, the memory stays there and nobody else reads or writes it.
+    pub unsafe fn of<T: Pod>(buf: &mut [T]) -> Self {
+        Self {
+            bytes: size_of_val(buf),
+            start: NonNull::from(buf).cast(),
+        }
+    }
+
+    /// How much memory it is.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        self.bytes
+    }
+
+    /// The part of it from `start` on, of at most `length` bytes; empty if it has no such part.
+    #[must_use]
+    pub fn part(self, start: usize, length: usize) -> Self {
+        let start = start.min(self.bytes);
+        Self {
+            // SAFETY: no further than the end of the span.
+            start: unsafe { self.start.add(start) },
+            bytes: length.min(self.bytes - start),
+        }
+    }
+
+    pub(crate) fn start(self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Copies as much of `payload` as there is room for to the beginning.
+    pub fn fill(self, payload: &[u8]) {
+        let length = payload.len().min(self.bytes);
+        // SAFETY: the span has room for `length` bytes, which are nobody else's now (see `of`).
+        unsafe { std::ptr::copy_nonoverlapping(payload.as_ptr(), self.start(), length) };
+    }
+}
+
+/// New memory for a message, of the layout that a `Vec` of its elements has.
+///
+/// One that comes out of a landing (see `Landed`) was written in full: the message is as long as it.
+#[derive(Debug)]
+pub(crate) struct Room {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it owns its memory, in which there is plain data.
+unsafe impl Send for Room {}
+// SAFETY: as above; nothing is changed through a shared reference.
+unsafe impl Sync for Room {}
+
+impl Room {
+    /// Memory for `bytes`, aligned to `align`; what is in it is anything.
+    pub(crate) fn new(operation: &'static str, bytes: usize, align: usize) -> Result<Self> {
+        let layout = Layout::from_size_align(bytes, align)
+            .map_err(|reason| error::no_memory(operation, bytes, &reason))?;
+        if bytes == 0 {
+            let start = NonNull::<u64>::dangling().cast();
+            return Ok(Self { start, layout });
+        }
+        // SAFETY: the layout has a size.
+        let start = NonNull::new(unsafe { alloc::alloc(layout) });
+        match start {
+            Some(start) => Ok(Self { start, layout }),
+            None => Err(error::no_memory(operation, bytes, &"out of memory")),
+        }
+    }
+
+    /// A copy of `payload`.
+    pub(crate) fn copy(operation: &'static str, payload: &[u8], align: usize) -> Result<Self> {
+        let room = Self::new(operation, payload.len(), align)?;
+        room.span().fill(payload);
+        Ok(room)
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        Span {
+            start: self.start,
+            bytes: self.layout.size(),
+        }
+    }
+
+    /// The elements of a room that a message was received into.
+    pub(crate) fn into_initialised<T: Pod>(self) -> Vec<T> {
+        // SAFETY: a room is handed out with what landed only when a message of its length was received.
+        unsafe { self.into_vec() }
+    }
+
+    /// The elements, if the memory has their alignment and a whole number of them.
+    ///
+    /// # Safety
+    /// All of the memory was written.
+    unsafe fn into_vec<T: Pod>(self) -> Vec<T> {
+        let length = match size_of::<T>() {
+            0 => 0,
+            width => self.layout.size() / width,
+        };
+        let fits =
+            self.layout.size() == length * size_of::<T>() && self.layout.align() == align_of::<T>();
+        if !fits || length == 0 {
+            return Vec::new();
+        }
+        let start = self.start.cast();
+        std::mem::forget(self);
+        // SAFETY: allocated with the layout of `length` elements, and all of it written with what may be any bytes.
+        unsafe { Vec::from_raw_parts(start.as_ptr(), length, length) }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.layout.size() > 0 {
+            // SAFETY: allocated by `new` with this layout, and not given away.
+            unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
+        }
+    }
+}
+
+/// Where a message goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Landing {
+    /// Into memory that is there.
+    Into(Span),
+    /// Into new memory with this alignment, as long as the message.
+    New(usize),
+}
+
+impl Landing {
+    /// How many elements there is room for; any number if it is new memory.
+    pub(crate) fn capacity(self, element: Element) -> usize {
+        match self {
+            Self::Into(span) => span.bytes() / element.width.max(1),
+            Self::New(_) => usize::MAX,
+        }
+    }
+
+    /// Whether a message of that many bytes may go there; `None` if it may.
+    pub(crate) fn refuses(
+        self,
+        operation: &'static str,
+        element: Element,
+        bytes: usize,
+        library: &str,
+    ) -> Option<Error> {
+        match self {
+            Self::Into(span) if bytes > span.bytes() => Some(error::truncated(
+                operation,
+                Some(bytes),
+                self.capacity(element),
+                element.width,
+                library,
+            )),
+            _ if !element.divides(bytes) => Some(element.not_whole(operation, bytes)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_becomes_a_vector_of_its_elements() {
+        let room = Room::copy("x", &[1, 0, 0, 0, 2, 0, 0, 0], align_of::<u32>()).unwrap();
+        // SAFETY: all of it was written by `copy`.
+        let numbers = unsafe { room.into_vec::<u32>() };
+        assert_eq!(numbers, [1u32.to_le(), 2u32.to_le()]);
+        let none = Room::new("x", 0, 8).unwrap();
+        // SAFETY: there is nothing to be written.
+        assert_eq!(unsafe { none.into_vec::<u64>() }, [0u64; 0]);
+    }
+
+    #[test]
+    fn a_message_that_does_not_fit_is_refused() {
+        let mut buf = [0u16; 3];
+        // SAFETY: nothing is received.
+        let landing = Landing::Into(unsafe { Span::of(&mut buf) });
+        let element = Element::of::<u16>();
+        assert_eq!(landing.capacity(element), 3);
+        assert!(landing.refuses("x", element, 6, "in process").is_none());
+        assert!(landing.refuses("x", element, 8, "in process").is_some());
+        assert!(landing.refuses("x", element, 5, "in process").is_some());
+        assert!(
+            Landing::New(2)
+                .refuses("x", element, 8, "in process")
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn a_span_takes_no_more_than_it_has() {
+        let mut buf = [0u8; 4];
+        // SAFETY: `buf` lives on and is not used meanwhile.
+        unsafe { Span::of(&mut buf[..2]) }.fill(&[1, 2, 3]);
+        assert_eq!(buf, [1, 2, 0, 0]);
+    }
+}

@@ -1,0 +1,557 @@
+//! Receives whose memory is given to the library only when the length of the message is known.
+//!
+//! Two kinds of receive cannot be posted: one into memory that is still to be made, and any on a library that writes
+//! past the end of a buffer (see `recv`). They wait here, in the order in which they were begun. A look at them claims
+//! what has arrived (`MPI_Improbe`), compares lengths, and has the library receive it (`MPI_Imrecv`).
+//!
+//! Which message goes to whom is as if they were posted. A message goes to the first that matches it: where two could
+//! match the same message, the later one only finds out what has arrived (`MPI_Iprobe`), and if the earlier one
+//! matches that, it is the earlier one that claims. As long as any waits here, receives and probes that could overtake
+//! it are led here too, by closing the express way.
+//!
+//! Who looks: whoever waits for one of them or tests it; and while this rank is busy elsewhere, `progress`.
+
+use std::any::Any;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Message, MPI_Request, MPI_Status};
+
+use super::communicator::Comm;
+use super::error::{check, library};
+use super::peer::to_standard;
+use super::progress;
+use super::session::GATE;
+use super::status;
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::{Landed, Pause};
+use crate::landing::{Element, Landing, Role, Room, Span};
+use crate::source::Source;
+use crate::status::Status;
+use crate::tag::Tag;
+
+/// The receives of one communicator that wait for their message.
+pub(super) struct Claims {
+    comm: MPI_Comm,
+    queue: Mutex<Queue>,
+    /// How many have no message yet.
+    waiting: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Queue {
+    next: u64,
+    entries: Vec<Entry>,
+    /// The communicator is gone: nothing more can be claimed.
+    closed: bool,
+    /// Memory that nobody needs any more; dropped when the queue is not locked, since that may run anything.
+    spent: Vec<Box<dyn Any + Send>>,
+}
+
+struct Entry {
+    number: u64,
+    role: &'static Role,
+    element: Element,
+    landing: Landing,
+    source: Source,
+    tag: Tag,
+    phase: Phase,
+    /// The memory, if nobody will ask.
+    abandoned: Option<Box<dyn Any + Send>>,
+}
+
+enum Phase {
+    Waiting,
+    Receiving {
+        request: MPI_Request,
+        status: Status,
+        room: Option<Room>,
+        /// Why the message is thrown away.
+        refused: Option<Error>,
+    },
+    Over(Result<Landed>),
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    claims: Arc<Claims>,
+    number: u64,
+    role: &'static Role,
+}
+
+impl std::fmt::Debug for Claims {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Claims").finish_non_exhaustive()
+    }
+}
+
+impl Comm {
+    /// Begins a receive that claims its message.
+    pub(super) fn claim(
+        &self,
+        role: &'static Role,
+        element: Element,
+        landing: Landing,
+        source: Source,
+        tag: Tag,
+    ) -> Claim {
+        let claims = Arc::clone(&self.claims);
+        let mut queue = claims.lock();
+        let number = queue.next;
+        queue.next += 1;
+        queue.entries.push(Entry {
+            number,
+            role,
+            element,
+            landing,
+            source,
+            tag,
+            phase: Phase::Waiting,
+            abandoned: None,
+        });
+        claims.one_more();
+        claims.look(&mut queue);
+        let all_begun = claims.waiting.load(Ordering::Relaxed) == 0;
+        drop(queue);
+        if !all_begun && self.session.polls() {
+            progress::watch(&claims);
+        }
+        Claim {
+            claims,
+            number,
+            role,
+        }
+    }
+}
+
+impl Claim {
+    pub(super) fn operation(&self) -> &'static str {
+        self.role.operation
+    }
+
+    /// What became of it, if it is over.
+    pub(super) fn test(&mut self) -> Option<Result<Landed>> {
+        self.claims.looking(|queue| queue.collect(self.number))
+    }
+
+    pub(super) fn wait(&mut self) -> Result<Landed> {
+        let mut pause = Pause::default();
+        loop {
+            if let Some(outcome) = self.test() {
+                return outcome;
+            }
+            pause.rest();
+        }
+    }
+
+    /// Ends it, if it has no message yet.
+    pub(super) fn cancel(&mut self) -> bool {
+        let mut queue = self.claims.lock();
+        let index = queue.index(self.number);
+        match index.filter(|&index| queue.entries[index].waits()) {
+            Some(index) => {
+                queue.entries.remove(index);
+                self.claims.one_less();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Nobody will ask: `keep` goes when the message has been received.
+    pub(super) fn abandon(self, keep: Box<dyn Any + Send>) {
+        let mut queue = self.claims.lock();
+        let Some(index) = queue.index(self.number) else {
+            return;
+        };
+        match queue.entries[index].phase {
+            Phase::Over(_) => {
+                queue.entries.remove(index);
+                drop(queue);
+                drop(keep);
+            }
+            Phase::Waiting | Phase::Receiving { .. } => {
+                queue.entries[index].abandoned = Some(keep);
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn waits(&self) -> bool {
+        matches!(self.phase, Phase::Waiting)
+    }
+
+    fn matches(&self, source: Option<usize>, tag: Option<i32>) -> bool {
+        let same_source = match self.source {
+            Source::Any => true,
+            Source::Rank(rank) => source == Some(rank),
+            Source::Null => false,
+        };
+        let same_tag = match self.tag {
+            Tag::Any => true,
+            Tag::Value(value) => tag == Some(value),
+        };
+        same_source && same_tag
+    }
+
+    /// Whether one message could match both.
+    fn overlaps(&self, other: &Self) -> bool {
+        let sources = self.source == other.source
+            || self.source == Source::Any
+            || other.source == Source::Any;
+        let tags = self.tag == other.tag || self.tag == Tag::Any || other.tag == Tag::Any;
+        sources && tags
+    }
+
+    /// Whether every message that matches `other` matches this one.
+    fn covers(&self, other: &Self) -> bool {
+        (self.source == Source::Any || self.source == other.source)
+            && (self.tag == Tag::Any || self.tag == other.tag)
+    }
+}
+
+impl Queue {
+    fn index(&self, number: u64) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.number == number)
+    }
+
+    fn collect(&mut self, number: u64) -> Option<Result<Landed>> {
+        let Some(index) = self.index(number) else {
+            let gone = "the communicator of this receive is gone";
+            return Some(Err(Error::new(ErrorKind::Argument, "MPI_Wait", gone)));
+        };
+        match self.entries[index].phase {
+            Phase::Over(_) => match self.entries.remove(index).phase {
+                Phase::Over(outcome) => Some(outcome),
+                Phase::Waiting | Phase::Receiving { .. } => None,
+            },
+            Phase::Waiting | Phase::Receiving { .. } => None,
+        }
+    }
+}
+
+impl Claims {
+    pub(super) fn new(comm: MPI_Comm) -> Arc<Self> {
+        Arc::new(Self {
+            comm,
+            queue: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+        })
+    }
+
+    /// Whether a receive that is posted now could overtake one that waits here.
+    #[inline]
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn one_more(&self) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        GATE.hold_express();
+    }
+
+    fn one_less(&self) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        GATE.release_express();
+    }
+
+    /// Looks once, if nobody else does; whether anything is left to be done.
+    pub(super) fn look_if_free(&self) -> bool {
+        match self.queue.try_lock() {
+            Ok(queue) => self.look_and(queue, |queue| {
+                !queue.closed && queue.entries.iter().any(|entry| !entry.is_over())
+            }),
+            Err(_) => true,
+        }
+    }
+
+    /// Looks, and then does something with the queue.
+    fn looking<R>(&self, then: impl FnOnce(&mut Queue) -> R) -> R {
+        self.look_and(self.lock(), then)
+    }
+
+    fn look_and<R>(
+        &self,
+        mut queue: MutexGuard<'_, Queue>,
+        then: impl FnOnce(&mut Queue) -> R,
+    ) -> R {
+        self.look(&mut queue);
+        let result = then(&mut queue);
+        let spent = std::mem::take(&mut queue.spent);
+        drop(queue);
+        drop(spent);
+        result
+    }
+
+    /// Gives messages that have arrived to the receives that wait for them; then no probe can see what is not its own.
+    pub(super) fn look_now(&self) {
+        self.looking(|_| ());
+    }
+
+    /// Whether a message of that sender and tag would go to a receive that waits.
+    pub(super) fn awaits(&self, status: &Status) -> bool {
+        let queue = self.lock();
+        let mut waiting = queue.entries.iter().filter(|entry| entry.waits());
+        waiting.any(|entry| entry.matches(status.source(), status.tag()))
+    }
+
+    /// The communicator goes: receives that have no message end without one.
+    pub(super) fn close(&self) {
+        let mut queue = self.lock();
+        queue.closed = true;
+        let entries = std::mem::take(&mut queue.entries);
+        let (ended, left): (Vec<_>, _) = entries.into_iter().partition(Entry::waits);
+        queue.entries = left;
+        ended.iter().for_each(|_| self.one_less());
+        drop(queue);
+        drop(ended);
+    }
+
+    /// Whether the library still writes a message of one of these.
+    pub(super) fn is_receiving(&self) -> bool {
+        let queue = self.lock();
+        let mut entries = queue.entries.iter();
+        entries.any(|entry| matches!(entry.phase, Phase::Receiving { .. }))
+    }
+
+    /// Tries to end what is still being received; how much of it there is.
+    pub(super) fn settle(&self) -> usize {
+        self.looking(|queue| {
+            let entries = queue.entries.iter();
+            entries
+                .filter(|entry| matches!(entry.phase, Phase::Receiving { .. }))
+                .count()
+        })
+    }
+
+    fn look(&self, queue: &mut Queue) {
+        let mut index = 0;
+        while index < queue.entries.len() {
+            match queue.entries[index].phase {
+                Phase::Over(_) => index += 1,
+                Phase::Receiving { .. } => {
+                    queue.entries[index].advance();
+                    let entry = &queue.entries[index];
+                    if entry.is_over() && entry.abandoned.is_some() {
+                        let entry = queue.entries.remove(index);
+                        queue.spent.extend(entry.abandoned);
+                    } else {
+                        index += 1;
+                    }
+                }
+                Phase::Waiting if queue.closed => index += 1,
+                Phase::Waiting => {
+                    // What was begun is looked at again, and after it those behind it.
+                    if !self.look_for(queue, index) {
+                        index += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks for the message of one that waits; whether something has changed.
+    fn look_for(&self, queue: &mut Queue, index: usize) -> bool {
+        let (earlier, rest) = queue.entries.split_at(index);
+        let Some(entry) = rest.first() else {
+            return false;
+        };
+        let mut earlier = earlier.iter().filter(|other| other.waits());
+        if earlier.clone().any(|other| other.covers(entry)) {
+            return false;
+        }
+        let chosen = if earlier.any(|other| other.overlaps(entry)) {
+            match self.arrived(entry) {
+                Ok(None) => return false,
+                Ok(Some(status)) => queue.entries[..=index]
+                    .iter()
+                    .position(|other| other.waits() && other.matches(status.source(), status.tag()))
+                    .unwrap_or(index),
+                Err(error) => {
+                    self.is_over(queue, index, Err(error));
+                    return true;
+                }
+            }
+        } else {
+            index
+        };
+        let entry = &queue.entries[chosen];
+        match self.improbe(entry.source, entry.tag) {
+            Ok(None) => false,
+            Ok(Some((message, status))) => {
+                self.one_less();
+                queue.entries[chosen].begin(message, status);
+                true
+            }
+            Err(error) => {
+                self.is_over(queue, chosen, Err(error));
+                true
+            }
+        }
+    }
+
+    fn is_over(&self, queue: &mut Queue, index: usize, outcome: Result<Landed>) {
+        queue.entries[index].phase = Phase::Over(outcome);
+        self.one_less();
+    }
+
+    fn arrived(&self, entry: &Entry) -> Result<Option<Status>> {
+        let (from, under) = (
+            to_standard::source(entry.source),
+            to_standard::tag(entry.tag),
+        );
+        let mut flag: c_int = 0;
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked; flag and status are ours.
+        let code =
+            unsafe { sys::MPI_Iprobe(from, under, self.comm, &raw mut flag, &raw mut status) };
+        check(code, "MPI_Iprobe")?;
+        Ok((flag != 0).then(|| status::decode(&status)))
+    }
+
+    fn improbe(&self, source: Source, tag: Tag) -> Result<Option<(MPI_Message, Status)>> {
+        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+        let mut flag: c_int = 0;
+        let mut message = sys::MPI_MESSAGE_NULL;
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked; the rest is ours.
+        let code = unsafe {
+            sys::MPI_Improbe(
+                from,
+                under,
+                self.comm,
+                &raw mut flag,
+                &raw mut message,
+                &raw mut status,
+            )
+        };
+        check(code, "MPI_Improbe")?;
+        Ok((flag != 0).then(|| (message, status::decode(&status))))
+    }
+}
+
+impl Entry {
+    fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over(_))
+    }
+
+    /// Has the library receive the message it has claimed, or throw it away if it does not fit.
+    fn begin(&mut self, message: MPI_Message, status: Status) {
+        let (operation, bytes) = (self.role.operation, status.bytes());
+        let refused = self
+            .landing
+            .refuses(operation, self.element, bytes, library())
+            .map(|error| match error.kind() {
+                ErrorKind::Truncated => error.with_class(sys::MPI_ERR_TRUNCATE),
+                _ => error,
+            });
+        let align = match self.landing {
+            Landing::New(align) => align,
+            Landing::Into(_) => 1,
+        };
+        let room = match (&refused, self.landing) {
+            (None, Landing::Into(_)) => None,
+            _ => match Room::new(operation, bytes, align) {
+                Ok(room) => Some(room),
+                Err(error) => {
+                    eprintln!(
+                        "ranks: a message was not received, because there is no memory for it"
+                    );
+                    self.phase = Phase::Over(Err(refused.unwrap_or(error)));
+                    return;
+                }
+            },
+        };
+        let span = match (&room, self.landing) {
+            (None, Landing::Into(span)) => Some(span),
+            (room, _) => room.as_ref().map(Room::span),
+        };
+        self.phase = match span.map(|span| imrecv(message, span, bytes)) {
+            Some(Ok(request)) => Phase::Receiving {
+                request,
+                status,
+                room,
+                refused,
+            },
+            Some(Err(code)) => Phase::Over(check(code, operation).map(|()| Landed::plain(status))),
+            None => Phase::Over(Ok(Landed::plain(status))),
+        };
+        self.advance();
+    }
+
+    /// Asks the library whether it has received the message.
+    fn advance(&mut self) {
+        let Phase::Receiving {
+            request,
+            status,
+            room,
+            refused,
+        } = &mut self.phase
+        else {
+            return;
+        };
+        let mut flag: c_int = 0;
+        let mut ignored = MPI_Status::EMPTY;
+        // SAFETY: the request was begun by `imrecv` and is not over; flag and status are ours.
+        let code = unsafe { sys::MPI_Test(request, &raw mut flag, &raw mut ignored) };
+        if code == sys::MPI_SUCCESS && flag == 0 {
+            return;
+        }
+        let outcome = match (check(code, self.role.operation), refused.take()) {
+            (_, Some(error)) | (Err(error), None) => Err(error),
+            (Ok(()), None) => Ok(Landed {
+                status: *status,
+                room: room.take(),
+            }),
+        };
+        self.phase = Phase::Over(outcome);
+    }
+}
+
+/// Has the library receive a claimed message of that many bytes; the code, if it does not.
+fn imrecv(mut message: MPI_Message, span: Span, bytes: usize) -> Result<MPI_Request, c_int> {
+    let mut request = sys::MPI_REQUEST_NULL;
+    let start = if bytes == 0 {
+        super::buffer::to_write::<u8>(&mut [])
+    } else {
+        span.start().cast()
+    };
+    let code = match c_int::try_from(bytes) {
+        // SAFETY: the span has room for the message, as `begin` has compared, and is promised until this is over.
+        Ok(count) => unsafe {
+            sys::MPI_Imrecv(
+                start,
+                count,
+                sys::MPI_BYTE,
+                &raw mut message,
+                &raw mut request,
+            )
+        },
+        Err(_) => {
+            let count = MPI_Count::try_from(bytes).unwrap_or(0);
+            // SAFETY: as above.
+            unsafe {
+                sys::MPI_Imrecv_c(
+                    start,
+                    count,
+                    sys::MPI_BYTE,
+                    &raw mut message,
+                    &raw mut request,
+                )
+            }
+        }
+    };
+    if code == sys::MPI_SUCCESS {
+        Ok(request)
+    } else {
+        Err(code)
+    }
+}

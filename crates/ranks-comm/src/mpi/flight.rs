@@ -1,0 +1,397 @@
+//! Requests of the library, one by one: beginning, completing, giving up.
+
+use std::any::Any;
+use std::ffi::c_int;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
+
+use super::buffer::{bytes, datatype, is_small, large_count, to_read};
+use super::claims::Claim;
+use super::communicator::Comm;
+use super::element::TypeOf;
+use super::error::{check, failed};
+use super::peer::to_standard;
+use super::recv::not_received;
+use super::status::{self, CountWord};
+use crate::element::Pod;
+use crate::error::Result;
+use crate::flight::{self, Landed};
+use crate::landing::{Element, Landing, Role, Span};
+use crate::source::{Destination, Source};
+use crate::status::{Kind, ROOM, Status, Words};
+use crate::tag::Tag;
+
+/// A request in the library's own width.
+pub(crate) type Cell = native::Cell<MPI_Request>;
+
+/// An operation of the library that is not over.
+#[derive(Debug)]
+pub(crate) enum Flight {
+    /// The library has it.
+    Native(Native),
+    /// A receive that waits until its message's length is known.
+    Claim(Claim),
+}
+
+/// A request, and what must be known of it when it is over.
+#[derive(Debug)]
+pub(crate) struct Native {
+    cell: Cell,
+    role: &'static Role,
+    /// How many elements there is room for, if it receives.
+    capacity: usize,
+    count_word: CountWord,
+    cancelling: bool,
+}
+
+/// How a send ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SendMode {
+    /// When the buffer is free (`MPI_Isend`).
+    Standard,
+    /// When the receiver has begun to receive (`MPI_Issend`).
+    Synchronous,
+    /// As standard; the caller vouches that the receive was posted before (`MPI_Irsend`).
+    Ready,
+}
+
+impl SendMode {
+    fn role(self) -> &'static Role {
+        match self {
+            Self::Standard => &SEND,
+            Self::Synchronous => &SYNCHRONOUS_SEND,
+            Self::Ready => &READY_SEND,
+        }
+    }
+}
+
+pub(crate) static SEND: Role = Role {
+    operation: "MPI_Isend",
+    element: None,
+};
+pub(crate) static SYNCHRONOUS_SEND: Role = Role {
+    operation: "MPI_Issend",
+    element: None,
+};
+pub(crate) static READY_SEND: Role = Role {
+    operation: "MPI_Irsend",
+    element: None,
+};
+
+impl Comm {
+    /// Begins a send.
+    ///
+    /// # Safety
+    /// Until it is over, `data` stays where it is and does not change.
+    pub(crate) unsafe fn isend<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<flight::Flight> {
+        let mut cell = Cell::new();
+        let code = if is_small(data) {
+            // SAFETY: by this function's contract; an `int` can count the items.
+            unsafe { self.isend_small(mode, data, dest, tag, &raw mut cell) }
+        } else {
+            // SAFETY: by this function's contract.
+            unsafe { self.isend_large(mode, data, dest, tag, &mut cell) }
+        };
+        check(code, mode.role().operation)?;
+        Ok(self.native(cell, mode.role(), 0))
+    }
+
+    /// What an `int` can count.
+    ///
+    /// # Safety
+    /// As [`isend`](Self::isend); and `cell` is a place for a request.
+    #[inline(always)]
+    pub(super) unsafe fn isend_small<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+        cell: *mut Cell,
+    ) -> c_int {
+        let call = match mode {
+            SendMode::Standard => native::MPI_Isend,
+            SendMode::Synchronous => native::MPI_Issend,
+            SendMode::Ready => native::MPI_Irsend,
+        };
+        let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
+        let to = self.sentinels.destination(dest);
+        // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
+        unsafe { call(to_read(data), count, datatype, to, tag, self.native, cell) }
+    }
+
+    /// # Safety
+    /// As [`isend`](Self::isend).
+    unsafe fn isend_large<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+        cell: &mut Cell,
+    ) -> c_int {
+        let call = match mode {
+            SendMode::Standard => sys::MPI_Isend_c,
+            SendMode::Synchronous => sys::MPI_Issend_c,
+            SendMode::Ready => sys::MPI_Irsend_c,
+        };
+        let mut request = sys::MPI_REQUEST_NULL;
+        let (count, datatype) = (large_count::<T>(data.len()), TypeOf::<T>::datatype());
+        let (from, to) = (to_read(data), to_standard::destination(dest));
+        // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
+        let code = unsafe {
+            call(
+                from,
+                count,
+                datatype,
+                to,
+                tag,
+                self.canonical,
+                &raw mut request,
+            )
+        };
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        *cell = unsafe { Cell::holding(request) };
+        code
+    }
+
+    /// Begins a receive.
+    pub(crate) fn irecv(
+        &self,
+        role: &'static Role,
+        landing: Landing,
+        source: Source,
+        tag: Tag,
+    ) -> Result<flight::Flight> {
+        let Some(element) = role.element else {
+            return Ok(flight::Flight::over(Status::null()));
+        };
+        if source == Source::Null {
+            return Ok(flight::Flight::over(Status::null()));
+        }
+        match landing {
+            Landing::Into(span)
+                if span.bytes() >= self.claim_below.max(1) && !self.claims.is_waiting() =>
+            {
+                let cell = self.irecv_posted(role, span, source, tag)?;
+                Ok(self.native(cell, role, landing.capacity(element)))
+            }
+            _ => {
+                let claim = self.claim(role, element, landing, source, tag);
+                Ok(flight::Flight::Mpi(Flight::Claim(claim)))
+            }
+        }
+    }
+
+    /// Posts a receive: this library stops at the end of the span.
+    fn irecv_posted(
+        &self,
+        role: &'static Role,
+        span: Span,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Cell> {
+        let mut cell = Cell::new();
+        let code = match c_int::try_from(span.bytes()) {
+            // SAFETY: the span has `count` bytes and is promised until the request is over.
+            Ok(count) => unsafe {
+                self.irecv_small(span.start(), count, source, tag, &raw mut cell)
+            },
+            Err(_) => {
+                let mut request = sys::MPI_REQUEST_NULL;
+                let count = MPI_Count::try_from(span.bytes()).unwrap_or(0);
+                let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+                // SAFETY: the span has `count` bytes and is promised until the request is over.
+                let code = unsafe {
+                    sys::MPI_Irecv_c(
+                        span.start().cast(),
+                        count,
+                        sys::MPI_BYTE,
+                        from,
+                        under,
+                        self.canonical,
+                        &raw mut request,
+                    )
+                };
+                // SAFETY: the library is loaded, as there is a `Comm`.
+                cell = unsafe { Cell::holding(request) };
+                code
+            }
+        };
+        check(code, role.operation)?;
+        Ok(cell)
+    }
+
+    /// Posts a receive of at most `count` bytes.
+    ///
+    /// # Safety
+    /// There is room for them at `start` until the request is over; the library does not write past it; `cell` is a
+    /// place for a request.
+    #[inline(always)]
+    pub(super) unsafe fn irecv_small(
+        &self,
+        start: *mut u8,
+        count: c_int,
+        source: Source,
+        tag: Tag,
+        cell: *mut Cell,
+    ) -> c_int {
+        let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
+        // SAFETY: by this function's contract; rank and tag are checked.
+        unsafe { native::MPI_Irecv(start.cast(), count, bytes(), from, under, self.native, cell) }
+    }
+
+    pub(crate) fn native(
+        &self,
+        cell: Cell,
+        role: &'static Role,
+        capacity: usize,
+    ) -> flight::Flight {
+        flight::Flight::Mpi(Flight::Native(Native {
+            cell,
+            role,
+            capacity,
+            count_word: self.count_word,
+            cancelling: false,
+        }))
+    }
+
+    /// Keeps the memory of an operation that nobody will ask for until it is over.
+    pub(crate) fn abandon(&self, flight: Flight, keep: Box<dyn Any + Send>) {
+        match flight {
+            Flight::Native(native) => self.session.adopt(native, keep),
+            Flight::Claim(claim) => claim.abandon(keep),
+        }
+    }
+}
+
+impl Flight {
+    pub(crate) fn operation(&self) -> &'static str {
+        match self {
+            Self::Native(native) => native.role.operation,
+            Self::Claim(claim) => claim.operation(),
+        }
+    }
+
+    /// What became of it, if it is over.
+    pub(crate) fn test(&mut self) -> Option<Result<Landed>> {
+        match self {
+            Self::Native(native) => native.test().map(|outcome| outcome.map(Landed::plain)),
+            Self::Claim(claim) => claim.test(),
+        }
+    }
+
+    pub(crate) fn wait(&mut self) -> Result<Landed> {
+        match self {
+            Self::Native(native) => native.wait().map(Landed::plain),
+            Self::Claim(claim) => claim.wait(),
+        }
+    }
+
+    /// Whether it has ended already, with nothing received.
+    pub(crate) fn cancel(&mut self) -> Result<bool> {
+        match self {
+            Self::Native(native) => native.cancel().map(|()| false),
+            Self::Claim(claim) => Ok(claim.cancel()),
+        }
+    }
+}
+
+impl Native {
+    pub(super) fn test(&mut self) -> Option<Result<Status>> {
+        let mut words = ROOM;
+        let mut flag: c_int = 0;
+        // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
+        let code = unsafe {
+            native::MPI_Test(
+                &raw mut self.cell,
+                &raw mut flag,
+                status::to_write(&mut words),
+            )
+        };
+        (code != sys::MPI_SUCCESS || flag != 0).then(|| self.outcome(code, &words))
+    }
+
+    pub(super) fn wait(&mut self) -> Result<Status> {
+        let mut words = ROOM;
+        // SAFETY: the request was begun and is not over; the status is ours.
+        let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
+        self.outcome(code, &words)
+    }
+
+    /// Asks the library to let go of it. It is over when it has said so.
+    pub(super) fn cancel(&mut self) -> Result<()> {
+        if self.role.element.is_none() {
+            // Libraries differ in whether sends can be cancelled, and MPI 4.0 has deprecated it.
+            return Ok(());
+        }
+        // SAFETY: the request was begun and is not over.
+        let code = unsafe { native::MPI_Cancel(&raw mut self.cell) };
+        self.cancelling = true;
+        check(code, "MPI_Cancel")
+    }
+
+    pub(super) fn operation(&self) -> &'static str {
+        self.role.operation
+    }
+
+    fn outcome(&self, code: c_int, words: &Words) -> Result<Status> {
+        if self.cancelling && code == sys::MPI_SUCCESS && status::is_cancelled(words) {
+            return Ok(Status::cancelled());
+        }
+        outcome(code, words, self.role, self.capacity, self.count_word)
+    }
+}
+
+/// What became of an operation, given what the library says.
+pub(super) fn outcome(
+    code: c_int,
+    words: &Words,
+    role: &'static Role,
+    capacity: usize,
+    count_word: CountWord,
+) -> Result<Status> {
+    match role.element {
+        None if code == sys::MPI_SUCCESS => Ok(Status::null()),
+        None => Err(failed(code, role.operation, &"")),
+        Some(element) if code != sys::MPI_SUCCESS => {
+            Err(not_received(code, role.operation, capacity, element.width))
+        }
+        Some(element) => {
+            whole(role, element, words, count_word)?;
+            Ok(Status::new(Kind::MPI, *words))
+        }
+    }
+}
+
+/// An error if what has arrived is no whole number of elements.
+#[inline(always)]
+pub(super) fn whole(
+    role: &'static Role,
+    element: Element,
+    words: &Words,
+    count_word: CountWord,
+) -> Result<()> {
+    if count_word.is_surely_multiple(words, element.width) {
+        return Ok(());
+    }
+    asked_whole(role, element, words)
+}
+
+#[cold]
+#[inline(never)]
+fn asked_whole(role: &'static Role, element: Element, words: &Words) -> Result<()> {
+    let bytes = status::bytes(words).unwrap_or(0);
+    if element.divides(bytes) {
+        Ok(())
+    } else {
+        Err(element.not_whole(role.operation, bytes))
+    }
+}

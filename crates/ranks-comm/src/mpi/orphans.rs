@@ -1,0 +1,103 @@
+//! Operations that nobody waits for any more, with the memory that they work on.
+//!
+//! They end when they end. Each time another one comes, and before MPI is finalized, the library is asked which have.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::claims::Claims;
+use super::flight::Native;
+use super::session::{GATE, Session};
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::Pause;
+
+/// How long `MPI_Finalize` is put off for them.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What was left behind.
+#[derive(Default)]
+pub(super) struct Orphans {
+    requests: Mutex<Vec<(Native, Box<dyn Any + Send>)>>,
+    claims: Mutex<Vec<Arc<Claims>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    /// Keeps `keep` until the operation is over.
+    pub(super) fn adopt(&self, native: Native, keep: Box<dyn Any + Send>) {
+        lock(&self.orphans.requests).push((native, keep));
+        // Only if this thread may call; otherwise somebody else will ask.
+        if let Ok(_entered) = GATE.enter("MPI_Test") {
+            self.orphans.sweep();
+        }
+    }
+}
+
+impl Orphans {
+    /// Keeps an eye on what a communicator that is gone still receives.
+    pub(super) fn remember(&self, claims: &Arc<Claims>) {
+        lock(&self.claims).push(Arc::clone(claims));
+    }
+
+    /// Lets go of those that are over; how many are left.
+    fn sweep(&self) -> usize {
+        let mut over = Vec::new();
+        let mut requests = lock(&self.requests);
+        let mut index = 0;
+        while index < requests.len() {
+            if requests[index].0.test().is_some() {
+                over.push(requests.swap_remove(index));
+            } else {
+                index += 1;
+            }
+        }
+        let left = requests.len();
+        drop(requests);
+        // Dropping may run anything, so the list is not locked now.
+        drop(over);
+        let mut claims = lock(&self.claims);
+        claims.retain(|claims| claims.settle() > 0);
+        left + claims.len()
+    }
+
+    /// Ends them before MPI ends: receives are cancelled, sends have a little time.
+    pub(super) fn settle(&self) -> Result<()> {
+        for (native, _) in lock(&self.requests).iter_mut() {
+            // What cannot be cancelled may still end by itself.
+            let _ = native.cancel();
+        }
+        let end = Instant::now() + PATIENCE;
+        let mut pause = Pause::default();
+        while self.sweep() > 0 {
+            if Instant::now() >= end {
+                return Err(self.never_ended());
+            }
+            pause.rest();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn never_ended(&self) -> Error {
+        let requests = std::mem::take(&mut *lock(&self.requests));
+        let names: Vec<&str> = requests
+            .iter()
+            .map(|(native, _)| native.operation())
+            .collect();
+        let (count, names) = (names.len(), names.join(", "));
+        // The library may still read them.
+        std::mem::forget(requests);
+        Error::new(
+            ErrorKind::PeerFailed,
+            "MPI_Finalize",
+            format_args!(
+                "not called, because {count} operations that nobody waits for have not ended ({names}); \
+                 a rank that sends must be received from"
+            ),
+        )
+    }
+}

@@ -1,0 +1,91 @@
+//! Looks at receives that wait for their message while their owner is busy elsewhere.
+//!
+//! A receive that was posted is matched by the library whenever it is called, whatever for. One that waits in `claims`
+//! is matched by us, and its owner may sit in a call that ends only when the message is taken: in a send to a rank that
+//! is itself in a send to us, say. So one thread looks from time to time, as long as any receive waits. It runs only where
+//! the library lets several threads call.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::claims::Claims;
+
+static WATCH: Mutex<Watch> = Mutex::new(Watch {
+    claims: Vec::new(),
+    thread: None,
+    stop: false,
+});
+static CHANGED: Condvar = Condvar::new();
+
+struct Watch {
+    claims: Vec<Arc<Claims>>,
+    thread: Option<JoinHandle<()>>,
+    stop: bool,
+}
+
+fn lock() -> MutexGuard<'static, Watch> {
+    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Looks at these until none of them waits.
+pub(super) fn watch(claims: &Arc<Claims>) {
+    let mut watch = lock();
+    if watch.stop {
+        return;
+    }
+    if !watch.claims.iter().any(|known| Arc::ptr_eq(known, claims)) {
+        watch.claims.push(Arc::clone(claims));
+        CHANGED.notify_one();
+    }
+    if watch.thread.is_none() {
+        // Without the thread receives are still looked at by those who wait for them.
+        watch.thread = thread::Builder::new()
+            .name("ranks-progress".to_owned())
+            .spawn(run)
+            .ok();
+    }
+}
+
+/// Ends the thread: from now on MPI is called by nobody here.
+pub(super) fn stop() {
+    let thread = {
+        let mut watch = lock();
+        watch.stop = true;
+        watch.claims.clear();
+        CHANGED.notify_one();
+        watch.thread.take()
+    };
+    if let Some(thread) = thread.filter(|other| other.thread().id() != thread::current().id()) {
+        // It does not panic; and if it did, nothing is left to be done.
+        let _ = thread.join();
+    }
+    lock().stop = false;
+}
+
+fn run() {
+    const SHORTEST: Duration = Duration::from_micros(20);
+    const LONGEST: Duration = Duration::from_millis(1);
+    let mut pause = SHORTEST;
+    let mut watch = lock();
+    while !watch.stop {
+        if watch.claims.is_empty() {
+            pause = SHORTEST;
+            watch = CHANGED.wait(watch).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        }
+        let claims = watch.claims.clone();
+        drop(watch);
+        let left: Vec<_> = claims
+            .into_iter()
+            .filter(|claims| !claims.look_if_free())
+            .collect();
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST);
+        watch = lock();
+        // What was done may have got more to do meanwhile.
+        watch.claims.retain(|claims| {
+            !left.iter().any(|done| Arc::ptr_eq(done, claims)) || claims.look_if_free()
+        });
+    }
+}

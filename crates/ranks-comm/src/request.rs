@@ -1,0 +1,165 @@
+//! An operation that was begun, with the memory that it works on.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::Flight;
+use crate::landing::Room;
+use crate::owned::Kept;
+use crate::status::Status;
+
+/// An operation that is under way and owns its buffer of type `B` until it is over.
+///
+/// From [`Communicator::isend`], [`irecv`](Communicator::irecv) and their kin. [`wait`](Self::wait) gives the buffer
+/// back. The buffer cannot be touched before, so nothing can be read that is still to be written, and `mem::forget`
+/// only leaks it.
+///
+/// A request that is dropped before it is over is left to the runtime, buffer and all: dropping neither waits nor frees
+/// what is still in use. The operation goes on (a message that arrives for it is received and thrown away) and has until
+/// the runtime ends; what has not ended by then is cancelled or reported.
+///
+/// MPI 5.0 §3.7.
+#[doc(alias = "MPI_Request")]
+#[doc(alias = "MPI_Request_free")]
+#[must_use = "an operation is over when it has been waited for"]
+pub struct Request<B: Send + 'static> {
+    comm: Communicator,
+    flight: Flight,
+    buffer: Kept<B>,
+    /// Makes the buffer of a message of unknown length.
+    settle: Option<fn(Room) -> B>,
+}
+
+impl<B: Send + 'static> Request<B> {
+    pub(crate) fn new(comm: &Communicator, flight: Flight, buffer: B) -> Self {
+        Self::kept(comm, flight, Kept::new(buffer))
+    }
+
+    pub(crate) fn kept(comm: &Communicator, flight: Flight, buffer: Kept<B>) -> Self {
+        Self {
+            comm: comm.clone(),
+            flight,
+            buffer,
+            settle: None,
+        }
+    }
+
+    /// Waits until the operation is over, and gives the buffer and the status.
+    ///
+    /// The status of a send says nothing. With the error the buffer is lost; [`complete`](Self::complete) gives both.
+    ///
+    /// # Errors
+    /// Those of the operation: [`ErrorKind::Truncated`] if the message is longer than the buffer,
+    /// [`ErrorKind::Type`] if it is not a whole number of elements, in process [`ErrorKind::PeerFailed`] if it can never
+    /// come, otherwise what the library reports. [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`] mean that the
+    /// operation goes on without you.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    #[doc(alias = "MPI_Wait")]
+    pub fn wait(self) -> Result<(B, Status)> {
+        let (buffer, outcome) = self.complete()?;
+        Ok((buffer, outcome?))
+    }
+
+    /// As [`wait`](Self::wait), but gives the buffer back even if the operation has failed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]: the operation goes on without you.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    pub fn complete(mut self) -> Result<(B, Result<Status>)> {
+        self.flight.wait(&self.comm)?;
+        self.finish()
+    }
+
+    /// Whether the operation is over; does not wait. If it is, [`wait`](Self::wait) returns at once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]. How the operation itself went is told by `wait`.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Test`).
+    #[doc(alias = "MPI_Test")]
+    #[doc(alias = "MPI_Request_get_status")]
+    pub fn test(&mut self) -> Result<bool> {
+        self.flight.test(&self.comm)
+    }
+
+    /// As [`test`](Self::test), but waits for up to `limit`.
+    ///
+    /// # Errors
+    /// As [`test`](Self::test).
+    pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
+        self.flight.wait_timeout(&self.comm, limit)
+    }
+
+    /// Asks that a receive whose message has not come ends without it; then wait as ever, and look at
+    /// [`Status::is_cancelled`]. A message that is there already is received. Sends go on: libraries do not agree on
+    /// what cancelling one does, and the standard has deprecated it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports.
+    ///
+    /// MPI 5.0 §3.8.4 (`MPI_Cancel`).
+    #[doc(alias = "MPI_Cancel")]
+    pub fn cancel(&mut self) -> Result<()> {
+        self.flight.cancel(&self.comm)
+    }
+
+    /// The communicator that it was begun on.
+    #[must_use]
+    pub fn communicator(&self) -> &Communicator {
+        &self.comm
+    }
+
+    /// What is over, taken apart.
+    fn finish(mut self) -> Result<(B, Result<Status>)> {
+        let outcome = self.flight.take();
+        let Some(buffer) = self.buffer.take() else {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Wait",
+                "the request has been waited for",
+            ));
+        };
+        Ok(match (outcome, self.settle) {
+            (Ok(landed), Some(settle)) => match landed.room {
+                Some(room) => (settle(room), Ok(landed.status)),
+                None => (buffer, Ok(landed.status)),
+            },
+            (Ok(landed), None) => (buffer, Ok(landed.status)),
+            (Err(error), _) => (buffer, Err(error)),
+        })
+    }
+}
+
+impl<T: Pod + Send> Request<Vec<T>> {
+    /// A receive that makes its vector when it knows how long it is.
+    pub(crate) fn of_any_length(comm: &Communicator, flight: Flight) -> Self {
+        let mut request = Self::new(comm, flight, Vec::new());
+        request.settle = Some(Room::into_initialised);
+        request
+    }
+}
+
+impl<B: Send + 'static> Drop for Request<B> {
+    fn drop(&mut self) {
+        if self.flight.is_over() {
+            return;
+        }
+        let flight = std::mem::replace(&mut self.flight, Flight::Gone);
+        let buffer = std::mem::replace(&mut self.buffer, Kept::gone());
+        flight.abandon(&self.comm, buffer.into_any());
+    }
+}
+
+impl<B: Send + 'static> fmt::Debug for Request<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("operation", &self.flight.operation())
+            .field("over", &self.flight.is_over())
+            .finish_non_exhaustive()
+    }
+}

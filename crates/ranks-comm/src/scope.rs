@@ -1,0 +1,530 @@
+//! Operations on borrowed memory: all of them are over when the scope ends, however it ends.
+#![allow(unsafe_code)]
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::{Duration, Instant};
+
+use crate::backend::Begun;
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::{Flight, Pause};
+use crate::irecv::receive_of;
+use crate::landing::{Role, Span};
+use crate::mpi::flight::{SEND, SYNCHRONOUS_SEND};
+use crate::mpi::{Batch, SendMode, TypeOf};
+use crate::source::{Destination, Source};
+use crate::status::Status;
+use crate::tag::Tag;
+
+/// How long a scope that unwinds waits for what cannot be cancelled, before it ends the process.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Begins operations on memory that outlives the scope; from [`Communicator::scope`].
+///
+/// Each of its operations takes a slice and gives a [`ScopedRequest`], which holds the slice until it is waited for and
+/// then gives it back, so that a loop can use two buffers in turn. Whatever is not waited for is when the scope ends.
+///
+/// Up to 64 operations at a time need no memory from the heap over MPI.
+pub struct Scope<'scope, 'env: 'scope> {
+    inner: &'scope Inner<'env>,
+    /// Neither lifetime may be shortened or lengthened.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// What is under way in a scope.
+struct Inner<'env> {
+    comm: &'env Communicator,
+    /// With the library, side by side.
+    batch: Batch,
+    /// All others, by number; `None` where one is over.
+    others: RefCell<Vec<Option<Flight>>>,
+    finished: Cell<bool>,
+}
+
+/// An operation of a [`Scope`] on a slice of type `B`.
+///
+/// Dropping it lets the operation go on; it is over at the end of the scope.
+pub struct ScopedRequest<'scope, B> {
+    inner: &'scope Inner<'scope>,
+    place: Place,
+    /// The slice, as an address: nobody may have it while it is in use.
+    start: *mut (),
+    length: usize,
+    /// What became of it, if it was seen to be over.
+    over: Option<Result<Status>>,
+    buffer: PhantomData<B>,
+}
+
+/// Where an operation is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Batch(u32),
+    Other(usize),
+}
+
+impl Communicator {
+    /// Begins operations on borrowed slices in `f`, and returns when all of them are over.
+    ///
+    /// ```
+    /// # use ranks_comm::{Communicator, Result};
+    /// fn shift(world: &Communicator, mine: &[f64], theirs: &mut [f64]) -> Result<()> {
+    ///     let (rank, size) = (world.rank(), world.size());
+    ///     world.scope(|s| {
+    ///         s.irecv(theirs, (rank + size - 1) % size, 0)?;
+    ///         s.isend(mine, (rank + 1) % size, 0)?;
+    ///         Ok(())
+    ///     })
+    /// }
+    /// # ranks_comm::run(|world| shift(&world, &[1.0], &mut [0.0])).unwrap();
+    /// ```
+    ///
+    /// A buffer must be there before the scope begins:
+    ///
+    /// ```compile_fail,E0597
+    /// # use ranks_comm::{Communicator, Result};
+    /// # fn inside(world: &Communicator) -> Result<()> {
+    /// world.scope(|s| {
+    ///     let mut mine = [0u8; 8];
+    ///     s.irecv(&mut mine, 0, 0)?; // it would be gone before the message comes
+    ///     Ok(())
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// and cannot be used while it is in use:
+    ///
+    /// ```compile_fail,E0502
+    /// # use ranks_comm::{Communicator, Result};
+    /// # fn inside(world: &Communicator) -> Result<()> {
+    /// let mut mine = [0u8; 8];
+    /// world.scope(|s| {
+    ///     let request = s.irecv(&mut mine, 0, 0)?;
+    ///     println!("{mine:?}"); // a message may just be arriving there
+    ///     request.wait()?;
+    ///     Ok(())
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// If `f` panics, receives that have no message are cancelled, and everything else is waited for. What has not
+    /// ended after ten seconds ends the job: memory that a library may still write to cannot be given back.
+    ///
+    /// # Errors
+    /// That of `f`, or of the first operation that nobody waited for.
+    pub fn scope<'env, R, E, F>(&'env self, f: F) -> Result<R, E>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R, E>,
+        E: From<Error>,
+    {
+        let inner = Inner {
+            comm: self,
+            batch: Batch::new(),
+            others: RefCell::new(Vec::new()),
+            finished: Cell::new(false),
+        };
+        let result = {
+            let scope = Scope {
+                inner: &inner,
+                scope: PhantomData,
+                env: PhantomData,
+            };
+            f(&scope)
+        };
+        let ended = inner.finish();
+        let value = result?;
+        ended?;
+        Ok(value)
+    }
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// The communicator of the scope.
+    #[must_use]
+    pub fn communicator(&self) -> &'env Communicator {
+        self.inner.comm
+    }
+
+    /// Begins to send `data`.
+    ///
+    /// # Errors
+    /// As [`Communicator::isend`].
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Isend`).
+    #[doc(alias = "MPI_Isend")]
+    #[inline]
+    pub fn isend<T: Pod>(
+        &'scope self,
+        data: &'scope [T],
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<ScopedRequest<'scope, &'scope [T]>> {
+        let dest = self.inner.comm.destination(SEND.operation, dest)?;
+        self.inner.comm.check_tag(SEND.operation, tag)?;
+        let items = data.len() * TypeOf::<T>::items();
+        let place = match (self.inner.comm.express(items), self.inner.batch.room()) {
+            (Some(comm), Some(room)) => {
+                // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
+                Place::Batch(unsafe { self.inner.batch.isend(comm, room, data, dest, tag)? })
+            }
+            _ => self.send_in_full(SendMode::Standard, data, dest, tag)?,
+        };
+        Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
+    }
+
+    /// Begins to send `data`; over when the receiver has begun to receive.
+    ///
+    /// # Errors
+    /// As [`Communicator::issend`].
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Issend`).
+    #[doc(alias = "MPI_Issend")]
+    pub fn issend<T: Pod>(
+        &'scope self,
+        data: &'scope [T],
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<ScopedRequest<'scope, &'scope [T]>> {
+        const OPERATION: &str = SYNCHRONOUS_SEND.operation;
+        let dest = self.inner.comm.destination(OPERATION, dest)?;
+        let place = self.send_in_full(SendMode::Synchronous, data, dest, tag)?;
+        Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
+    }
+
+    /// Begins to receive into `buf`.
+    ///
+    /// # Errors
+    /// As [`Communicator::irecv`].
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Irecv`).
+    #[doc(alias = "MPI_Irecv")]
+    #[inline]
+    pub fn irecv<T: Pod>(
+        &'scope self,
+        buf: &'scope mut [T],
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+        let role = receive_of::<T>();
+        let source = self.inner.comm.source(role.operation, source)?;
+        let tag = self.inner.comm.tag(role.operation, tag)?;
+        let (start, length) = (buf.as_mut_ptr().cast(), buf.len());
+        let comm = self.inner.comm.express_receive(1, size_of_val(buf));
+        let place = match (comm, self.inner.batch.room()) {
+            (Some(comm), Some(room)) => {
+                // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
+                Place::Batch(unsafe {
+                    self.inner
+                        .batch
+                        .irecv(&comm, room, role, buf, source, tag)?
+                })
+            }
+            _ => self.recv_in_full(buf, source, tag)?,
+        };
+        Ok(self.request(place, start, length))
+    }
+
+    /// Keeps what a sibling crate has begun until it is over.
+    ///
+    /// # Safety
+    /// The memory that the operation works on is borrowed for `'scope`; `buffer` is the part to be given back.
+    #[doc(hidden)]
+    pub unsafe fn begun<T>(
+        &'scope self,
+        role: &'static Role,
+        begun: Begun,
+        buffer: &'scope mut [T],
+    ) -> ScopedRequest<'scope, &'scope mut [T]> {
+        let place = self.inner.keep(Flight::begun(self.inner.comm, role, begun));
+        self.request(place, buffer.as_mut_ptr().cast(), buffer.len())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_in_full<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<Place> {
+        // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
+        let flight = unsafe { self.inner.comm.begin_send(mode, data, dest, tag)? };
+        Ok(self.inner.keep(flight))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn recv_in_full<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Place> {
+        // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
+        let span = unsafe { Span::of(buf) };
+        let flight = self.inner.comm.begin_recv::<T>(span, source, tag)?;
+        Ok(self.inner.keep(flight))
+    }
+
+    #[inline(always)]
+    fn request<B>(
+        &'scope self,
+        place: Place,
+        start: *mut (),
+        length: usize,
+    ) -> ScopedRequest<'scope, B> {
+        ScopedRequest {
+            inner: self.inner,
+            place,
+            start,
+            length,
+            over: None,
+            buffer: PhantomData,
+        }
+    }
+}
+
+impl Inner<'_> {
+    fn keep(&self, flight: Flight) -> Place {
+        let mut others = self.others.borrow_mut();
+        let free = others.iter().position(Option::is_none);
+        let index = free.unwrap_or_else(|| {
+            others.push(None);
+            others.len() - 1
+        });
+        others[index] = Some(flight);
+        Place::Other(index)
+    }
+
+    /// Whether the one at `place` is over; what became of it, if so.
+    fn test(&self, place: Place) -> Result<Option<Result<Status>>> {
+        match place {
+            Place::Batch(index) => {
+                let _entered = self.comm.enter("MPI_Test")?;
+                Ok(self.batch.test(self.comm, index))
+            }
+            Place::Other(index) => {
+                let mut others = self.others.borrow_mut();
+                let Some(flight) = others.get_mut(index).and_then(Option::as_mut) else {
+                    return Ok(Some(Ok(Status::null())));
+                };
+                if !flight.test(self.comm)? {
+                    return Ok(None);
+                }
+                let outcome = flight.take().map(|landed| landed.status);
+                others[index] = None;
+                Ok(Some(outcome))
+            }
+        }
+    }
+
+    fn wait(&self, place: Place) -> Result<Status> {
+        match place {
+            Place::Batch(index) => {
+                let _entered = self.comm.enter("MPI_Wait")?;
+                self.batch.wait(self.comm, index)
+            }
+            Place::Other(index) => {
+                let flight = self
+                    .others
+                    .borrow_mut()
+                    .get_mut(index)
+                    .and_then(Option::take);
+                let Some(mut flight) = flight else {
+                    return Ok(Status::null());
+                };
+                let waited = flight.wait(self.comm);
+                if waited.is_err() {
+                    self.others.borrow_mut()[index] = Some(flight);
+                    return waited.map(|()| Status::null());
+                }
+                flight.take().map(|landed| landed.status)
+            }
+        }
+    }
+
+    /// Waits for everything; the first error.
+    #[inline]
+    fn finish(&self) -> Result<()> {
+        let mut outcome = if self.batch.is_empty() {
+            Ok(())
+        } else {
+            self.finish_batch()
+        };
+        if !self.others.borrow().is_empty() {
+            let rest = self.finish_others();
+            outcome = outcome.and(rest);
+        }
+        // What is left after an error (a forbidden thread, say) is for `drop`.
+        self.finished.set(outcome.is_ok() || self.is_idle());
+        outcome
+    }
+
+    #[inline]
+    fn finish_batch(&self) -> Result<()> {
+        match self.comm.express(1) {
+            Some(comm) => self.batch.wait_all(comm),
+            None => {
+                let _entered = self.comm.enter("MPI_Waitall")?;
+                self.batch.wait_all_of(self.comm)
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn finish_others(&self) -> Result<()> {
+        let mut outcome = Ok(());
+        let count = self.others.borrow().len();
+        for index in 0..count {
+            let waited = self.wait(Place::Other(index)).map(drop);
+            outcome = outcome.and(waited);
+        }
+        outcome
+    }
+
+    fn is_idle(&self) -> bool {
+        self.batch.is_empty() && self.others.borrow().iter().all(Option::is_none)
+    }
+
+    /// Ends everything as fast as it can be, without the right to fail.
+    #[cold]
+    fn give_up(&self) {
+        if self.comm.enter("MPI_Cancel").is_ok() {
+            self.batch.cancel_all();
+        }
+        for flight in self.others.borrow_mut().iter_mut().flatten() {
+            // What cannot be cancelled is waited for below.
+            let _ = flight.cancel(self.comm);
+        }
+        let end = Instant::now() + PATIENCE;
+        let mut pause = Pause::default();
+        loop {
+            match self.comm.enter("MPI_Test") {
+                // While another thread is inside at `MPI_THREAD_SERIALIZED`, it is its turn.
+                Err(error) if error.kind() == ErrorKind::WrongThread => {}
+                // After the runtime was asked to end MPI lives on as long as there is a communicator.
+                Ok(_) | Err(_) => self.batch.test_all(),
+            }
+            for place in self.others.borrow_mut().iter_mut() {
+                if place
+                    .as_mut()
+                    .is_some_and(|flight| !matches!(flight.test(self.comm), Ok(false)))
+                {
+                    *place = None;
+                }
+            }
+            if self.is_idle() {
+                return;
+            }
+            if Instant::now() >= end {
+                eprintln!(
+                    "ranks: a scope was left by a panic, and an operation on its borrowed memory has not ended within \
+                     {PATIENCE:?}; the job is aborted, because that memory cannot be given back"
+                );
+                self.comm.abort(101);
+            }
+            pause.rest();
+        }
+    }
+}
+
+impl Drop for Inner<'_> {
+    fn drop(&mut self) {
+        if !self.finished.get() && !self.is_idle() {
+            self.give_up();
+        }
+    }
+}
+
+/// What a [`ScopedRequest`] holds; `&[T]` or `&mut [T]`.
+pub trait Borrowed: sealed::Sealed {}
+
+mod sealed {
+    pub trait Sealed: Sized {
+        /// # Safety
+        /// Address and length are those of a value of this type that was given up for them.
+        unsafe fn from_parts(start: *mut (), length: usize) -> Self;
+    }
+}
+
+impl<T> Borrowed for &[T] {}
+impl<T> Borrowed for &mut [T] {}
+
+impl<T> sealed::Sealed for &[T] {
+    unsafe fn from_parts(start: *mut (), length: usize) -> Self {
+        // SAFETY: by this function's contract.
+        unsafe { std::slice::from_raw_parts(start.cast_const().cast(), length) }
+    }
+}
+
+impl<T> sealed::Sealed for &mut [T] {
+    unsafe fn from_parts(start: *mut (), length: usize) -> Self {
+        // SAFETY: by this function's contract.
+        unsafe { std::slice::from_raw_parts_mut(start.cast(), length) }
+    }
+}
+
+impl<B: Borrowed> ScopedRequest<'_, B> {
+    /// Waits until the operation is over, and gives the slice back.
+    ///
+    /// # Errors
+    /// As [`Request::wait`](crate::Request::wait). With the error the slice stays in use until the scope ends.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    #[doc(alias = "MPI_Wait")]
+    pub fn wait(mut self) -> Result<(B, Status)> {
+        let status = match self.over.take() {
+            Some(outcome) => outcome?,
+            None => self.inner.wait(self.place)?,
+        };
+        // SAFETY: made of a value of type `B` that was given up for it; the operation is over.
+        let buffer = unsafe { B::from_parts(self.start, self.length) };
+        Ok((buffer, status))
+    }
+
+    /// Whether the operation is over; does not wait. If it is, [`wait`](Self::wait) returns at once.
+    ///
+    /// # Errors
+    /// As [`Request::test`](crate::Request::test).
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Test`).
+    #[doc(alias = "MPI_Test")]
+    pub fn test(&mut self) -> Result<bool> {
+        if self.over.is_none() {
+            self.over = self.inner.test(self.place)?;
+        }
+        Ok(self.over.is_some())
+    }
+
+    /// As [`test`](Self::test), but waits for up to `limit`.
+    ///
+    /// # Errors
+    /// As [`Request::test`](crate::Request::test).
+    pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
+        let end = Instant::now().checked_add(limit);
+        let mut pause = Pause::default();
+        loop {
+            if self.test()? {
+                return Ok(true);
+            }
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Ok(false);
+            }
+            pause.rest();
+        }
+    }
+}
+
+impl<B> fmt::Debug for ScopedRequest<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedRequest")
+            .field("over", &self.over.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
