@@ -1,16 +1,23 @@
 //! Communicators, two-sided communication and the runtime, over MPI or in process
 #![deny(unsafe_code)]
 
+mod agree;
 mod attributes;
 #[doc(hidden)]
 pub mod backend;
 mod buffer;
+mod cartesian;
 mod communicator;
+mod dims;
+mod dist_graph;
 pub mod element;
 mod environment;
 mod error;
 mod flight;
+mod graph;
+mod grid;
 mod group;
+mod halo;
 mod in_process;
 mod info;
 mod irecv;
@@ -34,15 +41,21 @@ mod split;
 mod status;
 mod tag;
 mod thread_level;
+mod topology;
 #[cfg(feature = "serde")]
 mod value;
 
 pub use attributes::AttributeKey;
 pub use buffer::Buffer;
+pub use cartesian::Cartesian;
 pub use communicator::{Communicator, Comparison};
+pub use dims::balanced_dims;
+pub use dist_graph::DistGraph;
 pub use element::{Pod, Zeroable};
 pub use error::{Error, ErrorKind, Result};
+pub use graph::Graph;
 pub use group::Group;
+pub use halo::Halo;
 pub use info::Info;
 pub use layout::Layout;
 pub use message::Message;
@@ -56,3 +69,4 @@ pub use split::SplitType;
 pub use status::Status;
 pub use tag::Tag;
 pub use thread_level::ThreadLevel;
+pub use topology::{Neighborhood, Topology};

@@ -14,6 +14,7 @@ use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
 use crate::thread_level::Entered;
+use crate::topology::Shape;
 
 /// How this backend names itself where a text names the MPI library.
 pub(crate) const LIBRARY: &str = "in process";
@@ -30,6 +31,7 @@ pub struct Comm {
     pub(super) info: Mutex<Info>,
     /// How many collectives that return at once this rank has begun.
     pub(super) begun: AtomicU64,
+    pub(super) shape: Option<Arc<Shape>>,
 }
 
 impl fmt::Debug for Comm {
@@ -55,6 +57,7 @@ impl Comm {
             name: Mutex::new("MPI_COMM_WORLD".to_owned()),
             info: Mutex::default(),
             begun: AtomicU64::new(0),
+            shape: None,
         }
     }
 

@@ -4,12 +4,14 @@
 //! returns; a receive takes the first message that matches and waits on a condition variable if there is none. No
 //! unsafe code, and nothing here panics.
 
+mod agree;
 mod comm;
 mod environment;
 mod flight;
 mod layout;
 mod mailbox;
 mod split;
+mod topology;
 pub(crate) mod world;
 
 pub use comm::Comm;

@@ -12,10 +12,12 @@ use crate::error::Result;
 const NOBODY: u64 = u64::MAX;
 
 impl Comm {
-    /// The same members in a context of their own. Collective.
+    /// The same members, with the same topology, in a context of their own. Collective.
     pub(crate) fn dup(&self) -> Result<Self> {
         let context = self.agree_with_first(|world| world.new_contexts(1))?;
-        Ok(self.child(context, Arc::clone(&self.members), self.rank))
+        let mut dup = self.child(context, Arc::clone(&self.members), self.rank);
+        dup.shape.clone_from(&self.shape);
+        Ok(dup)
     }
 
     /// One communicator a color, ordered by key and then by rank. Collective.
@@ -105,6 +107,7 @@ impl Comm {
             name: Mutex::default(),
             info: Mutex::default(),
             begun: AtomicU64::default(),
+            shape: None,
         }
     }
 

@@ -18,18 +18,22 @@
 //! A blocking operation has no claim on its buffers once it has returned.
 #![allow(unsafe_code)]
 
+mod agree;
 mod attributes;
 mod batch;
 mod buffer;
+mod cartesian;
 mod children;
 mod claims;
 mod communicator;
 mod datatypes;
+mod dist_graph;
 mod element;
 mod environment;
 mod error;
 mod express;
 pub(crate) mod flight;
+mod graph;
 mod info;
 mod layout;
 mod message;
@@ -44,9 +48,11 @@ mod sendrecv;
 mod session;
 mod split;
 pub(crate) mod status;
+mod topology;
 mod turn;
 
 pub(crate) use batch::Batch;
+pub(crate) use cartesian::dims_create;
 pub use communicator::Comm;
 pub(crate) use element::Item;
 pub use element::TypeOf;

@@ -11,6 +11,7 @@ use super::communicator::{Comm, Group, Origin};
 use super::error::{check, library};
 use super::info::InfoHandle;
 use super::peer;
+use crate::agree::Join;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::info::Info;
@@ -83,7 +84,7 @@ impl Comm {
     }
 
     /// Frees what all ranks have dropped, calls `call` for a new communicator, and takes it over.
-    fn make(
+    pub(super) fn make(
         &self,
         parent: &Communicator,
         operation: &'static str,
@@ -119,19 +120,7 @@ impl Comm {
         let Some(done) = self.children.done() else {
             return Ok(());
         };
-        let mut done_by_all = 0u64;
-        // SAFETY: one 64-bit word each way; the communicator is alive.
-        let code = unsafe {
-            sys::MPI_Allreduce(
-                (&raw const done).cast(),
-                (&raw mut done_by_all).cast(),
-                1,
-                sys::MPI_UINT64_T,
-                sys::MPI_BAND,
-                self.canonical,
-            )
-        };
-        check(code, "MPI_Allreduce")?;
+        let [done_by_all] = self.join([done], Join::And)?;
         let mut outcome = Ok(());
         for key in self.children.agree(done_by_all) {
             let freed = self.session.free(key);

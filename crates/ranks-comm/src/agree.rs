@@ -1,0 +1,72 @@
+//! Agreement before a collective call that must be given the same by all.
+
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How the words of all ranks become one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Join {
+    And,
+    Sum,
+}
+
+impl Communicator {
+    /// The words of all ranks, joined. Collective.
+    pub(crate) fn join(
+        &self,
+        operation: &'static str,
+        words: [u64; 2],
+        join: Join,
+    ) -> Result<[u64; 2]> {
+        self.dispatch(
+            operation,
+            |comm| comm.join(words, join),
+            |comm| comm.join(words, join),
+        )
+    }
+
+    /// The same error on every rank unless all of them pass the same words. Collective.
+    pub(crate) fn agree(
+        &self,
+        operation: &'static str,
+        words: impl IntoIterator<Item = u64>,
+    ) -> Result<()> {
+        let digest = digest(words);
+        let [ones, zeros] = self.join(operation, [digest, !digest], Join::And)?;
+        if ones == !zeros {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Argument,
+            operation,
+            "ranks passed different arguments; all must pass the same",
+        ))
+    }
+}
+
+/// A number that differs, as a rule, between different sequences (FNV-1a).
+pub(crate) fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
+    let bytes = words.into_iter().flat_map(u64::to_ne_bytes);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_number_of_words_count() {
+        let digests = [
+            digest([]),
+            digest([0]),
+            digest([0, 0]),
+            digest([1, 2]),
+            digest([2, 1]),
+        ];
+        for (index, one) in digests.iter().enumerate() {
+            assert!(!digests[index + 1..].contains(one));
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! Ranks in a graph of which each knows its own edges.
+
+use std::ops::Deref;
+
+use crate::agree::{Join, digest};
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::topology::Neighborhood;
+
+/// A communicator with a directed graph, of which every rank knows the edges that lead to it and from it.
+///
+/// It is a [`Communicator`] in every respect. Edges have weights, which tell a library how much travels there, or none.
+///
+/// MPI 5.0 §8.5.4.
+#[derive(Debug, Clone)]
+pub struct DistGraph {
+    comm: Communicator,
+    edges: Edges,
+    in_neighbors: Vec<Option<usize>>,
+    out_neighbors: Vec<Option<usize>>,
+}
+
+impl Communicator {
+    /// A new communicator of the same ranks with the graph whose edges they name, each any of them. Collective.
+    ///
+    /// The first `degrees[0]` of `destinations` are where edges lead that begin at `sources[0]`, and so on; any rank
+    /// may name any edge. `weights` has one for each destination; `None` on every rank (`MPI_UNWEIGHTED`) or on none.
+    /// With `reorder`, the same on all, the library may give a rank another number.
+    ///
+    /// # Errors
+    /// On all ranks if one of them has an error: [`ErrorKind::Length`] if lengths do not fit each other;
+    /// [`ErrorKind::Rank`] if a rank is not in this communicator; [`ErrorKind::Argument`] if a weight is no `int`,
+    /// some ranks have weights and others not, or they differ in `reorder`; what the library reports.
+    ///
+    /// MPI 5.0 §8.5.4 (`MPI_Dist_graph_create`).
+    #[doc(alias = "MPI_Dist_graph_create")]
+    #[doc(alias = "MPI_UNWEIGHTED")]
+    #[doc(alias = "MPI_WEIGHTS_EMPTY")]
+    pub fn dist_graph_create(
+        &self,
+        sources: &[usize],
+        degrees: &[usize],
+        destinations: &[usize],
+        weights: Option<&[u32]>,
+        reorder: bool,
+    ) -> Result<DistGraph> {
+        const OPERATION: &str = "MPI_Dist_graph_create";
+        let named = Named {
+            sources,
+            degrees,
+            destinations,
+            weights,
+        };
+        let checked = named.check(OPERATION, self.size());
+        self.agree_on_edges(OPERATION, checked, weights.is_some(), reorder)?;
+        let comm = self.dispatch(
+            OPERATION,
+            |comm| comm.dist_graph_create(self, &named, reorder),
+            |comm| Ok(comm.dist_graph_create(&named)?.map(Self::in_process)),
+        )?;
+        DistGraph::of(OPERATION, comm)
+    }
+
+    /// A new communicator of the same ranks with the graph of which each names the edges at itself. Collective.
+    ///
+    /// An edge is named at both of its ends, equally often. Weights are one for each rank named, `None` everywhere
+    /// (`MPI_UNWEIGHTED`) or nowhere. With `reorder`, the same on all, the library may give a rank another number.
+    ///
+    /// # Errors
+    /// On all ranks if one of them has an error: [`ErrorKind::Length`] if lengths do not fit each other;
+    /// [`ErrorKind::Rank`] if a rank is not in this communicator; [`ErrorKind::Argument`] if an edge is named at one
+    /// of its ends only, a weight is no `int`, there are weights in some places and not in others, or ranks differ in
+    /// `reorder`; what the library reports.
+    ///
+    /// MPI 5.0 §8.5.4 (`MPI_Dist_graph_create_adjacent`).
+    #[doc(alias = "MPI_Dist_graph_create_adjacent")]
+    #[doc(alias = "MPI_UNWEIGHTED")]
+    #[doc(alias = "MPI_WEIGHTS_EMPTY")]
+    pub fn dist_graph_create_adjacent(
+        &self,
+        sources: &[usize],
+        source_weights: Option<&[u32]>,
+        destinations: &[usize],
+        destination_weights: Option<&[u32]>,
+        reorder: bool,
+    ) -> Result<DistGraph> {
+        const OPERATION: &str = "MPI_Dist_graph_create_adjacent";
+        let edges = Edges {
+            sources: sources.to_vec(),
+            source_weights: source_weights.map(<[_]>::to_vec),
+            destinations: destinations.to_vec(),
+            destination_weights: destination_weights.map(<[_]>::to_vec),
+        };
+        let checked = edges.check(OPERATION, self.size());
+        self.agree_on_edges(OPERATION, checked, edges.is_weighted(), reorder)?;
+        // Every edge is added at its beginning and taken away at its end.
+        let imbalance = edges.imbalance(self.rank());
+        let [imbalance, _] = self.join(OPERATION, [imbalance, 0], Join::Sum)?;
+        if imbalance != 0 {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                "an edge is named at one of its ends only; its source must name it among its \
+                 destinations, and its destination among its sources",
+            ));
+        }
+        let comm = self.dispatch(
+            OPERATION,
+            |comm| comm.dist_graph_create_adjacent(self, &edges, reorder),
+            |comm| {
+                let graph = comm.dist_graph_create_adjacent(&edges)?;
+                Ok(graph.map(Self::in_process))
+            },
+        )?;
+        DistGraph::of(OPERATION, comm)
+    }
+
+    /// The same answer everywhere on arguments that every rank has checked for itself.
+    fn agree_on_edges(
+        &self,
+        operation: &'static str,
+        checked: Result<()>,
+        weighted: bool,
+        reorder: bool,
+    ) -> Result<()> {
+        let word = [checked.is_ok(), weighted, !weighted, reorder, !reorder]
+            .iter()
+            .fold(0, |word, &bit| word << 1 | u64::from(bit));
+        let [all, _] = self.join(operation, [word, 0], Join::And)?;
+        checked?;
+        let detail = if all & 0b10000 == 0 {
+            "another rank's arguments cannot be used"
+        } else if all & 0b01100 == 0 {
+            "some ranks pass weights and others do not; pass Some(&[]) where there are no edges"
+        } else if all & 0b00011 == 0 {
+            "ranks differ in whether they may be reordered"
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(ErrorKind::Argument, operation, detail))
+    }
+}
+
+impl DistGraph {
+    pub(crate) fn new(comm: Communicator, edges: Edges) -> Self {
+        let neighbors = |ranks: &[usize]| ranks.iter().copied().map(Some).collect();
+        Self {
+            comm,
+            in_neighbors: neighbors(&edges.sources),
+            out_neighbors: neighbors(&edges.destinations),
+            edges,
+        }
+    }
+
+    /// What was made, with the edges in the order that the library has given them.
+    fn of(operation: &'static str, comm: Option<Communicator>) -> Result<Self> {
+        let topology = match &comm {
+            Some(comm) => comm.topology()?,
+            None => None,
+        };
+        match topology {
+            Some(crate::Topology::DistGraph(graph)) => Ok(graph),
+            _ => Err(Error::new(
+                ErrorKind::Library,
+                operation,
+                "the library made no communicator with a graph",
+            )),
+        }
+    }
+
+    /// Where the edges begin that lead to this rank.
+    ///
+    /// MPI 5.0 §8.5.5 (`MPI_Dist_graph_neighbors`, `MPI_Dist_graph_neighbors_count`).
+    #[doc(alias = "MPI_Dist_graph_neighbors")]
+    #[doc(alias = "MPI_Dist_graph_neighbors_count")]
+    #[must_use]
+    pub fn sources(&self) -> &[usize] {
+        &self.edges.sources
+    }
+
+    /// Where the edges lead that begin at this rank.
+    ///
+    /// MPI 5.0 §8.5.5 (`MPI_Dist_graph_neighbors`, `MPI_Dist_graph_neighbors_count`).
+    #[doc(alias = "MPI_Dist_graph_neighbors")]
+    #[doc(alias = "MPI_Dist_graph_neighbors_count")]
+    #[must_use]
+    pub fn destinations(&self) -> &[usize] {
+        &self.edges.destinations
+    }
+
+    /// The weights of the edges from [`sources`](Self::sources), `None` if the graph has none.
+    ///
+    /// MPI 5.0 §8.5.5 (`MPI_Dist_graph_neighbors`).
+    #[doc(alias = "MPI_Dist_graph_neighbors")]
+    #[must_use]
+    pub fn source_weights(&self) -> Option<&[u32]> {
+        self.edges.source_weights.as_deref()
+    }
+
+    /// The weights of the edges to [`destinations`](Self::destinations), `None` if the graph has none.
+    ///
+    /// MPI 5.0 §8.5.5 (`MPI_Dist_graph_neighbors`).
+    #[doc(alias = "MPI_Dist_graph_neighbors")]
+    #[must_use]
+    pub fn destination_weights(&self) -> Option<&[u32]> {
+        self.edges.destination_weights.as_deref()
+    }
+
+    /// Frees the communicator now instead of at a later collective call. Collective over its ranks.
+    ///
+    /// # Errors
+    /// As [`Communicator::free`].
+    pub fn free(self) -> Result<()> {
+        self.comm.free()
+    }
+}
+
+impl Deref for DistGraph {
+    type Target = Communicator;
+
+    fn deref(&self) -> &Communicator {
+        &self.comm
+    }
+}
+
+/// Sources and destinations, in the order in which the library has them.
+impl Neighborhood for DistGraph {
+    fn in_neighbors(&self) -> &[Option<usize>] {
+        &self.in_neighbors
+    }
+
+    fn out_neighbors(&self) -> &[Option<usize>] {
+        &self.out_neighbors
+    }
+}
+
+/// The edges at one rank.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Edges {
+    pub(crate) sources: Vec<usize>,
+    pub(crate) source_weights: Option<Vec<u32>>,
+    pub(crate) destinations: Vec<usize>,
+    pub(crate) destination_weights: Option<Vec<u32>>,
+}
+
+impl Edges {
+    fn is_weighted(&self) -> bool {
+        self.source_weights.is_some()
+    }
+
+    /// Whether they can be edges at a rank of `size`.
+    pub(crate) fn check(&self, operation: &'static str, size: usize) -> Result<()> {
+        if self.source_weights.is_some() != self.destination_weights.is_some() {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                operation,
+                "sources and destinations must both have weights, or both have none",
+            ));
+        }
+        check_ranks(operation, &self.sources, size)?;
+        check_ranks(operation, &self.destinations, size)?;
+        let weights = self.source_weights.as_deref();
+        check_weights(operation, weights, self.sources.len())?;
+        let weights = self.destination_weights.as_deref();
+        check_weights(operation, weights, self.destinations.len())
+    }
+
+    /// The edges that begin at `me` less those that end there; over all ranks zero, if each is named at both ends.
+    fn imbalance(&self, me: usize) -> u64 {
+        let edge = |from: usize, to: usize| digest([from as u64, to as u64]);
+        let out = self.destinations.iter().map(|&to| edge(me, to));
+        let into = self.sources.iter().map(|&from| edge(from, me));
+        let out = out.fold(0u64, u64::wrapping_add);
+        into.fold(out, u64::wrapping_sub)
+    }
+}
+
+/// Edges anywhere, as one rank names them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) sources: &'a [usize],
+    pub(crate) degrees: &'a [usize],
+    pub(crate) destinations: &'a [usize],
+    pub(crate) weights: Option<&'a [u32]>,
+}
+
+impl Named<'_> {
+    fn check(&self, operation: &'static str, size: usize) -> Result<()> {
+        check_ranks(operation, self.sources, size)?;
+        check_ranks(operation, self.destinations, size)?;
+        check_weights(operation, self.weights, self.destinations.len())?;
+        let named = self
+            .degrees
+            .iter()
+            .try_fold(0usize, |sum, &degree| sum.checked_add(degree));
+        if self.degrees.len() != self.sources.len() || named != Some(self.destinations.len()) {
+            return Err(Error::new(
+                ErrorKind::Length,
+                operation,
+                format_args!(
+                    "{} sources with {} degrees, which say that there are {} destinations; there are {}",
+                    self.sources.len(),
+                    self.degrees.len(),
+                    named.map_or("too many".to_owned(), |named| named.to_string()),
+                    self.destinations.len()
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Source, destination and weight of each edge; the weight is 0 if there are none.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = (usize, usize, u32)> {
+        let sources = self.sources.iter().zip(self.degrees);
+        let sources = sources.flat_map(|(&source, &degree)| std::iter::repeat_n(source, degree));
+        let weights = self.weights.unwrap_or_default().iter().copied();
+        let weights = weights.chain(std::iter::repeat(0));
+        let destinations = self.destinations.iter().copied();
+        sources
+            .zip(destinations)
+            .zip(weights)
+            .map(|((source, destination), weight)| (source, destination, weight))
+    }
+}
+
+fn check_ranks(operation: &'static str, ranks: &[usize], size: usize) -> Result<()> {
+    if i32::try_from(ranks.len()).is_err() {
+        return Err(Error::new(
+            ErrorKind::Length,
+            operation,
+            format_args!("{} edges are more than MPI can count", ranks.len()),
+        ));
+    }
+    match ranks.iter().find(|&&rank| rank >= size) {
+        None => Ok(()),
+        Some(rank) => Err(Error::new(
+            ErrorKind::Rank,
+            operation,
+            format_args!("rank {rank} is not in this communicator of {size}"),
+        )),
+    }
+}
+
+fn check_weights(operation: &'static str, weights: Option<&[u32]>, edges: usize) -> Result<()> {
+    let Some(weights) = weights else {
+        return Ok(());
+    };
+    if weights.len() != edges {
+        return Err(Error::new(
+            ErrorKind::Length,
+            operation,
+            format_args!("{} weights for {edges} edges", weights.len()),
+        ));
+    }
+    match weights
+        .iter()
+        .find(|&&weight| i32::try_from(weight).is_err())
+    {
+        None => Ok(()),
+        Some(weight) => Err(Error::new(
+            ErrorKind::Argument,
+            operation,
+            format_args!("weight {weight} is more than an int of C holds"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edges(sources: &[usize], destinations: &[usize]) -> Edges {
+        Edges {
+            sources: sources.to_vec(),
+            destinations: destinations.to_vec(),
+            ..Edges::default()
+        }
+    }
+
+    #[test]
+    fn edges_named_at_both_ends_balance() {
+        let sum = |all: [Edges; 3]| {
+            let ranks = all.iter().enumerate();
+            ranks.fold(0u64, |sum, (rank, edges)| {
+                sum.wrapping_add(edges.imbalance(rank))
+            })
+        };
+        let ring = [edges(&[2], &[1]), edges(&[0], &[2]), edges(&[1], &[0])];
+        assert_eq!(sum(ring), 0);
+        let backwards = [edges(&[2], &[1]), edges(&[0], &[2]), edges(&[0], &[0])];
+        assert_ne!(sum(backwards), 0);
+    }
+
+    #[test]
+    fn named_edges_are_counted_out() {
+        let named = Named {
+            sources: &[1, 0],
+            degrees: &[2, 1],
+            destinations: &[0, 1, 2],
+            weights: Some(&[7, 8, 9]),
+        };
+        named.check("a test", 3).unwrap();
+        let all: Vec<_> = named.edges().collect();
+        assert_eq!(all, [(1, 0, 7), (1, 1, 8), (0, 2, 9)]);
+        let kind = |named: Named<'_>| named.check("a test", 3).unwrap_err().kind();
+        let short = Named {
+            degrees: &[2],
+            ..named
+        };
+        assert_eq!(kind(short), ErrorKind::Length);
+        let many = Named {
+            degrees: &[usize::MAX, 4],
+            ..named
+        };
+        assert_eq!(kind(many), ErrorKind::Length);
+        let light = Named {
+            weights: Some(&[1]),
+            ..named
+        };
+        assert_eq!(kind(light), ErrorKind::Length);
+        let heavy = Named {
+            weights: Some(&[1, u32::MAX, 1]),
+            ..named
+        };
+        assert_eq!(kind(heavy), ErrorKind::Argument);
+        let outside = Named {
+            destinations: &[0, 1, 3],
+            ..named
+        };
+        assert_eq!(kind(outside), ErrorKind::Rank);
+    }
+}

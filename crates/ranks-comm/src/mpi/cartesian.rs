@@ -1,0 +1,91 @@
+//! Ranks in a grid.
+
+use std::ffi::c_int;
+
+use ranks_mpi_sys as sys;
+
+use super::communicator::Comm;
+use super::error::check;
+use super::topology::{count, ints};
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Grid;
+
+impl Comm {
+    pub(crate) fn cart_create(
+        &self,
+        parent: &Communicator,
+        grid: &Grid,
+        reorder: bool,
+    ) -> Result<Option<Communicator>> {
+        let (dims, periods) = (ints(grid.dims()), flags(grid.periods()));
+        self.make(parent, "MPI_Cart_create", |new| {
+            // SAFETY: the communicator is alive, both lists are of this length, and the new handle is ours.
+            unsafe {
+                sys::MPI_Cart_create(
+                    self.canonical,
+                    count(&dims),
+                    dims.as_ptr(),
+                    periods.as_ptr(),
+                    c_int::from(reorder),
+                    new,
+                )
+            }
+        })
+    }
+
+    pub(crate) fn cart_sub(
+        &self,
+        parent: &Communicator,
+        remain: &[bool],
+    ) -> Result<Option<Communicator>> {
+        let remain = flags(remain);
+        self.make(parent, "MPI_Cart_sub", |new| {
+            // SAFETY: the communicator is alive and of as many dimensions as the list is long; the new handle is ours.
+            unsafe { sys::MPI_Cart_sub(self.canonical, remain.as_ptr(), new) }
+        })
+    }
+
+    pub(crate) fn cart_map(&self, grid: &Grid) -> Result<Option<usize>> {
+        let (dims, periods) = (ints(grid.dims()), flags(grid.periods()));
+        let mut rank = sys::MPI_UNDEFINED;
+        // SAFETY: the communicator is alive, both lists are of this length, and the rank is ours.
+        let code = unsafe {
+            sys::MPI_Cart_map(
+                self.canonical,
+                count(&dims),
+                dims.as_ptr(),
+                periods.as_ptr(),
+                &raw mut rank,
+            )
+        };
+        check(code, "MPI_Cart_map")?;
+        Ok(usize::try_from(rank).ok())
+    }
+}
+
+/// Chooses the sizes that are zero. MPI is alive: the caller has entered through a communicator.
+pub(crate) fn dims_create(nnodes: usize, dims: &mut [usize]) -> Result<()> {
+    const OPERATION: &str = "MPI_Dims_create";
+    let mut chosen = ints(dims);
+    let nodes = c_int::try_from(nnodes).unwrap_or(c_int::MAX);
+    // SAFETY: the list is of this length.
+    let code = unsafe { sys::MPI_Dims_create(nodes, count(&chosen), chosen.as_mut_ptr()) };
+    check(code, OPERATION)?;
+    let sizes = chosen.iter().map(|&dim| usize::try_from(dim).unwrap_or(0));
+    if sizes.clone().try_fold(1, usize::checked_mul) != Some(nnodes) {
+        return Err(Error::new(
+            ErrorKind::Library,
+            OPERATION,
+            format_args!("the library chose {chosen:?} for {nnodes} ranks"),
+        ));
+    }
+    for (dim, size) in dims.iter_mut().zip(sizes) {
+        *dim = size;
+    }
+    Ok(())
+}
+
+fn flags(flags: &[bool]) -> Vec<c_int> {
+    flags.iter().map(|&flag| c_int::from(flag)).collect()
+}

@@ -1,0 +1,149 @@
+//! Who is next to whom: the topology that a communicator may have.
+
+use std::ops::Deref;
+
+use crate::cartesian::Cartesian;
+use crate::communicator::Communicator;
+use crate::dist_graph::{DistGraph, Edges};
+use crate::error::Result;
+use crate::graph::{Adjacency, Graph};
+use crate::grid::Grid;
+
+/// The topology of a communicator, with the communicator.
+///
+/// MPI 5.0 §8.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Topology {
+    /// A grid (`MPI_CART`).
+    #[doc(alias = "MPI_CART")]
+    Cartesian(Cartesian),
+    /// A graph that every rank knows in full (`MPI_GRAPH`).
+    #[doc(alias = "MPI_GRAPH")]
+    Graph(Graph),
+    /// A graph of which every rank knows its own edges (`MPI_DIST_GRAPH`).
+    #[doc(alias = "MPI_DIST_GRAPH")]
+    DistGraph(DistGraph),
+}
+
+/// A communicator whose ranks have neighbours: what operations among neighbours work on.
+///
+/// The order of the neighbours is that of the blocks in such an operation. `None` stands for a neighbour that is
+/// missing at the border of a grid: its block is there, but nothing is sent or received. One rank may be a neighbour
+/// several times.
+///
+/// MPI 5.0 §8.6.
+pub trait Neighborhood: Deref<Target = Communicator> {
+    /// Those who send to this rank.
+    fn in_neighbors(&self) -> &[Option<usize>];
+
+    /// Those to whom this rank sends.
+    fn out_neighbors(&self) -> &[Option<usize>];
+
+    /// Tells apart what comes from the same rank several times: what arrives as block `index` was sent on this lane.
+    #[doc(hidden)]
+    fn in_lane(&self, index: usize) -> usize {
+        occurrence(self.in_neighbors(), index)
+    }
+
+    /// The lane on which block `index` is sent.
+    #[doc(hidden)]
+    fn out_lane(&self, index: usize) -> usize {
+        occurrence(self.out_neighbors(), index)
+    }
+}
+
+/// How often the neighbour at `index` stands in the list before that.
+fn occurrence(neighbors: &[Option<usize>], index: usize) -> usize {
+    let before = &neighbors[..index];
+    before
+        .iter()
+        .filter(|&&rank| rank == neighbors[index])
+        .count()
+}
+
+/// A topology as data.
+#[derive(Debug, Clone)]
+pub(crate) enum Shape {
+    Cartesian(Grid),
+    Graph(Adjacency),
+    DistGraph(Edges),
+}
+
+impl Communicator {
+    /// The topology of this communicator, `None` if it has none. Local.
+    ///
+    /// A duplicate has the topology of its original.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized), [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread),
+    /// or what the library reports.
+    ///
+    /// MPI 5.0 §8.5.5 (`MPI_Topo_test`).
+    #[doc(alias = "MPI_Topo_test")]
+    pub fn topology(&self) -> Result<Option<Topology>> {
+        let shape = self.dispatch(
+            "MPI_Topo_test",
+            |comm| comm.shape(self.rank(), self.size()),
+            |comm| Ok(comm.shape().cloned()),
+        )?;
+        let comm = self.clone();
+        Ok(shape.map(|shape| match shape {
+            Shape::Cartesian(grid) => Topology::Cartesian(Cartesian::new(comm, grid)),
+            Shape::Graph(graph) => Topology::Graph(Graph::new(comm, graph)),
+            Shape::DistGraph(edges) => Topology::DistGraph(DistGraph::new(comm, edges)),
+        }))
+    }
+}
+
+impl Deref for Topology {
+    type Target = Communicator;
+
+    fn deref(&self) -> &Communicator {
+        match self {
+            Self::Cartesian(grid) => grid,
+            Self::Graph(graph) => graph,
+            Self::DistGraph(graph) => graph,
+        }
+    }
+}
+
+impl Topology {
+    fn neighborhood(&self) -> &dyn Neighborhood {
+        match self {
+            Self::Cartesian(grid) => grid,
+            Self::Graph(graph) => graph,
+            Self::DistGraph(graph) => graph,
+        }
+    }
+}
+
+impl Neighborhood for Topology {
+    fn in_neighbors(&self) -> &[Option<usize>] {
+        self.neighborhood().in_neighbors()
+    }
+
+    fn out_neighbors(&self) -> &[Option<usize>] {
+        self.neighborhood().out_neighbors()
+    }
+
+    fn in_lane(&self, index: usize) -> usize {
+        self.neighborhood().in_lane(index)
+    }
+
+    fn out_lane(&self, index: usize) -> usize {
+        self.neighborhood().out_lane(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_is_how_often_the_rank_was_there_before() {
+        let neighbors = [Some(3), None, Some(3), Some(1), Some(3)];
+        let lanes: Vec<usize> = (0..5).map(|index| occurrence(&neighbors, index)).collect();
+        assert_eq!(lanes, [0, 0, 1, 0, 2]);
+    }
+}
