@@ -39,10 +39,25 @@ impl Comm {
         parent: &Communicator,
         remain: &[bool],
     ) -> Result<Option<Communicator>> {
+        if !remain.contains(&true) {
+            return self.cart_point(parent);
+        }
         let remain = flags(remain);
         self.make(parent, "MPI_Cart_sub", |new| {
             // SAFETY: the communicator is alive and of as many dimensions as the list is long; the new handle is ours.
             unsafe { sys::MPI_Cart_sub(self.canonical, remain.as_ptr(), new) }
+        })
+    }
+
+    /// This rank alone, in a grid without dimensions, of which `MPI_Cart_sub` of MPICH 3.4 to 4.3 makes one for rank 0 and
+    /// none for the others.
+    fn cart_point(&self, parent: &Communicator) -> Result<Option<Communicator>> {
+        let none: [c_int; 0] = [];
+        self.make(parent, "MPI_Cart_create", |new| {
+            let (count, dims, periods) = (0, none.as_ptr(), none.as_ptr());
+            // SAFETY: the communicator of this process is alive as MPI is; there is nothing to be read; the new handle is
+            // ours.
+            unsafe { sys::MPI_Cart_create(sys::MPI_COMM_SELF, count, dims, periods, 0, new) }
         })
     }
 
@@ -60,7 +75,7 @@ impl Comm {
             )
         };
         check(code, "MPI_Cart_map")?;
-        Ok(usize::try_from(rank).ok())
+        Ok(place(rank, grid.size()))
     }
 }
 
@@ -84,6 +99,11 @@ pub(crate) fn dims_create(nnodes: usize, dims: &mut [usize]) -> Result<()> {
         *dim = size;
     }
     Ok(())
+}
+
+/// A rank in a topology of this size. Open MPI 4.1 and 5.0 give every rank its own number, there or not.
+pub(super) fn place(rank: c_int, size: usize) -> Option<usize> {
+    usize::try_from(rank).ok().filter(|&rank| rank < size)
 }
 
 fn flags(flags: &[bool]) -> Vec<c_int> {

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
 
+use super::cartesian::place;
 use super::communicator::Comm;
 use super::error::check;
 use super::topology::{count, ints};
@@ -50,6 +51,6 @@ impl Comm {
             )
         };
         check(code, "MPI_Graph_map")?;
-        Ok(usize::try_from(rank).ok())
+        Ok(place(rank, graph.nodes()))
     }
 }
