@@ -50,11 +50,13 @@ fn simulate(world: &Communicator, png: Option<&Path>) -> Outcome<()> {
     if world.size() > INTERIOR {
         return Err(format!("{INTERIOR} rows are too few for {} ranks", world.size()).into());
     }
-    let mut slab = Slab::new(world);
+    let column = world.cart_create(&[world.size()], &[false], false)?;
+    let column = column.ok_or("the column has no room for this rank")?;
+    let mut slab = Slab::new(&column)?;
     world.barrier()?;
     let start = Instant::now();
     for _ in 0..STEPS {
-        slab.exchange_halos(world)?;
+        slab.exchange_halos()?;
         slab.step();
     }
     let seconds = start.elapsed().as_secs_f64();

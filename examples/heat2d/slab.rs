@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::ops::Range;
 
-use ranks::prelude::*;
+use ranks::{Cartesian, HaloExchange, Result};
 
 /// Grid points inside the plate, in each direction.
 pub(crate) const INTERIOR: usize = 63;
@@ -14,10 +14,6 @@ const SPACING: f64 = 1.0 / (INTERIOR + 1) as f64;
 /// Δt/h². Explicit time steps are stable up to 1/4.
 const RATIO: f64 = 0.2;
 
-/// The tag of rows that travel to the rank above, and to the one below.
-const UP: i32 = 1;
-const DOWN: i32 = 2;
-
 /// A slab of rows.
 #[derive(Debug)]
 pub(crate) struct Slab {
@@ -26,9 +22,7 @@ pub(crate) struct Slab {
     /// Halo row, own rows, halo row. At the edge of the plate the halo is its boundary, which stays zero.
     cells: Vec<f64>,
     next: Vec<f64>,
-    /// `None` at the edge of the plate.
-    above: Option<usize>,
-    below: Option<usize>,
+    halo: HaloExchange<f64>,
 }
 
 /// The interior rows of `rank`, of `size` ranks: as even as can be, without a gap.
@@ -51,24 +45,25 @@ pub(crate) fn decay() -> f64 {
 }
 
 impl Slab {
-    /// This rank's slab with the eigenmode in it.
-    #[must_use]
-    pub(crate) fn new(world: &Communicator) -> Slab {
-        let (rank, size) = (world.rank(), world.size());
-        let rows = rows_of(rank, size);
+    /// This rank's slab, of as many as `column` has ranks, with the eigenmode in it.
+    ///
+    /// # Errors
+    /// If there are fewer rows than ranks.
+    pub(crate) fn new(column: &Cartesian) -> Result<Slab> {
+        let rows = rows_of(column.rank(), column.size());
+        let halo = HaloExchange::new(column, &[rows.len() + 2, WIDTH], &[1])?;
         let mut cells = vec![0.0; (rows.len() + 2) * WIDTH];
         for (line, row) in cells.chunks_exact_mut(WIDTH).skip(1).zip(rows.clone()) {
             for (column, cell) in line.iter_mut().enumerate().skip(1).take(INTERIOR) {
                 *cell = eigenmode(row, column);
             }
         }
-        Slab {
+        Ok(Slab {
             rows,
             next: cells.clone(),
             cells,
-            above: rank.checked_sub(1),
-            below: Some(rank + 1).filter(|&below| below < size),
-        }
+            halo,
+        })
     }
 
     /// The cells of this rank's rows.
@@ -77,26 +72,12 @@ impl Slab {
         &self.cells[WIDTH..self.cells.len() - WIDTH]
     }
 
-    /// Fills the halo rows with the neighbours' edges. A neighbour that is `None` sends and receives nothing.
+    /// Fills the halo rows with the neighbours' edges.
     ///
     /// # Errors
     /// What the communication reports.
-    pub(crate) fn exchange_halos(&mut self, world: &Communicator) -> Result<()> {
-        let end = self.cells.len();
-        let (upper, halo) = self.cells.split_at_mut(end - WIDTH);
-        world.sendrecv(
-            &upper[WIDTH..2 * WIDTH],
-            self.above,
-            UP,
-            halo,
-            self.below,
-            UP,
-        )?;
-
-        let (halo, lower) = self.cells.split_at_mut(WIDTH);
-        let last = lower.len() - 2 * WIDTH..lower.len() - WIDTH;
-        world.sendrecv(&lower[last], self.below, DOWN, halo, self.above, DOWN)?;
-        Ok(())
+    pub(crate) fn exchange_halos(&mut self) -> Result<()> {
+        self.halo.exchange(&mut self.cells)
     }
 
     /// One time step on this rank's rows: forward in time, centred in space.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Grid;
-use crate::topology::Neighborhood;
+use crate::topology::{Neighborhood, made};
 
 /// A communicator whose ranks stand in a grid, each dimension of which may be closed to a ring.
 ///
@@ -66,6 +66,7 @@ impl Communicator {
             |comm| comm.cart_create(self, &grid, reorder),
             |comm| Ok(comm.cart_create(&grid)?.map(Self::in_process)),
         )?;
+        let comm = made(OPERATION, comm, grid.size())?;
         Ok(comm.map(|comm| Cartesian::new(comm, grid)))
     }
 
@@ -247,12 +248,12 @@ impl Cartesian {
                 Ok(sub.map(Communicator::in_process))
             },
         )?;
-        match comm {
-            Some(comm) if comm.size() == grid.size() => Ok(Self::new(comm, grid)),
-            _ => Err(Error::new(
+        match made(OPERATION, comm, grid.size())? {
+            Some(comm) => Ok(Self::new(comm, grid)),
+            None => Err(Error::new(
                 ErrorKind::Library,
                 OPERATION,
-                "the library made no communicator of this size",
+                "the library made no communicator of this part of the grid",
             )),
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::topology::Neighborhood;
+use crate::topology::{Neighborhood, made};
 
 /// A communicator with a graph: who is a neighbour of whom, known in full to every rank.
 ///
@@ -46,6 +46,7 @@ impl Communicator {
             |comm| comm.graph_create(self, &graph, reorder),
             |comm| Ok(comm.graph_create(&graph)?.map(Self::in_process)),
         )?;
+        let comm = made(OPERATION, comm, graph.nodes())?;
         Ok(comm.map(|comm| Graph::new(comm, graph)))
     }
 

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::cartesian::Cartesian;
 use crate::communicator::Communicator;
 use crate::dist_graph::{DistGraph, Edges};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Adjacency, Graph};
 use crate::grid::Grid;
 
@@ -76,8 +76,7 @@ impl Communicator {
     /// A duplicate has the topology of its original.
     ///
     /// # Errors
-    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized), [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread),
-    /// or what the library reports.
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Topo_test`).
     #[doc(alias = "MPI_Topo_test")]
@@ -93,6 +92,25 @@ impl Communicator {
             Shape::Graph(graph) => Topology::Graph(Graph::new(comm, graph)),
             Shape::DistGraph(edges) => Topology::DistGraph(DistGraph::new(comm, edges)),
         }))
+    }
+}
+
+/// What a call has made: a communicator of as many ranks as the topology has, where this rank is in it.
+pub(crate) fn made(
+    operation: &'static str,
+    comm: Option<Communicator>,
+    size: usize,
+) -> Result<Option<Communicator>> {
+    match comm {
+        Some(comm) if comm.size() != size || comm.rank() >= size => Err(Error::new(
+            ErrorKind::Library,
+            operation,
+            format_args!(
+                "the library made a communicator of {} for a topology of {size} ranks",
+                comm.size()
+            ),
+        )),
+        comm => Ok(comm),
     }
 }
 

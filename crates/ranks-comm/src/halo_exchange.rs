@@ -20,17 +20,18 @@ const OPERATION: &str = "halo exchange";
 ///
 /// The first dimensions of the array are those of the grid; the array may have more, which are not split and
 /// have no halo. Ranks may have parts of different sizes, but neighbours along one dimension have the same
-/// sizes in the others. Nothing is allocated after construction.
+/// sizes in the others. Cells are copied to buffers that are made once, as far as they are not in one piece. Single
+/// faces, and other shapes than these, travel through a [layout](crate::layout::Halo).
 ///
 /// ```
 /// # fn main() -> ranks_comm::Result<()> {
 /// # ranks_comm::run(|world| {
-/// use ranks_comm::Halo;
+/// use ranks_comm::HaloExchange;
 ///
 /// let ring = world.cart_create(&[world.size()], &[true], false)?;
 /// let ring = ring.expect("the ring has room for all ranks");
 /// let mut cells = [0, ring.rank(), 0];
-/// Halo::new(&ring, &[3], &[1])?.exchange(&mut cells)?;
+/// HaloExchange::new(&ring, &[3], &[1])?.exchange(&mut cells)?;
 /// let (left, right) = ring.shift(0, 1)?;
 /// assert_eq!([left, right], [Some(cells[0]), Some(cells[2])]);
 /// # Ok::<(), ranks_comm::Error>(())
@@ -38,7 +39,7 @@ const OPERATION: &str = "halo exchange";
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Halo<T> {
+pub struct HaloExchange<T> {
     grid: Cartesian,
     shape: Vec<usize>,
     /// The product of `shape`.
@@ -58,7 +59,7 @@ struct Trade {
     tag: i32,
 }
 
-impl<T: Pod> Halo<T> {
+impl<T: Pod> HaloExchange<T> {
     /// The exchange of the whole halo, edges and corners too, of arrays of this shape. Local.
     ///
     /// `shape` counts the cells of this rank's array along each dimension, the halo included; `widths` is one number

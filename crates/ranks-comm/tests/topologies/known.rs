@@ -1,0 +1,68 @@
+//! What a communicator tells of its topology, and how long it lasts.
+
+use ranks_comm::{Communicator, Comparison, ErrorKind, Neighborhood, Result, Topology};
+
+use crate::{all, dist_graphs::ahead, graphs::ring, square};
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn a_communicator_knows_its_topology(world: Communicator) -> Result<()> {
+    assert!(world.topology()?.is_none());
+    let grid = square(&world, [true, false])?;
+    let copy = grid.dup()?;
+    match copy.topology()? {
+        Some(Topology::Cartesian(found)) => {
+            assert_eq!(found.dims(), grid.dims());
+            assert_eq!(found.periods(), grid.periods());
+            assert_eq!(found.my_coords(), grid.my_coords());
+            assert_eq!(found.in_neighbors(), grid.in_neighbors());
+            assert_eq!(found.compare(&grid)?, Comparison::Congruent);
+        }
+        other => panic!("{other:?}"),
+    }
+    match grid.sub(&[true, false])?.topology()? {
+        Some(Topology::Cartesian(found)) => assert_eq!(found.dims(), [grid.dims()[0]]),
+        other => panic!("{other:?}"),
+    }
+    // A split is of ranks alone.
+    let part = grid.split(Some(0), 0)?.expect("every rank has a color");
+    assert!(part.topology()?.is_none());
+
+    let index = vec![0; world.size()];
+    let graph = world.graph_create(&index, &[], false)?;
+    match graph.expect("every rank is a node").topology()? {
+        Some(Topology::Graph(found)) => assert_eq!(found.index(), index),
+        other => panic!("{other:?}"),
+    }
+    let graph = ahead(&world, true, true)?;
+    match graph.topology()? {
+        Some(topology) => {
+            assert!(matches!(topology, Topology::DistGraph(_)));
+            assert_eq!(topology.in_neighbors(), graph.in_neighbors());
+            assert_eq!(topology.out_neighbors(), graph.out_neighbors());
+            assert_eq!(topology.compare(&graph)?, Comparison::Identical);
+        }
+        None => panic!("the graph is gone"),
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn dropped_topologies_are_freed_later(world: Communicator) -> Result<()> {
+    // Ranks drop in different orders, and some have nothing to drop.
+    let mut kept = Vec::new();
+    for round in 0..40 {
+        let grid = world.cart_create(&[world.size() - 1], &[true], false)?;
+        if (round + world.rank()) % 3 == 0 {
+            kept.extend(grid);
+        }
+        if round % 8 == 0 {
+            kept.clear();
+        }
+        ring(&world)?;
+    }
+    let grid = square(&world, [true, true])?;
+    let other = grid.clone();
+    assert_eq!(grid.free().unwrap_err().kind(), ErrorKind::Argument);
+    all(&other, 1)?;
+    other.free()
+}
