@@ -20,6 +20,7 @@ mod group;
 mod halo_exchange;
 mod in_process;
 mod info;
+pub mod interop;
 mod irecv;
 mod isend;
 mod landing;

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::Family;
-use crate::abi::handle::{self, HandleKind};
+use crate::abi::handle::{self, HandleKind, NativeHandle};
 use crate::abi::kinds::Conversion;
 use crate::abi::mpich::{self, Mpich};
 use crate::abi::numbers::{Ranks, Tags};
@@ -83,6 +83,46 @@ pub unsafe fn datatype(standard: MPI_Datatype) -> Datatype {
 pub unsafe fn op(standard: MPI_Op) -> Op {
     // SAFETY: the tables are filled, by this function's contract.
     unsafe { handle(standard) }
+}
+
+/// A handle as C code has it that was compiled with the library's `mpi.h`: an `int` in the MPICH family, a pointer
+/// elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CHandle {
+    /// As MPICH, Intel MPI, MVAPICH and Cray MPICH have it.
+    Int(c_int),
+    /// As Open MPI and the libraries of the standard ABI have it.
+    Pointer(*mut c_void),
+}
+
+/// A communicator as C code has it.
+///
+/// # Safety
+/// [`crate::load()`] has returned.
+pub unsafe fn comm_to_c(standard: MPI_Comm) -> CHandle {
+    // SAFETY: the tables are filled, by this function's contract.
+    let word = unsafe { handle::to_native_word(standard) };
+    match crate::load::family() {
+        Family::Mpich => CHandle::Int(NativeHandle::from_word(word)),
+        Family::Standard | Family::OpenMpi => CHandle::Pointer(word),
+    }
+}
+
+/// The communicator that C code has; `None` if this is not what the library's handles are.
+///
+/// # Safety
+/// [`crate::load()`] has returned.
+pub unsafe fn comm_from_c(c: CHandle) -> Option<MPI_Comm> {
+    match (crate::load::family(), c) {
+        (Family::Standard, CHandle::Pointer(word)) => Some(MPI_Comm(word)),
+        // SAFETY: the tables are filled, by this function's contract.
+        (Family::Mpich, CHandle::Int(int)) => Some(unsafe { handle::to_standard::<Mpich, _>(int) }),
+        (Family::OpenMpi, CHandle::Pointer(word)) => {
+            // SAFETY: as above.
+            Some(unsafe { handle::to_standard::<OpenMpi, _>(word) })
+        }
+        _ => None,
+    }
 }
 
 #[inline(always)]

@@ -14,6 +14,7 @@ mod failing;
 mod finalized;
 mod long_text;
 mod outcome;
+mod sharing;
 mod threads;
 mod world;
 
@@ -32,6 +33,7 @@ fn main() -> Outcome {
         ["counted", what] => counted::main(what),
         ["adopting", "opened"] => adopting::opened_by_others(),
         ["adopting", "loaded"] => adopting::loaded_by_others(),
+        ["sharing", file, handles] => sharing::main(file, handles),
         ["long-text"] => long_text::main(),
         other => Err(format!("nothing is known of {other:?}").into()),
     }?;

@@ -17,6 +17,7 @@ const HELPERS: [Helpers; 1] = [(
     &[
         "MPI_Allreduce",
         "MPI_Comm_set_errhandler",
+        "MPI_Comm_test_inter",
         "MPI_Error_string",
         "MPI_Finalized",
         "MPI_Get_elements_x",

@@ -169,7 +169,7 @@ impl Comm {
             return Err(Error::new(
                 ErrorKind::Argument,
                 "MPI_Comm_free",
-                "the world lives as long as the runtime; it cannot be freed",
+                "the world, and what another part of the program has lent, is not this runtime's to free",
             ));
         };
         self.claims.close();

@@ -35,6 +35,7 @@ mod express;
 pub(crate) mod flight;
 mod graph;
 mod info;
+mod interop;
 mod layout;
 mod message;
 mod orphans;

@@ -12,6 +12,7 @@ mod launchers;
 mod long_text;
 mod no_library;
 mod preloading;
+mod sharing;
 mod threads;
 
 use std::os::unix::process::ExitStatusExt;

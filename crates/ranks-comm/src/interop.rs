@@ -1,0 +1,178 @@
+//! Sharing communicators with other parts of the program that speak MPI: in C, C++, Fortran or Python.
+//!
+//! Such a part has opened or linked the MPI library itself. If it has initialised MPI, [`Builder::init`] takes that as
+//! it is and leaves it running; if it has not, the runtime does, and the part must not. Then communicators go both
+//! ways, as handles:
+//!
+//! | | to others | from others |
+//! |---|---|---|
+//! | as the library's `mpi.h` has them | [`Communicator::as_native_raw`] | [`Runtime::communicator_from_native_raw`] |
+//! | as the functions of `ranks-mpi-sys` take them | [`Communicator::as_raw`] | [`Runtime::communicator_from_raw`] |
+//!
+//! A handle means something only in the process, and to the library, that it comes from.
+//!
+//! [`Builder::init`]: crate::Builder::init
+#![allow(unsafe_code)]
+
+pub use ranks_mpi_sys::MPI_Comm;
+pub use ranks_mpi_sys::native::CHandle;
+
+use crate::backend::Backend;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::Runtime;
+
+/// Who frees a communicator that another part of the program has made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ownership {
+    /// The other part, when the last [`Communicator`] of it is gone.
+    Borrowed,
+    /// This runtime: [`Communicator::free`] frees it, or else the end of the runtime, after it was dropped.
+    Owned,
+}
+
+impl Communicator {
+    /// The handle in the terms of the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
+    /// library; `None` in process.
+    ///
+    /// It is good for as long as a handle of this communicator is kept. Do not free it. To use it unsafe code calls
+    /// MPI, which has to let nothing stay on the communicator that safe code would trip over: a message that nobody
+    /// receives, or an error handler that ends the program.
+    #[must_use]
+    pub fn as_raw(&self) -> Option<MPI_Comm> {
+        match self.backend() {
+            Backend::Mpi(comm) => Some(comm.canonical),
+            Backend::InProcess(_) => None,
+        }
+    }
+
+    /// The library's own handle, which a C function takes that was compiled with the library's `mpi.h`; `None` in
+    /// process. What is said of [`as_raw`](Self::as_raw) holds for it.
+    ///
+    /// ```
+    /// use ranks_comm::Communicator;
+    /// use ranks_comm::interop::CHandle;
+    /// use std::ffi::{c_int, c_void};
+    ///
+    /// /// `int solve(MPI_Comm comm);` of a library in C, found with `dlsym`.
+    /// fn solve(world: &Communicator, solve: *const c_void) -> Option<c_int> {
+    ///     type WithInt = unsafe extern "C" fn(c_int) -> c_int;
+    ///     type WithPointer = unsafe extern "C" fn(*mut c_void) -> c_int;
+    ///     match world.as_native_raw()? {
+    ///         // SAFETY: with this library an `MPI_Comm` is an `int` in C.
+    ///         CHandle::Int(comm) => unsafe {
+    ///             Some(std::mem::transmute::<_, WithInt>(solve)(comm))
+    ///         },
+    ///         // SAFETY: with this library an `MPI_Comm` is a pointer in C.
+    ///         CHandle::Pointer(comm) => unsafe {
+    ///             Some(std::mem::transmute::<_, WithPointer>(solve)(comm))
+    ///         },
+    ///     }
+    /// }
+    /// ```
+    #[must_use]
+    pub fn as_native_raw(&self) -> Option<CHandle> {
+        match self.backend() {
+            Backend::Mpi(comm) => Some(comm.c_handle()),
+            Backend::InProcess(_) => None,
+        }
+    }
+}
+
+impl Runtime {
+    /// A communicator that another part of the program has made, by its handle in the terms of the standard ABI.
+    ///
+    /// Errors on it are returned from now on (`MPI_ERRORS_RETURN`), to the other part as well. Messages are those of
+    /// the other part: what it sends can be received here, and the other way round. [`Communicator::dup`] makes one of
+    /// the same ranks that has neither in common with it.
+    ///
+    /// Local; but ranks that pass [`Ownership::Owned`] free it together, so all ranks of it must, and in the same
+    /// place among the communicators that they make.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if it is `MPI_COMM_NULL`, connects two groups, or is `MPI_COMM_WORLD` or `MPI_COMM_SELF`
+    /// and [`Ownership::Owned`]; [`ErrorKind::NotInLibrary`] in process; [`ErrorKind::Finalized`],
+    /// [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// # Safety
+    /// `raw` is a communicator of the library that this runtime has, or null. It is alive, and nobody frees it
+    ///
+    /// * while any [`Communicator`] of it, or anything that keeps one, is left: if it is [`Ownership::Borrowed`];
+    /// * ever: if it is [`Ownership::Owned`].
+    ///
+    /// In collectives the other part passes the lengths that this one does: there is a library, Open MPI, that writes
+    /// past the end of the shorter slice otherwise.
+    pub unsafe fn communicator_from_raw(
+        &self,
+        raw: MPI_Comm,
+        ownership: Ownership,
+    ) -> Result<Communicator> {
+        const OPERATION: &str = "Runtime::communicator_from_raw";
+        let world = self.world();
+        world.dispatch(
+            OPERATION,
+            // SAFETY: the caller's contract is the same.
+            |comm| unsafe { comm.take_over(OPERATION, raw, ownership, world.max_tag()) },
+            |_| Err(no_handles(OPERATION)),
+        )
+    }
+
+    /// The same, by the library's own handle, as C code has it.
+    ///
+    /// # Errors
+    /// As [`communicator_from_raw`](Self::communicator_from_raw); [`ErrorKind::Argument`] also if the handle is a
+    /// pointer and the library's handles are ints, or the other way round.
+    ///
+    /// # Safety
+    /// As [`communicator_from_raw`](Self::communicator_from_raw).
+    pub unsafe fn communicator_from_native_raw(
+        &self,
+        raw: CHandle,
+        ownership: Ownership,
+    ) -> Result<Communicator> {
+        const OPERATION: &str = "Runtime::communicator_from_native_raw";
+        let world = self.world();
+        world.dispatch(
+            OPERATION,
+            |comm| {
+                let raw = comm.canonical_of(OPERATION, raw)?;
+                // SAFETY: the caller's contract is the same.
+                unsafe { comm.take_over(OPERATION, raw, ownership, world.max_tag()) }
+            },
+            |_| Err(no_handles(OPERATION)),
+        )
+    }
+}
+
+fn no_handles(operation: &'static str) -> Error {
+    Error::new(
+        ErrorKind::NotInLibrary,
+        operation,
+        "ranks in process have no handles of MPI",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime;
+
+    #[test]
+    fn in_process_there_are_no_handles() {
+        let runtime = Runtime::builder()
+            .backend(runtime::Backend::InProcess)
+            .ranks(1)
+            .init()
+            .unwrap();
+        let world = runtime.world();
+        assert_eq!((world.as_raw(), world.as_native_raw()), (None, None));
+        let canonical = ranks_mpi_sys::MPI_COMM_WORLD;
+        // SAFETY: in process nothing is done with the handle.
+        let refused = unsafe { runtime.communicator_from_raw(canonical, Ownership::Borrowed) };
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotInLibrary);
+        // SAFETY: as above.
+        let refused =
+            unsafe { runtime.communicator_from_native_raw(CHandle::Int(0), Ownership::Owned) };
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotInLibrary);
+    }
+}
