@@ -114,6 +114,10 @@ impl<B: Send + 'static> Request<B> {
         &self.comm
     }
 
+    pub(crate) fn flight_mut(&mut self) -> &mut Flight {
+        &mut self.flight
+    }
+
     /// What is over, taken apart.
     fn finish(mut self) -> Result<(B, Result<Status>)> {
         let outcome = self.flight.take();

@@ -2,6 +2,7 @@
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
     reason = "numbers of ranks are small"
 )]
 
@@ -9,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ranks_comm::{Communicator, Error, ErrorKind, Result, Source, Tag};
+use ranks_comm::{Communicator, Error, ErrorKind, Requests, Result, Source, Tag};
 
 fn neighbours(world: &Communicator) -> (usize, usize) {
     let (rank, size) = (world.rank(), world.size());
@@ -362,5 +363,98 @@ fn what_cannot_be_begun_says_why(world: Communicator) -> Result<()> {
         (error.kind(), error.operation()),
         (ErrorKind::Rank, "MPI_Isendrecv")
     );
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn h6_nothing_under_way_is_none_and_never_a_panic(world: Communicator) -> Result<()> {
+    let mut none = Requests::<ranks_comm::Request<Vec<u8>>>::new();
+    assert!(none.wait_any()?.is_none() && none.test_any()?.is_none());
+    assert!(none.wait_some()?.is_empty() && none.test_some()?.is_empty());
+    assert!(none.wait_all()?.is_empty());
+    assert!(none.test_all()?.is_some_and(|all| all.is_empty()));
+    let (left, right) = neighbours(&world);
+    none.push(world.irecv(vec![0u8], left, 0)?);
+    world.isend(vec![1u8], right, 0)?.wait()?;
+    assert_eq!(none.wait_any()?.map(|done| done.buffer), Some(vec![1]));
+    assert!(none.wait_any()?.is_none());
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn many_are_completed_in_the_order_in_which_they_end(world: Communicator) -> Result<()> {
+    let (left, right) = neighbours(&world);
+    let mut arriving: Requests<_> = (0..100)
+        .map(|tag| world.irecv(vec![0u32; 3], left, tag))
+        .collect::<Result<_>>()?;
+    let mut leaving = Requests::new();
+    for tag in (0..100).rev().step_by(2) {
+        leaving.push(world.isend(vec![tag as u32; 3], right, tag)?);
+    }
+    assert!(arriving.test_all()?.is_none());
+    let mut seen = Vec::new();
+    while seen.len() < 50 {
+        for done in arriving.wait_some()? {
+            done.status?;
+            assert_eq!(done.buffer, [done.key as u32; 3]);
+            seen.push(done.key);
+        }
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, (1..100).step_by(2).collect::<Vec<_>>());
+    assert!(arriving.test_any()?.is_none() && arriving.test_some()?.is_empty());
+    assert_eq!(arriving.len(), 50);
+    let_the_left_go_on(&world)?;
+    for tag in (0..100).step_by(2) {
+        leaving.push(world.isend(vec![tag as u32; 3], right, tag)?);
+    }
+    let last = arriving.wait_any()?.map(|done| done.key % 2);
+    assert_eq!(last, Some(0));
+    let rest = arriving.wait_all()?;
+    assert_eq!(rest.len(), 49);
+    assert!(rest.windows(2).all(|pair| pair[0].key < pair[1].key));
+    assert_eq!(leaving.wait_all()?.len(), 100);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn one_that_fails_does_not_lose_the_others(world: Communicator) -> Result<()> {
+    let (left, right) = neighbours(&world);
+    let mut arriving = Requests::new();
+    for tag in 0..4 {
+        arriving.push(world.irecv(vec![0u64; 2], left, tag)?);
+    }
+    let leaving: Requests<_> = (0..4)
+        .map(|tag| world.isend(vec![7u8; if tag == 2 { 9 } else { 16 }], right, tag))
+        .collect::<Result<_>>()?;
+    let done = arriving.wait_all()?;
+    let failed: Vec<_> = done.iter().map(|done| done.status.is_err()).collect();
+    assert_eq!(failed, [false, false, true, false]);
+    drop(leaving);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn scoped_ones_are_waited_for_in_any_order(world: Communicator) -> Result<()> {
+    let (left, right) = neighbours(&world);
+    let mut memory = vec![0u16; 20];
+    let sent: Vec<u16> = (0..20).collect();
+    world.scope(|s| {
+        let mut arriving = Requests::new();
+        for (tag, half) in memory.chunks_mut(10).enumerate() {
+            arriving.push(s.irecv(half, left, tag as i32)?);
+        }
+        s.isend(&sent[10..], right, 1)?;
+        let second = arriving.wait_any()?.expect("two are under way");
+        assert_eq!(
+            (second.key, second.buffer.as_deref()),
+            (1, Some(&sent[10..]))
+        );
+        let_the_left_go_on(&world)?;
+        s.isend(&sent[..10], right, 0)?;
+        assert_eq!(arriving.wait_some()?.len(), 1);
+        Ok::<(), Error>(())
+    })?;
+    assert_eq!(memory, sent);
     Ok(())
 }

@@ -43,6 +43,8 @@ pub(crate) struct Native {
     capacity: usize,
     count_word: CountWord,
     cancelling: bool,
+    /// What became of it, if the library has said so while others were waited for.
+    ended: Option<Result<Status>>,
 }
 
 /// How a send ends.
@@ -260,6 +262,7 @@ impl Comm {
             capacity,
             count_word: self.count_word,
             cancelling: false,
+            ended: None,
         }))
     }
 
@@ -306,6 +309,9 @@ impl Flight {
 
 impl Native {
     pub(super) fn test(&mut self) -> Option<Result<Status>> {
+        if self.ended.is_some() {
+            return self.ended.take();
+        }
         let mut words = ROOM;
         let mut flag: c_int = 0;
         // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
@@ -320,6 +326,9 @@ impl Native {
     }
 
     pub(super) fn wait(&mut self) -> Result<Status> {
+        if let Some(outcome) = self.ended.take() {
+            return outcome;
+        }
         let mut words = ROOM;
         // SAFETY: the request was begun and is not over; the status is ours.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
@@ -340,6 +349,19 @@ impl Native {
 
     pub(super) fn operation(&self) -> &'static str {
         self.role.operation
+    }
+
+    /// Copies the request to a place in an array of the library's, which is as large as a request.
+    pub(super) fn copy_request_to(&self, room: &mut [u8]) {
+        let length = room.len().min(size_of::<Cell>());
+        let from = (&raw const self.cell).cast::<u8>();
+        // SAFETY: a cell has at least that many bytes, which the library has written: they are a request.
+        unsafe { std::ptr::copy_nonoverlapping(from, room.as_mut_ptr(), length) };
+    }
+
+    /// The library says that it is over.
+    pub(super) fn has_ended(&mut self, code: c_int, words: &Words) {
+        self.ended = Some(self.outcome(code, words));
     }
 
     fn outcome(&self, code: c_int, words: &Words) -> Result<Status> {

@@ -19,6 +19,7 @@
 #![allow(unsafe_code)]
 
 mod agree;
+mod any;
 mod attributes;
 mod batch;
 mod buffer;
@@ -52,6 +53,7 @@ pub(crate) mod status;
 mod topology;
 mod turn;
 
+pub(crate) use any::wait_any;
 pub(crate) use batch::Batch;
 pub(crate) use cartesian::dims_create;
 pub use communicator::Comm;
