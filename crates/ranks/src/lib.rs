@@ -24,6 +24,7 @@
 //! |---|---|
 //! | start and end | [`run`](fn@run), [`Runtime`] |
 //! | ranks and their groups | [`Communicator`], [`Group`] |
+//! | ranks in grids and graphs | [`Cartesian`], [`Graph`], [`DistGraph`]; halos: [`HaloExchange`] |
 //! | messages between two ranks | the methods of [`Communicator`] |
 //! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |

@@ -49,8 +49,8 @@ impl Comm {
         })
     }
 
-    /// This rank alone, in a grid without dimensions, of which `MPI_Cart_sub` of MPICH 3.4 to 4.3 makes one for rank 0 and
-    /// none for the others.
+    /// This rank alone, in a grid without dimensions. `MPI_Cart_sub` of MPICH 3.4.3 and 4.3.2 would make one for rank 0
+    /// and none for the others.
     fn cart_point(&self, parent: &Communicator) -> Result<Option<Communicator>> {
         let none: [c_int; 0] = [];
         self.make(parent, "MPI_Cart_create", |new| {
