@@ -22,3 +22,4 @@ mod mistakes;
 mod model;
 mod reduce;
 mod scatter;
+mod topologies;
