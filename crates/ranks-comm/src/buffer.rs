@@ -16,9 +16,9 @@ pub(crate) use memory::{Memory, NoMemory};
 /// A slice of its own memory, of a length that does not change, placed where it is fast to send and to receive.
 ///
 /// It begins at a multiple of 64 bytes; from 2 MiB on at a multiple of 2 MiB, and the system is asked to use huge pages
-/// for it. What libraries copy between processes of a node is copied faster then than from and to a `Vec`, whose memory
-/// begins at a multiple of 16 bytes. Otherwise it is used as a `Box<[T]>` is: it derefs to `[T]`, owns its memory, and
-/// its elements do not move when it does.
+/// for it. Libraries copy what travels within a node, and copy it faster from and to huge pages, and on some processors
+/// from and to whole lines of the cache; the memory of a `Vec` begins at a multiple of 16 bytes. Otherwise it is used as
+/// a `Box<[T]>` is: it derefs to `[T]`, owns its memory, and its elements do not move when it does.
 ///
 /// ```
 /// use ranks_comm::Buffer;

@@ -26,7 +26,10 @@
 //! | ranks and their groups | [`Communicator`], [`Group`] |
 //! | ranks in grids and graphs | [`Cartesian`], [`Graph`], [`DistGraph`]; halos: [`HaloExchange`] |
 //! | messages between two ranks | the methods of [`Communicator`] |
+//! | memory that is fast to send | [`Buffer`] |
+//! | values of any type, with the feature `serde` | `send_value`, `recv_value`, `bcast_value` |
 //! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
+//! | communicators of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 
