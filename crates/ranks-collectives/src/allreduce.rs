@@ -1,9 +1,8 @@
 //! Reduction to all ranks.
 
-use ranks_comm::backend::TypeOf;
+use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::number::Number;
 use crate::ops::Op;
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
@@ -11,27 +10,45 @@ use crate::{in_process, mpi};
 const NAME: &str = "MPI_Allreduce";
 
 #[inline]
-pub(crate) fn allreduce<T: Number, O: Op<T>>(
+pub(crate) fn allreduce<T: Pod, O: Op<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
-    _op: O,
+    op: O,
 ) -> Result<()> {
-    match comm.express(send.len() * TypeOf::<T>::items()) {
-        Some(over) => mpi::allreduce_small::<T, O>(over, Transfer::equal(NAME, send, recv)?),
-        None => in_full::<T, O>(comm, send, recv),
+    // Only MPI's own operations are quick to begin with; an item of theirs is an element.
+    let express = O::predefined().and_then(|_| comm.express(send.len()));
+    match express {
+        Some(over) => mpi::allreduce_small(over, &op, Transfer::equal(NAME, send, recv)?),
+        None => in_full(comm, send, recv, &op),
     }
 }
 
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
 #[cold]
 #[inline(never)]
-fn in_full<T: Number, O: Op<T>>(comm: &Communicator, send: &[T], recv: &mut [T]) -> Result<()> {
-    let transfer = Transfer::equal(NAME, send, recv)?;
+fn in_full<T: Pod, O: Op<T>>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    op: &O,
+) -> Result<()> {
+    whole(comm, op, Transfer::equal(NAME, send, recv)?)
+}
+
+pub(crate) fn allreduce_in_place<T: Pod, O: Op<T>>(
+    comm: &Communicator,
+    data: &mut [T],
+    op: O,
+) -> Result<()> {
+    whole(comm, &op, Transfer::in_place(NAME, data))
+}
+
+fn whole<T: Pod, O: Op<T>>(comm: &Communicator, op: &O, transfer: Transfer<'_, T>) -> Result<()> {
     comm.dispatch_with(
         NAME,
         transfer,
-        mpi::allreduce::<T, O>,
-        in_process::allreduce::<T, O>,
+        |comm, transfer| mpi::allreduce(comm, op, transfer),
+        |comm, transfer| in_process::allreduce(comm, op, transfer),
     )
 }

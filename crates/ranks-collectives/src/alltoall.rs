@@ -29,3 +29,13 @@ fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T]) -> Result<()
         in_process::alltoall::<T>,
     )
 }
+
+pub(crate) fn alltoall_in_place<T: Pod>(comm: &Communicator, data: &mut [T]) -> Result<()> {
+    let transfer = Transfer::blocks_in_place(NAME, comm, data)?;
+    comm.dispatch_with(
+        NAME,
+        transfer,
+        mpi::alltoall::<T>,
+        in_process::alltoall::<T>,
+    )
+}

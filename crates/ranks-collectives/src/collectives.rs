@@ -5,9 +5,12 @@ use ranks_comm::{Communicator, Result};
 
 #[cfg(feature = "serde")]
 use crate::bcast_value;
-use crate::number::Number;
 use crate::ops::Op;
-use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scatter};
+use crate::sealed::Sealed;
+use crate::{
+    allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_local,
+    reduce_scatter_block, scan, scatter,
+};
 
 /// Operations in which every rank of a communicator takes part.
 ///
@@ -26,8 +29,13 @@ use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scat
 /// too long past the end of the shorter slice**, which no check on one rank can see. Make sure that lengths agree: if
 /// they are found at run time, broadcast or gather them first.
 ///
+/// # More of them
+///
+/// [`InPlaceCollectives`](crate::InPlaceCollectives) need no second slice, and
+/// [`VaryingCollectives`](crate::VaryingCollectives) take blocks of different lengths.
+///
 /// MPI 5.0 chapter 6. The trait is implemented by [`Communicator`] and is sealed.
-pub trait Collectives: sealed::Sealed {
+pub trait Collectives: Sealed {
     /// Waits until every rank has called it.
     ///
     /// # Errors
@@ -35,7 +43,10 @@ pub trait Collectives: sealed::Sealed {
     ///
     /// MPI 5.0 §6.3 (`MPI_Barrier`).
     #[doc(alias = "MPI_Barrier")]
-    fn barrier(&self) -> Result<()>;
+    #[inline]
+    fn barrier(&self) -> Result<()> {
+        barrier::barrier(self.communicator())
+    }
 
     /// Copies `data` of `root` to every rank. All ranks pass a slice of the same length.
     ///
@@ -45,7 +56,10 @@ pub trait Collectives: sealed::Sealed {
     /// MPI 5.0 §6.4 (`MPI_Bcast`).
     #[doc(alias = "MPI_Bcast")]
     #[doc(alias = "MPI_Bcast_c")]
-    fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()>;
+    #[inline]
+    fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
+        bcast::bcast(self.communicator(), data, root)
+    }
 
     /// Copies a value of `root`, of any type that serde can serialise, to every rank (feature `serde`).
     ///
@@ -62,7 +76,10 @@ pub trait Collectives: sealed::Sealed {
     #[cfg(feature = "serde")]
     fn bcast_value<V>(&self, value: Option<V>, root: usize) -> Result<V>
     where
-        V: serde::Serialize + serde::de::DeserializeOwned;
+        V: serde::Serialize + serde::de::DeserializeOwned,
+    {
+        bcast_value::bcast_value(self.communicator(), value, root)
+    }
 
     /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of `root`.
     ///
@@ -76,13 +93,16 @@ pub trait Collectives: sealed::Sealed {
     /// MPI 5.0 §6.9.1 (`MPI_Reduce`).
     #[doc(alias = "MPI_Reduce")]
     #[doc(alias = "MPI_Reduce_c")]
-    fn reduce<T: Number, O: Op<T>>(
+    #[inline]
+    fn reduce<T: Pod, O: Op<T>>(
         &self,
         send: &[T],
         recv: &mut [T],
         op: O,
         root: usize,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        reduce::reduce(self.communicator(), send, recv, op, root)
+    }
 
     /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of every rank.
     ///
@@ -104,7 +124,10 @@ pub trait Collectives: sealed::Sealed {
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     #[doc(alias = "MPI_Allreduce")]
     #[doc(alias = "MPI_Allreduce_c")]
-    fn allreduce<T: Number, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()>;
+    #[inline]
+    fn allreduce<T: Pod, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
+        allreduce::allreduce(self.communicator(), send, recv, op)
+    }
 
     /// Collects the `send` of all ranks in `recv` of `root`, in the order of ranks.
     ///
@@ -118,7 +141,10 @@ pub trait Collectives: sealed::Sealed {
     /// MPI 5.0 §6.5 (`MPI_Gather`).
     #[doc(alias = "MPI_Gather")]
     #[doc(alias = "MPI_Gather_c")]
-    fn gather<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()>;
+    #[inline]
+    fn gather<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
+        gather::gather(self.communicator(), send, recv, root)
+    }
 
     /// Collects the `send` of all ranks in `recv` of every rank, in the order of ranks.
     ///
@@ -130,7 +156,10 @@ pub trait Collectives: sealed::Sealed {
     /// MPI 5.0 §6.7 (`MPI_Allgather`).
     #[doc(alias = "MPI_Allgather")]
     #[doc(alias = "MPI_Allgather_c")]
-    fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()>;
+    #[inline]
+    fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
+        allgather::allgather(self.communicator(), send, recv)
+    }
 
     /// Deals out `send` of `root`: rank r gets the r-th block of it in `recv`.
     ///
@@ -144,7 +173,10 @@ pub trait Collectives: sealed::Sealed {
     /// MPI 5.0 §6.6 (`MPI_Scatter`).
     #[doc(alias = "MPI_Scatter")]
     #[doc(alias = "MPI_Scatter_c")]
-    fn scatter<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()>;
+    #[inline]
+    fn scatter<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
+        scatter::scatter(self.communicator(), send, recv, root)
+    }
 
     /// Sends the r-th block of `send` to rank r, and receives that of rank r as the r-th block of `recv`.
     ///
@@ -157,67 +189,87 @@ pub trait Collectives: sealed::Sealed {
     /// MPI 5.0 §6.8 (`MPI_Alltoall`).
     #[doc(alias = "MPI_Alltoall")]
     #[doc(alias = "MPI_Alltoall_c")]
-    fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()>;
-}
-
-impl Collectives for Communicator {
     #[inline]
-    fn barrier(&self) -> Result<()> {
-        barrier::barrier(self)
+    fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
+        alltoall::alltoall(self.communicator(), send, recv)
     }
 
+    /// Reduces the `send` of the ranks from 0 up to this one with `op`, element by element, into `recv`.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise what the
+    /// library reports.
+    ///
+    /// MPI 5.0 §6.11.1 (`MPI_Scan`).
+    #[doc(alias = "MPI_Scan")]
+    #[doc(alias = "MPI_Scan_c")]
     #[inline]
-    fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        bcast::bcast(self, data, root)
+    fn scan<T: Pod, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
+        scan::scan(self.communicator(), send, recv, op)
     }
 
-    #[cfg(feature = "serde")]
-    fn bcast_value<V>(&self, value: Option<V>, root: usize) -> Result<V>
-    where
-        V: serde::Serialize + serde::de::DeserializeOwned,
-    {
-        bcast_value::bcast_value(self, value, root)
+    /// Reduces the `send` of the ranks below this one with `op`, element by element, into `recv`.
+    ///
+    /// On rank 0, which has none below it, `recv` stays as it is.
+    ///
+    /// ```
+    /// use ranks_collectives::{Collectives, ops::Sum};
+    ///
+    /// /// Where this rank's lines begin in a file of all ranks' lines.
+    /// fn first_line(world: &ranks_comm::Communicator, mine: u64) -> ranks_comm::Result<u64> {
+    ///     let mut first = [0];
+    ///     world.exscan(&[mine], &mut first, Sum)?;
+    ///     Ok(first[0])
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise what the
+    /// library reports.
+    ///
+    /// MPI 5.0 §6.11.2 (`MPI_Exscan`).
+    #[doc(alias = "MPI_Exscan")]
+    #[doc(alias = "MPI_Exscan_c")]
+    #[inline]
+    fn exscan<T: Pod, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
+        exscan::exscan(self.communicator(), send, recv, op)
     }
 
+    /// Reduces the `send` of all ranks with `op`, element by element, and gives rank r the r-th block of the result
+    /// in `recv`.
+    ///
+    /// `send` is `size` times as long as `recv`. For blocks of different lengths there is
+    /// [`reduce_scatter`](crate::VaryingCollectives::reduce_scatter).
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.10.1 (`MPI_Reduce_scatter_block`).
+    #[doc(alias = "MPI_Reduce_scatter_block")]
+    #[doc(alias = "MPI_Reduce_scatter_block_c")]
     #[inline]
-    fn reduce<T: Number, O: Op<T>>(
+    fn reduce_scatter_block<T: Pod, O: Op<T>>(
         &self,
         send: &[T],
         recv: &mut [T],
         op: O,
-        root: usize,
     ) -> Result<()> {
-        reduce::reduce(self, send, recv, op, root)
+        reduce_scatter_block::reduce_scatter_block(self.communicator(), send, recv, op)
     }
 
-    #[inline]
-    fn allreduce<T: Number, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
-        allreduce::allreduce(self, send, recv, op)
-    }
-
-    #[inline]
-    fn gather<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
-        gather::gather(self, send, recv, root)
-    }
-
-    #[inline]
-    fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        allgather::allgather(self, send, recv)
-    }
-
-    #[inline]
-    fn scatter<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
-        scatter::scatter(self, send, recv, root)
-    }
-
-    #[inline]
-    fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        alltoall::alltoall(self, send, recv)
+    /// Reduces two slices of this rank, element by element, into the second: `right = left op right`. Local.
+    ///
+    /// What the library would compute within a reduction, for algorithms of one's own.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.9.7 (`MPI_Reduce_local`).
+    #[doc(alias = "MPI_Reduce_local")]
+    #[doc(alias = "MPI_Reduce_local_c")]
+    fn reduce_local<T: Pod, O: Op<T>>(&self, left: &[T], right: &mut [T], op: O) -> Result<()> {
+        reduce_local::reduce_local(self.communicator(), left, right, op)
     }
 }
 
-mod sealed {
-    /// Keeps the trait to [`Communicator`](ranks_comm::Communicator), so that operations can be added to it.
-    pub trait Sealed {}
-    impl Sealed for ranks_comm::Communicator {}
-}
+impl Collectives for Communicator {}

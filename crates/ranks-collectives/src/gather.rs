@@ -31,3 +31,12 @@ fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], root: usize)
     let transfer = Transfer::gathered_at(NAME, comm, send, recv, root)?;
     comm.dispatch_with(NAME, transfer, mpi::gather::<T>, in_process::gather::<T>)
 }
+
+pub(crate) fn gather_in_place<T: Pod>(
+    comm: &Communicator,
+    data: &mut [T],
+    root: usize,
+) -> Result<()> {
+    let transfer = Transfer::gathered_in_place(NAME, comm, data, root)?;
+    comm.dispatch_with(NAME, transfer, mpi::gather::<T>, in_process::gather::<T>)
+}

@@ -21,22 +21,44 @@
 #![deny(unsafe_code)]
 
 mod allgather;
+mod allgatherv;
 mod allreduce;
 mod alltoall;
+mod alltoallv;
 mod barrier;
 mod bcast;
 #[cfg(feature = "serde")]
 mod bcast_value;
+mod blocks;
 mod collectives;
+mod counts;
+mod exscan;
 mod gather;
+mod gathered;
+mod gatherv;
+mod in_place;
 mod in_process;
 mod mpi;
 mod number;
 pub mod ops;
 mod reduce;
+mod reduce_local;
+mod reduce_scatter;
+mod reduce_scatter_block;
+mod root;
+mod scan;
 mod scatter;
+mod scatterv;
+mod sealed;
 mod transfer;
+mod user_op;
+mod varying;
+mod varying_collectives;
 
+pub use blocks::Blocks;
 pub use collectives::Collectives;
-pub use number::{Integer, Number};
+pub use gathered::Gathered;
+pub use in_place::InPlaceCollectives;
+pub use number::{Integer, Number, Ordered};
 pub use ops::Op;
+pub use varying_collectives::VaryingCollectives;

@@ -1,6 +1,8 @@
 //! The element types that reductions compute with.
 
 use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
+use ranks_mpi_sys::MPI_Datatype;
 
 /// A type that [`reduce`](crate::Collectives::reduce) and its kin can add, multiply and compare:
 /// the integers from 8 to 64 bits, `isize`, `usize`, `f32` and `f64`.
@@ -15,24 +17,39 @@ use bytemuck::Pod;
 )]
 pub trait Number: Pod + arithmetic::Arithmetic {}
 
+/// A [`Number`] of which one is larger than another: what [`Min`](crate::ops::Min) and [`Max`](crate::ops::Max) compare.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no order, so reductions find no smallest or largest",
+    label = "not an integer or a floating-point number"
+)]
+pub trait Ordered: Number + arithmetic::Compare {}
+
 /// A [`Number`] with bits and a truth value: the integers, signed and unsigned, from 8 to 64 bits.
 #[diagnostic::on_unimplemented(
     message = "bitwise and logical reductions are not defined for `{Self}`",
     label = "not an integer",
     note = "MPI 5.0 §6.9.2 defines Band, Bor, Bxor, Land, Lor and Lxor on integers alone"
 )]
-pub trait Integer: Number + arithmetic::Bits {}
+pub trait Integer: Ordered + arithmetic::Bits {}
 
 /// What the in-process backend computes with; out of reach from outside, which seals [`Number`] and [`Integer`].
 pub(crate) mod arithmetic {
+    use ranks_mpi_sys::MPI_Datatype;
+
     /// The arithmetic of numbers. Integers wrap, as they do in the C loops of MPI libraries.
     pub trait Arithmetic: Copy {
+        /// MPI's own type for it, one item an element; `None` if MPI does not compute with it.
+        fn datatype() -> Option<MPI_Datatype>;
         /// `self + other`
         #[must_use]
         fn sum(self, other: Self) -> Self;
         /// `self · other`
         #[must_use]
         fn product(self, other: Self) -> Self;
+    }
+
+    /// The order of numbers.
+    pub trait Compare: Copy {
         /// `other` if it is smaller, else `self`.
         #[must_use]
         fn smaller(self, other: Self) -> Self;
@@ -66,9 +83,14 @@ macro_rules! integers {
     ($($type:ty)*) => { $(
         impl Number for $type {}
         impl Integer for $type {}
+        impl Ordered for $type {}
         impl arithmetic::Arithmetic for $type {
+            #[inline(always)]
+            fn datatype() -> Option<MPI_Datatype> { Some(TypeOf::<$type>::datatype()) }
             fn sum(self, other: $type) -> $type { self.wrapping_add(other) }
             fn product(self, other: $type) -> $type { self.wrapping_mul(other) }
+        }
+        impl arithmetic::Compare for $type {
             fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
             fn larger(self, other: $type) -> $type { if other > self { other } else { self } }
         }
@@ -85,9 +107,14 @@ macro_rules! integers {
 macro_rules! floats {
     ($($type:ty)*) => { $(
         impl Number for $type {}
+        impl Ordered for $type {}
         impl arithmetic::Arithmetic for $type {
+            #[inline(always)]
+            fn datatype() -> Option<MPI_Datatype> { Some(TypeOf::<$type>::datatype()) }
             fn sum(self, other: $type) -> $type { self + other }
             fn product(self, other: $type) -> $type { self * other }
+        }
+        impl arithmetic::Compare for $type {
             fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
             fn larger(self, other: $type) -> $type { if other > self { other } else { self } }
         }

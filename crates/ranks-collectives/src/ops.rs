@@ -31,29 +31,36 @@
 //!
 //! **NaN.** What [`Min`] and [`Max`] make of a NaN depends on the library and on where it stands.
 
+use bytemuck::Pod;
 use ranks_mpi_sys::{
-    MPI_BAND, MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MAX, MPI_MIN, MPI_Op, MPI_PROD,
-    MPI_SUM,
+    MPI_BAND, MPI_BOR, MPI_BXOR, MPI_Datatype, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MAX, MPI_MIN,
+    MPI_Op, MPI_PROD, MPI_SUM,
 };
 
-use crate::number::{Integer, Number};
+use crate::number::{Integer, Number, Ordered};
+
+pub use crate::user_op::UserOp;
 
 /// A reduction that is defined for elements of type `T`.
 ///
-/// The trait is sealed; its implementations are the unit structs of [this module](self).
-pub trait Op<T: Number>: Copy + description::Describe<T> {}
+/// The trait is sealed; its implementations are the unit structs of [this module](self) and [`UserOp`].
+pub trait Op<T: Pod>: Copy + Sync + description::Describe<T> {}
 
 /// What the backends know of an operation; out of reach from outside, which seals [`Op`].
 pub(crate) mod description {
-    use super::MPI_Op;
+    use super::{MPI_Datatype, MPI_Op};
 
     /// An operation in MPI's terms and in Rust's.
     pub trait Describe<T> {
-        /// The predefined handle.
-        const MPI: MPI_Op;
-        /// What the in-process backend computes; `left` comes from the lower ranks.
+        /// MPI's own operation and the datatype that it takes elements as; `None` if MPI has no such operation.
+        ///
+        /// An item of the datatype is an element: it has the size of `T`.
+        fn predefined() -> Option<(MPI_Op, MPI_Datatype)>;
+        /// Whether the library may swap the operands.
+        fn commutes(&self) -> bool;
+        /// What is computed where MPI has no such operation; `left` comes from the lower ranks.
         #[must_use]
-        fn combine(left: T, right: T) -> T;
+        fn combine(&self, left: T, right: T) -> T;
     }
 }
 
@@ -65,8 +72,10 @@ macro_rules! operations {
 
         impl<T: $bound> Op<T> for $name {}
         impl<T: $bound> description::Describe<T> for $name {
-            const MPI: MPI_Op = $mpi;
-            fn combine($a: T, $b: T) -> T { $combined }
+            #[inline(always)]
+            fn predefined() -> Option<(MPI_Op, MPI_Datatype)> { T::datatype().map(|datatype| ($mpi, datatype)) }
+            fn commutes(&self) -> bool { true }
+            fn combine(&self, $a: T, $b: T) -> T { $combined }
         }
     )* };
 }
@@ -80,10 +89,10 @@ operations! {
     Prod: Number, MPI_PROD, |a, b| a.product(b);
     /// The smallest.
     #[doc(alias = "MPI_MIN")]
-    Min: Number, MPI_MIN, |a, b| a.smaller(b);
+    Min: Ordered, MPI_MIN, |a, b| a.smaller(b);
     /// The largest.
     #[doc(alias = "MPI_MAX")]
-    Max: Number, MPI_MAX, |a, b| a.larger(b);
+    Max: Ordered, MPI_MAX, |a, b| a.larger(b);
     /// Bitwise and.
     #[doc(alias = "MPI_BAND")]
     Band: Integer, MPI_BAND, |a, b| a.bit_and(b);

@@ -1,9 +1,8 @@
 //! Reduction to one rank.
 
-use ranks_comm::backend::TypeOf;
+use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::number::Number;
 use crate::ops::Op;
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
@@ -11,35 +10,54 @@ use crate::{in_process, mpi};
 const NAME: &str = "MPI_Reduce";
 
 #[inline]
-pub(crate) fn reduce<T: Number, O: Op<T>>(
+pub(crate) fn reduce<T: Pod, O: Op<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
-    _op: O,
+    op: O,
     root: usize,
 ) -> Result<()> {
-    match comm.express(send.len() * TypeOf::<T>::items()) {
+    // Only MPI's own operations are quick to begin with; an item of theirs is an element.
+    let express = O::predefined().and_then(|_| comm.express(send.len()));
+    match express {
         Some(over) => {
-            mpi::reduce_small::<T, O>(over, Transfer::to_root(NAME, comm, send, recv, root)?)
+            mpi::reduce_small(over, &op, Transfer::to_root(NAME, comm, send, recv, root)?)
         }
-        None => in_full::<T, O>(comm, send, recv, root),
+        None => in_full(comm, send, recv, &op, root),
     }
 }
 
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
 #[cold]
 #[inline(never)]
-fn in_full<T: Number, O: Op<T>>(
+fn in_full<T: Pod, O: Op<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
+    op: &O,
     root: usize,
 ) -> Result<()> {
-    let transfer = Transfer::to_root(NAME, comm, send, recv, root)?;
+    whole(comm, op, Transfer::to_root(NAME, comm, send, recv, root)?)
+}
+
+pub(crate) fn reduce_in_place<T: Pod, O: Op<T>>(
+    comm: &Communicator,
+    data: &mut [T],
+    op: O,
+    root: usize,
+) -> Result<()> {
+    whole(
+        comm,
+        &op,
+        Transfer::in_place_to_root(NAME, comm, data, root)?,
+    )
+}
+
+fn whole<T: Pod, O: Op<T>>(comm: &Communicator, op: &O, transfer: Transfer<'_, T>) -> Result<()> {
     comm.dispatch_with(
         NAME,
         transfer,
-        mpi::reduce::<T, O>,
-        in_process::reduce::<T, O>,
+        |comm, transfer| mpi::reduce(comm, op, transfer),
+        |comm, transfer| in_process::reduce(comm, op, transfer),
     )
 }

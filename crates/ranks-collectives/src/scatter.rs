@@ -32,3 +32,12 @@ fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], root: usize)
     let transfer = Transfer::scattered_from(NAME, comm, send, recv, root)?;
     comm.dispatch_with(NAME, transfer, mpi::scatter::<T>, in_process::scatter::<T>)
 }
+
+pub(crate) fn scatter_in_place<T: Pod>(
+    comm: &Communicator,
+    data: &mut [T],
+    root: usize,
+) -> Result<()> {
+    let transfer = Transfer::scattered_in_place(NAME, comm, data, root)?;
+    comm.dispatch_with(NAME, transfer, mpi::scatter::<T>, in_process::scatter::<T>)
+}

@@ -3,55 +3,63 @@
 //! A [`Transfer`] is made by the constructors below and by nothing else. The backends rely on what they prove
 //! and look at no length again.
 
+use std::borrow::Cow;
 use std::ffi::c_int;
 use std::fmt;
+use std::ops::Range;
 
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
+use crate::blocks::Blocks;
+use crate::root::Root;
+
 /// Proven slices. `recv` is empty on the ranks where the standard calls the receive buffer not significant,
-/// and `send` is likewise.
+/// and `send` is likewise. In place, one of them is `None`: what it would be is in the other.
 pub(crate) struct Transfer<'a, T> {
     operation: &'static str,
-    send: &'a [T],
-    recv: &'a mut [T],
+    send: Option<&'a [T]>,
+    recv: Option<&'a mut [T]>,
     block: usize,
     root: Root,
 }
 
-/// A rank of the communicator, in both ways of writing it.
-#[derive(Clone, Copy)]
-struct Root {
-    rank: usize,
-    number: c_int,
-}
-
-/// The root of an operation that has none.
-const NO_ROOT: Root = Root { rank: 0, number: 0 };
-
 impl<'a, T> Transfer<'a, T> {
+    fn new(
+        operation: &'static str,
+        send: &'a [T],
+        recv: &'a mut [T],
+        block: usize,
+        root: Root,
+    ) -> Self {
+        Transfer {
+            operation,
+            send: Some(send),
+            recv: Some(recv),
+            block,
+            root,
+        }
+    }
+
     /// Both slices are one block, on every rank.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if their lengths differ.
     #[inline]
     pub(crate) fn equal(operation: &'static str, send: &'a [T], recv: &'a mut [T]) -> Result<Self> {
+        Self::equal_at(operation, send, recv, Root::NONE)
+    }
+
+    #[inline]
+    fn equal_at(
+        operation: &'static str,
+        send: &'a [T],
+        recv: &'a mut [T],
+        root: Root,
+    ) -> Result<Self> {
         if send.len() != recv.len() {
-            return Err(lengths(
-                operation,
-                format_args!(
-                    "send has {} elements, recv {}; they must be as long as each other",
-                    send.len(),
-                    recv.len()
-                ),
-            ));
+            return Err(unequal(operation, send.len(), recv.len()));
         }
-        Ok(Transfer {
-            operation,
-            block: send.len(),
-            send,
-            recv,
-            root: NO_ROOT,
-        })
+        Ok(Self::new(operation, send, recv, send.len(), root))
     }
 
     /// `send` is one block, and at the root `recv` is one as well.
@@ -68,15 +76,15 @@ impl<'a, T> Transfer<'a, T> {
     ) -> Result<Self> {
         let root = Root::new(operation, comm, root)?;
         if comm.rank() != root.rank {
-            return Ok(Transfer {
-                operation,
-                block: send.len(),
-                send,
-                recv: &mut [],
-                root,
-            });
+            return Ok(Self::only_sent(operation, send, root));
         }
-        Transfer::equal(operation, send, recv).map(|transfer| Transfer { root, ..transfer })
+        Self::equal_at(operation, send, recv, root)
+    }
+
+    /// `send` is one block, and nothing is received here.
+    #[inline]
+    fn only_sent(operation: &'static str, send: &'a [T], root: Root) -> Self {
+        Self::new(operation, send, &mut [], send.len(), root)
     }
 
     /// `data` is the block that the root sends and the others receive.
@@ -91,13 +99,8 @@ impl<'a, T> Transfer<'a, T> {
         root: usize,
     ) -> Result<Self> {
         let root = Root::new(operation, comm, root)?;
-        Ok(Transfer {
-            operation,
-            send: &[],
-            block: data.len(),
-            recv: data,
-            root,
-        })
+        let block = data.len();
+        Ok(Self::new(operation, &[], data, block, root))
     }
 
     /// `send` is one block, and `recv` one block of every rank.
@@ -111,23 +114,9 @@ impl<'a, T> Transfer<'a, T> {
         send: &'a [T],
         recv: &'a mut [T],
     ) -> Result<Self> {
-        if send.len().checked_mul(comm.size()) != Some(recv.len()) {
-            return Err(blocks(
-                operation,
-                "recv",
-                recv.len(),
-                "send",
-                send.len(),
-                comm.size(),
-            ));
-        }
-        Ok(Transfer {
-            operation,
-            block: send.len(),
-            send,
-            recv,
-            root: NO_ROOT,
-        })
+        let (block, all) = (("send", send.len()), ("recv", recv.len()));
+        one_of_each_rank(operation, comm, block, all)?;
+        Ok(Self::new(operation, send, recv, send.len(), Root::NONE))
     }
 
     /// `send` is one block, and at the root `recv` is one block of every rank.
@@ -144,16 +133,27 @@ impl<'a, T> Transfer<'a, T> {
     ) -> Result<Self> {
         let root = Root::new(operation, comm, root)?;
         if comm.rank() != root.rank {
-            return Ok(Transfer {
-                operation,
-                block: send.len(),
-                send,
-                recv: &mut [],
-                root,
-            });
+            return Ok(Self::only_sent(operation, send, root));
         }
-        Transfer::gathered(operation, comm, send, recv)
-            .map(|transfer| Transfer { root, ..transfer })
+        let gathered = Self::gathered(operation, comm, send, recv)?;
+        Ok(Transfer { root, ..gathered })
+    }
+
+    /// `recv` is one block, and `send` one block for every rank.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if that is not so.
+    #[inline]
+    pub(crate) fn scattered(
+        operation: &'static str,
+        comm: &Communicator,
+        send: &'a [T],
+        recv: &'a mut [T],
+    ) -> Result<Self> {
+        let (block, all) = (("recv", recv.len()), ("send", send.len()));
+        one_of_each_rank(operation, comm, block, all)?;
+        let block = recv.len();
+        Ok(Self::new(operation, send, recv, block, Root::NONE))
     }
 
     /// `recv` is one block, and at the root `send` is one block for every rank.
@@ -170,31 +170,11 @@ impl<'a, T> Transfer<'a, T> {
     ) -> Result<Self> {
         let root = Root::new(operation, comm, root)?;
         if comm.rank() != root.rank {
-            return Ok(Transfer {
-                operation,
-                send: &[],
-                block: recv.len(),
-                recv,
-                root,
-            });
+            let block = recv.len();
+            return Ok(Self::new(operation, &[], recv, block, root));
         }
-        if recv.len().checked_mul(comm.size()) != Some(send.len()) {
-            return Err(blocks(
-                operation,
-                "send",
-                send.len(),
-                "recv",
-                recv.len(),
-                comm.size(),
-            ));
-        }
-        Ok(Transfer {
-            operation,
-            send,
-            block: recv.len(),
-            recv,
-            root,
-        })
+        let scattered = Self::scattered(operation, comm, send, recv)?;
+        Ok(Transfer { root, ..scattered })
     }
 
     /// Both slices are one block for every rank.
@@ -208,20 +188,132 @@ impl<'a, T> Transfer<'a, T> {
         send: &'a [T],
         recv: &'a mut [T],
     ) -> Result<Self> {
-        let transfer = Transfer::equal(operation, send, recv)?;
-        if transfer.block % comm.size() != 0 {
-            return Err(lengths(
-                operation,
-                format_args!(
-                    "{} elements cannot be divided evenly among {} ranks",
-                    transfer.block,
-                    comm.size()
-                ),
-            ));
+        let equal = Self::equal(operation, send, recv)?;
+        let block = block_of(operation, comm, equal.block)?;
+        Ok(Transfer { block, ..equal })
+    }
+
+    /// `send` is a block for each rank, and `recv` the block of this one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if that is not so, [`ErrorKind::Argument`] if the blocks do not lie one after the other.
+    pub(crate) fn dealt(
+        operation: &'static str,
+        comm: &Communicator,
+        send: &'a [T],
+        recv: &'a mut [T],
+        blocks: &Blocks,
+    ) -> Result<Self> {
+        blocks.fit(operation, comm, "send", send.len())?;
+        blocks.must_be_packed(operation)?;
+        blocks.own_is(operation, comm, "recv", recv.len())?;
+        let block = recv.len();
+        Ok(Self::new(operation, send, recv, block, Root::NONE))
+    }
+
+    /// `data` is a block for each rank, and its beginning is replaced by the block of this one.
+    ///
+    /// # Errors
+    /// As [`dealt`](Self::dealt).
+    pub(crate) fn dealt_in_place(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+        blocks: &Blocks,
+    ) -> Result<Self> {
+        blocks.fit(operation, comm, "data", data.len())?;
+        blocks.must_be_packed(operation)?;
+        let block = blocks.counts()[comm.rank()];
+        let in_place = Self::in_place(operation, data);
+        Ok(Transfer { block, ..in_place })
+    }
+
+    /// `data` is one block, which is replaced by the result.
+    #[inline]
+    pub(crate) fn in_place(operation: &'static str, data: &'a mut [T]) -> Self {
+        Transfer {
+            operation,
+            block: data.len(),
+            send: None,
+            recv: Some(data),
+            root: Root::NONE,
         }
+    }
+
+    /// `data` is one block, which at the root is replaced by the result.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Root`] if there is no such rank.
+    pub(crate) fn in_place_to_root(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+        root: usize,
+    ) -> Result<Self> {
+        let root = Root::new(operation, comm, root)?;
+        if comm.rank() != root.rank {
+            return Ok(Self::only_sent(operation, data, root));
+        }
+        let in_place = Self::in_place(operation, data);
+        Ok(Transfer { root, ..in_place })
+    }
+
+    /// `data` is a block of every rank, this one's own already in its place.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if its length is no multiple of the number of ranks.
+    pub(crate) fn blocks_in_place(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+    ) -> Result<Self> {
+        let block = block_of(operation, comm, data.len())?;
+        let in_place = Self::in_place(operation, data);
+        Ok(Transfer { block, ..in_place })
+    }
+
+    /// `data` is at the root a block of every rank, its own already in its place, and elsewhere one block.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Root`] if there is no such rank, [`ErrorKind::Length`] if the length at the root is no multiple
+    /// of the number of ranks.
+    pub(crate) fn gathered_in_place(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+        root: usize,
+    ) -> Result<Self> {
+        let root = Root::new(operation, comm, root)?;
+        if comm.rank() != root.rank {
+            return Ok(Self::only_sent(operation, data, root));
+        }
+        let blocks = Self::blocks_in_place(operation, comm, data)?;
+        Ok(Transfer { root, ..blocks })
+    }
+
+    /// `data` is at the root a block for every rank, of which it keeps its own where it is, and elsewhere one block.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Root`] if there is no such rank, [`ErrorKind::Length`] if the length at the root is no multiple
+    /// of the number of ranks.
+    pub(crate) fn scattered_in_place(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+        root: usize,
+    ) -> Result<Self> {
+        let root = Root::new(operation, comm, root)?;
+        if comm.rank() != root.rank {
+            let block = data.len();
+            return Ok(Self::new(operation, &[], data, block, root));
+        }
+        let block = block_of(operation, comm, data.len())?;
         Ok(Transfer {
-            block: transfer.block / comm.size(),
-            ..transfer
+            operation,
+            send: Some(data),
+            recv: None,
+            block,
+            root,
         })
     }
 
@@ -250,82 +342,144 @@ impl<'a, T> Transfer<'a, T> {
 
     /// The same in pieces of at most `longest` elements, for operations that go element by element.
     ///
-    /// Both slices must be one block, or `recv` empty.
+    /// Both slices must be one block, or `recv` empty, or `send` in place.
     pub(crate) fn pieces(self, longest: usize) -> impl Iterator<Item = Transfer<'a, T>> {
         let Transfer {
             operation,
             send,
             recv,
+            block,
             root,
-            ..
         } = self;
-        let mut rest = recv;
-        send.chunks(longest).map(move |send| {
+        let mut rest = recv.unwrap_or_default();
+        (0..block).step_by(longest).map(move |start| {
+            let length = longest.min(block - start);
             let recv = std::mem::take(&mut rest);
-            let (recv, after) = recv.split_at_mut(send.len().min(recv.len()));
+            let (recv, after) = recv.split_at_mut(length.min(recv.len()));
             rest = after;
             Transfer {
                 operation,
-                block: send.len(),
-                send,
-                recv,
+                block: length,
+                send: send.map(|send| &send[start..start + length]),
+                recv: Some(recv),
                 root,
             }
         })
     }
 
-    /// The two slices.
+    /// The same as a reduction to each rank of the block for it, where `send` (or in place `recv`) is one for each and
+    /// `me` is this rank. All of them are done, whatever becomes of one.
+    ///
+    /// # Errors
+    /// The first.
+    pub(crate) fn reductions(
+        self,
+        me: usize,
+        blocks: &Blocks,
+        mut each: impl FnMut(Transfer<'_, T>) -> Result<()>,
+    ) -> Result<()>
+    where
+        T: Copy,
+    {
+        let operation = self.operation;
+        let (send, recv) = self.into_copied(0..blocks.end());
+        let mut outcome = Ok(());
+        for (rank, number) in (0..blocks.len()).zip(0..) {
+            let block = blocks.range(rank);
+            let recv = if rank == me {
+                &mut recv[..block.len()]
+            } else {
+                &mut []
+            };
+            let (length, root) = (block.len(), Root { rank, number });
+            let done = each(Transfer::new(operation, &send[block], recv, length, root));
+            outcome = outcome.and(done);
+        }
+        outcome
+    }
+
+    /// The two slices; `None` for the one whose part the other plays.
     #[inline]
-    pub(crate) fn into_slices(self) -> (&'a [T], &'a mut [T]) {
+    pub(crate) fn into_slices(self) -> (Option<&'a [T]>, Option<&'a mut [T]>) {
         (self.send, self.recv)
+    }
+
+    /// The two slices for a backend that knows no other way than from one to the other: in place, a copy of `own` of
+    /// what is received into stands for what is sent, and nothing for what is received.
+    pub(crate) fn into_copied(self, own: Range<usize>) -> (Cow<'a, [T]>, &'a mut [T])
+    where
+        T: Copy,
+    {
+        let recv = self.recv.unwrap_or_default();
+        let send = match self.send {
+            Some(send) => Cow::Borrowed(send),
+            None => Cow::Owned(recv[own].to_vec()),
+        };
+        (send, recv)
     }
 }
 
-impl Root {
-    /// # Errors
-    /// [`ErrorKind::Root`] if `rank` is not in `comm`.
-    #[inline]
-    fn new(operation: &'static str, comm: &Communicator, rank: usize) -> Result<Root> {
-        match c_int::try_from(rank) {
-            Ok(number) if rank < comm.size() => Ok(Root { rank, number }),
-            _ => Err(no_such_root(operation, rank, comm.size())),
-        }
+/// # Errors
+/// [`ErrorKind::Length`] if `all` is not as long as a block of every rank.
+#[inline]
+fn one_of_each_rank(
+    operation: &'static str,
+    comm: &Communicator,
+    block: (&str, usize),
+    all: (&str, usize),
+) -> Result<()> {
+    if block.1.checked_mul(comm.size()) == Some(all.1) {
+        return Ok(());
     }
+    Err(not_one_of_each_rank(operation, comm.size(), block, all))
+}
+
+/// The length of a block, of which `length` elements are one for each rank.
+///
+/// # Errors
+/// [`ErrorKind::Length`] if they cannot be divided so.
+#[inline]
+fn block_of(operation: &'static str, comm: &Communicator, length: usize) -> Result<usize> {
+    if length % comm.size() == 0 {
+        return Ok(length / comm.size());
+    }
+    Err(indivisible(operation, length, comm.size()))
 }
 
 #[cold]
 #[inline(never)]
-fn no_such_root(operation: &'static str, root: usize, size: usize) -> Error {
-    Error::new(
-        ErrorKind::Root,
+fn unequal(operation: &'static str, send: usize, recv: usize) -> Error {
+    lengths(
         operation,
-        format_args!(
-            "root {root} is not in a communicator of {size} ranks; roots go from 0 to {}",
-            size - 1
-        ),
+        format_args!("send has {send} elements, recv {recv}; they must be as long as each other"),
     )
 }
 
 #[cold]
 #[inline(never)]
-fn blocks(
+fn not_one_of_each_rank(
     operation: &'static str,
-    whole: &str,
-    whole_len: usize,
-    block: &str,
-    block_len: usize,
     size: usize,
+    (block, block_len): (&str, usize),
+    (all, all_len): (&str, usize),
 ) -> Error {
     lengths(
         operation,
         format_args!(
-            "{whole} has {whole_len} elements and {block} {block_len}; with {size} ranks {whole} must be {size} times as long as {block}"
+            "{all} has {all_len} elements and {block} {block_len}; with {size} ranks {all} must be {size} times as long as {block}"
         ),
     )
 }
 
 #[cold]
 #[inline(never)]
+fn indivisible(operation: &'static str, length: usize, size: usize) -> Error {
+    lengths(
+        operation,
+        format_args!("{length} elements cannot be divided evenly among {size} ranks"),
+    )
+}
+
 fn lengths(operation: &'static str, detail: fmt::Arguments<'_>) -> Error {
     Error::new(ErrorKind::Length, operation, detail)
 }
@@ -344,23 +498,30 @@ mod tests {
             .map(|piece| (piece.block(), piece.into_slices()))
             .collect();
         assert_eq!(pieces.len(), 3);
-        assert_eq!(pieces[0], (2, (&[1, 2][..], &mut [10, 20][..])));
-        assert_eq!(pieces[2], (1, (&[5][..], &mut [50][..])));
+        assert_eq!(pieces[0], (2, (Some(&[1, 2][..]), Some(&mut [10, 20][..]))));
+        assert_eq!(pieces[2], (1, (Some(&[5][..]), Some(&mut [50][..]))));
     }
 
     #[test]
     fn pieces_of_a_rank_that_receives_nothing_have_nothing_to_receive_into() {
-        let whole = Transfer {
-            operation: "MPI_Reduce",
-            send: &[1, 2, 3],
-            recv: &mut [],
-            block: 3,
-            root: NO_ROOT,
-        };
+        let whole = Transfer::only_sent("MPI_Reduce", &[1, 2, 3], Root::NONE);
         let blocks: Vec<_> = whole
             .pieces(2)
-            .map(|piece| (piece.block(), piece.into_slices().1.len()))
+            .map(|piece| (piece.block(), piece.into_slices().1.map(|recv| recv.len())))
             .collect();
-        assert_eq!(blocks, [(2, 0), (1, 0)]);
+        assert_eq!(blocks, [(2, Some(0)), (1, Some(0))]);
+    }
+
+    #[test]
+    fn pieces_in_place_stay_in_place() {
+        let mut data = [1, 2, 3];
+        let pieces: Vec<_> = Transfer::in_place("MPI_Scan", &mut data)
+            .pieces(2)
+            .map(Transfer::into_slices)
+            .collect();
+        assert_eq!(
+            pieces,
+            [(None, Some(&mut [1, 2][..])), (None, Some(&mut [3][..]))]
+        );
     }
 }

@@ -14,6 +14,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::Family;
+use crate::abi::Abi;
 use crate::abi::handle::{self, HandleKind, NativeHandle};
 use crate::abi::kinds::Conversion;
 use crate::abi::mpich::{self, Mpich};
@@ -141,6 +142,16 @@ pub fn any_source() -> c_int {
 #[inline]
 pub fn proc_null() -> c_int {
     special_rank(crate::MPI_PROC_NULL)
+}
+
+/// `MPI_IN_PLACE` as the library has it.
+#[inline]
+pub fn in_place() -> *mut c_void {
+    match crate::load::family() {
+        Family::Standard => crate::MPI_IN_PLACE,
+        Family::Mpich => <Mpich as Abi>::IN_PLACE,
+        Family::OpenMpi => <OpenMpi as Abi>::IN_PLACE,
+    }
 }
 
 fn special_rank(standard: c_int) -> c_int {

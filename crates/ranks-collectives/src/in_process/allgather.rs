@@ -9,7 +9,7 @@ use super::call::{Call, Outcome};
 use crate::transfer::Transfer;
 
 pub(crate) fn allgather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let (call, bytes) = Bytes::of(comm, transfer);
+    let (call, bytes) = Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1);
     allgather_bytes(&call, bytes)
 }
 
@@ -19,9 +19,9 @@ fn allgather_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
     } = bytes;
     let mut outcome = Outcome::default();
     for rank in call.others() {
-        outcome.note(call.send(rank, send));
+        outcome.note(call.send(rank, &send));
     }
-    block_mut(recv, block, call.rank()).copy_from_slice(send);
+    block_mut(recv, block, call.rank()).copy_from_slice(&send);
     for rank in call.others() {
         outcome.note(call.receive(rank, block_mut(recv, block, rank)));
     }

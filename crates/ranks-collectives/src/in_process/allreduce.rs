@@ -2,6 +2,7 @@
 //!
 //! The word before the result keeps ranks from waiting for a result that a rank of another length has spoilt.
 
+use bytemuck::Pod;
 use ranks_comm::backend::InProcessComm as Comm;
 use ranks_comm::{Error, ErrorKind, Result};
 
@@ -9,7 +10,6 @@ use super::bcast::bcast_bytes;
 use super::bytes::bytes_mut;
 use super::call::{Call, Outcome};
 use super::reduce::reduce_slices;
-use crate::number::Number;
 use crate::ops::Op;
 use crate::transfer::Transfer;
 
@@ -18,14 +18,15 @@ const WELL: u8 = 0;
 const LENGTHS_DIFFER: u8 = 1;
 const FAILED: u8 = 2;
 
-pub(crate) fn allreduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let call = Call {
-        comm,
-        operation: transfer.operation(),
-        width: size_of::<T>(),
-    };
-    let (send, recv) = transfer.into_slices();
-    let reduced = reduce_slices::<T, O>(&call, send, recv, 0);
+pub(crate) fn allreduce<T: Pod, O: Op<T>>(
+    comm: &Comm,
+    op: &O,
+    transfer: Transfer<'_, T>,
+) -> Result<()> {
+    let call = Call::of::<T>(comm, transfer.operation());
+    let own = 0..transfer.block();
+    let (send, recv) = transfer.into_copied(own);
+    let reduced = reduce_slices(&call, op, &send, recv, 0);
     if call.rank() == 0 {
         announce(&call, reduced)?;
     } else {

@@ -9,7 +9,7 @@ use super::call::{Call, Outcome};
 use crate::transfer::Transfer;
 
 pub(crate) fn alltoall<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let (call, bytes) = Bytes::of(comm, transfer);
+    let (call, bytes) = Bytes::of(comm, transfer, 0..comm.size());
     alltoall_bytes(&call, bytes)
 }
 
@@ -20,9 +20,9 @@ fn alltoall_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
     let me = call.rank();
     let mut outcome = Outcome::default();
     for rank in call.others() {
-        outcome.note(call.send(rank, block_of(send, block, rank)));
+        outcome.note(call.send(rank, block_of(&send, block, rank)));
     }
-    block_mut(recv, block, me).copy_from_slice(block_of(send, block, me));
+    block_mut(recv, block, me).copy_from_slice(block_of(&send, block, me));
     for rank in call.others() {
         outcome.note(call.receive(rank, block_mut(recv, block, rank)));
     }

@@ -9,7 +9,7 @@ use super::call::{Call, Outcome};
 use crate::transfer::Transfer;
 
 pub(crate) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let (call, bytes) = Bytes::of(comm, transfer);
+    let (call, bytes) = Bytes::of(comm, transfer, 0..0);
     bcast_bytes(&call, bytes.recv, bytes.root)
 }
 

@@ -1,5 +1,8 @@
 //! Elements seen as bytes, so that moving them is compiled once and not for each type.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use bytemuck::Pod;
 use ranks_comm::backend::InProcessComm as Comm;
 
@@ -8,7 +11,9 @@ use crate::transfer::Transfer;
 
 /// A [`Transfer`] whose slices and block are in bytes.
 pub(super) struct Bytes<'a> {
-    pub(super) send: &'a [u8],
+    /// In place, a copy of what is sent.
+    pub(super) send: Cow<'a, [u8]>,
+    /// In place, empty where nothing is received.
     pub(super) recv: &'a mut [u8],
     /// The length of a block.
     pub(super) block: usize,
@@ -16,21 +21,26 @@ pub(super) struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    pub(super) fn of<T: Pod>(comm: &'a Comm, transfer: Transfer<'a, T>) -> (Call<'a>, Bytes<'a>) {
-        let call = Call {
-            comm,
-            operation: transfer.operation(),
-            width: size_of::<T>(),
-        };
-        let block = transfer.block() * size_of::<T>();
+    /// In place, what is sent is those blocks of what is received that `own` says.
+    pub(super) fn of<T: Pod>(
+        comm: &'a Comm,
+        transfer: Transfer<'a, T>,
+        own: Range<usize>,
+    ) -> (Call<'a>, Bytes<'a>) {
+        let call = Call::of::<T>(comm, transfer.operation());
+        let block = transfer.block();
         let root = transfer.root_rank();
-        let (send, recv) = transfer.into_slices();
+        let (send, recv) = transfer.into_copied(own.start * block..own.end * block);
+        let send = match send {
+            Cow::Borrowed(send) => Cow::Borrowed(bytes(send)),
+            Cow::Owned(send) => Cow::Owned(bytes(&send).to_vec()),
+        };
         (
             call,
             Bytes {
-                send: bytes(send),
+                send,
                 recv: bytes_mut(recv),
-                block,
+                block: block * size_of::<T>(),
                 root,
             },
         )

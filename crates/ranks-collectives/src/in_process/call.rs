@@ -12,7 +12,16 @@ pub(super) struct Call<'a> {
     pub(super) width: usize,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// A call for elements of `T`.
+    pub(super) fn of<T>(comm: &'a Comm, operation: &'static str) -> Self {
+        Self {
+            comm,
+            operation,
+            width: size_of::<T>(),
+        }
+    }
+
     pub(super) fn rank(&self) -> usize {
         self.comm.rank()
     }

@@ -9,7 +9,7 @@ use super::call::{Call, Outcome};
 use crate::transfer::Transfer;
 
 pub(crate) fn gather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let (call, bytes) = Bytes::of(comm, transfer);
+    let (call, bytes) = Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1);
     gather_bytes(&call, bytes)
 }
 
@@ -21,12 +21,12 @@ fn gather_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
         root,
     } = bytes;
     if call.rank() != root {
-        return call.send(root, send);
+        return call.send(root, &send);
     }
     let mut outcome = Outcome::default();
     for rank in call.others() {
         outcome.note(call.receive(rank, block_mut(recv, block, rank)));
     }
-    block_mut(recv, block, root).copy_from_slice(send);
+    block_mut(recv, block, root).copy_from_slice(&send);
     outcome.result()
 }

@@ -1,28 +1,31 @@
 //! Reduction: the root combines the contributions in the order of ranks.
 
+use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
-use crate::number::Number;
 use crate::ops::Op;
 use crate::transfer::Transfer;
+use crate::user_op::Panicked;
 
-pub(crate) fn reduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let call = Call {
-        comm,
-        operation: transfer.operation(),
-        width: size_of::<T>(),
-    };
+pub(crate) fn reduce<T: Pod, O: Op<T>>(
+    comm: &Comm,
+    op: &O,
+    transfer: Transfer<'_, T>,
+) -> Result<()> {
+    let call = Call::of::<T>(comm, transfer.operation());
     let root = transfer.root_rank();
-    let (send, recv) = transfer.into_slices();
-    reduce_slices::<T, O>(&call, send, recv, root)
+    let own = 0..transfer.block();
+    let (send, recv) = transfer.into_copied(own);
+    reduce_slices(&call, op, &send, recv, root)
 }
 
 /// `recv` is as long as `send` at the root, and not looked at elsewhere.
-pub(super) fn reduce_slices<T: Number, O: Op<T>>(
+pub(super) fn reduce_slices<T: Pod, O: Op<T>>(
     call: &Call<'_>,
+    op: &O,
     send: &[T],
     recv: &mut [T],
     root: usize,
@@ -39,13 +42,29 @@ pub(super) fn reduce_slices<T: Number, O: Op<T>>(
             outcome.note(call.receive(rank, bytes_mut(&mut contribution)));
             &contribution
         };
-        if rank == 0 {
-            recv.copy_from_slice(next);
-        } else {
-            for (left, &right) in recv.iter_mut().zip(next) {
-                *left = O::combine(*left, right);
-            }
-        }
+        outcome.note(combine(call, op, rank == 0, recv, next));
     }
     outcome.result()
+}
+
+/// Combines what the lower ranks came to, in `sum`, with what the `next` rank passed, which is the `first` or not.
+///
+/// # Errors
+/// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if the operation panics.
+pub(super) fn combine<T: Pod, O: Op<T>>(
+    call: &Call<'_>,
+    op: &O,
+    first: bool,
+    sum: &mut [T],
+    next: &[T],
+) -> Result<()> {
+    if first {
+        sum.copy_from_slice(next);
+        return Ok(());
+    }
+    Panicked::caught(call.operation, || {
+        for (left, &right) in sum.iter_mut().zip(next) {
+            *left = op.combine(*left, right);
+        }
+    })
 }

@@ -9,7 +9,7 @@ use super::call::{Call, Outcome};
 use crate::transfer::Transfer;
 
 pub(crate) fn scatter<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    let (call, bytes) = Bytes::of(comm, transfer);
+    let (call, bytes) = Bytes::of(comm, transfer, 0..0);
     scatter_bytes(&call, bytes)
 }
 
@@ -25,8 +25,11 @@ fn scatter_bytes(call: &Call<'_>, bytes: Bytes<'_>) -> Result<()> {
     }
     let mut outcome = Outcome::default();
     for rank in call.others() {
-        outcome.note(call.send(rank, block_of(send, block, rank)));
+        outcome.note(call.send(rank, block_of(&send, block, rank)));
     }
-    recv.copy_from_slice(block_of(send, block, root));
+    // In place, the root's own block stays where it is.
+    if !recv.is_empty() {
+        recv.copy_from_slice(block_of(&send, block, root));
+    }
     outcome.result()
 }

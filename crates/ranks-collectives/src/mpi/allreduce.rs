@@ -1,37 +1,42 @@
 //! Reduction to all ranks.
 
+use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
+use ranks_comm::backend::MpiComm as Comm;
 use ranks_mpi_sys::native;
 
-use super::datatype::datatype;
-use super::large;
+use super::large_reductions;
+use super::operation::{Operation, count, is_small};
 use super::pointer::{recv_pointer, send_pointer};
-use crate::number::Number;
 use crate::ops::Op;
 use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Allreduce";
 
-pub(crate) fn allreduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    match TypeOf::<T>::small_count(transfer.block()) {
-        Some(_) => allreduce_small::<T, O>(comm, transfer),
-        None => large::allreduce::<T, O>(comm, transfer),
+pub(crate) fn allreduce<T: Pod, O: Op<T>>(
+    comm: &Comm,
+    op: &O,
+    transfer: Transfer<'_, T>,
+) -> Result<()> {
+    if is_small::<T>(transfer.block()) {
+        allreduce_small(comm, op, transfer)
+    } else {
+        large_reductions::allreduce(comm, op, transfer)
     }
 }
 
 /// A block that an `int` can count.
 #[inline(always)]
-pub(crate) fn allreduce_small<T: Number, O: Op<T>>(
+pub(crate) fn allreduce_small<T: Pod, O: Op<T>>(
     comm: &Comm,
+    op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
-    let count = TypeOf::<T>::count(transfer.block());
+    let count = count::<T>(transfer.block());
     let (send, recv) = transfer.into_slices();
-    // SAFETY: the library is loaded, since there is a `Comm`.
-    let op = unsafe { native::op(O::MPI) };
-    let datatype = datatype::<T>();
-    // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven; a block is `count` items of `datatype`.
+    let operation = Operation::of::<T, O>(op)?;
+    let (op, datatype) = (operation.native_op(), operation.native_datatype());
+    // SAFETY: `send` and `recv` are one block each, or `recv` is both, as `Transfer` has proven; a block is `count` items of `datatype`.
     let code = unsafe {
         native::MPI_Allreduce(
             send_pointer(send),
@@ -42,5 +47,5 @@ pub(crate) fn allreduce_small<T: Number, O: Op<T>>(
             comm.native,
         )
     };
-    check(code, NAME)
+    operation.end(code, NAME)
 }

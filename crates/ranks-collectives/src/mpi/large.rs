@@ -1,9 +1,6 @@
-//! Blocks of 2³¹ items and more: the large-count functions of MPI 4.
+//! Blocks of 2³¹ items and more that are moved: the large-count functions of MPI 4.
 //!
-//! Where a library is older, `ranks-mpi-sys` moves data with derived types instead. Those do not go with
-//! predefined operations, so that a reduction is done piece by piece there.
-
-use std::ffi::c_int;
+//! Where a library is older, `ranks-mpi-sys` moves the data with derived types instead.
 
 use bytemuck::Pod;
 use ranks_comm::Result;
@@ -11,13 +8,8 @@ use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Count;
 
-use super::pointer::{recv_pointer, send_pointer};
-use crate::number::Number;
-use crate::ops::Op;
+use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::transfer::Transfer;
-
-/// What `int` counts at most: the length of a piece.
-const PIECE: usize = c_int::MAX.unsigned_abs() as usize;
 
 /// A block of `elements` in items of its datatype.
 fn items<T: Pod>(elements: usize) -> MPI_Count {
@@ -25,17 +17,20 @@ fn items<T: Pod>(elements: usize) -> MPI_Count {
     MPI_Count::try_from(elements * TypeOf::<T>::items()).unwrap_or(0)
 }
 
-fn is_in_library(name: &str) -> bool {
-    sys::function(name).is_some_and(sys::Function::is_in_library)
-}
-
 pub(super) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
     let (count, datatype) = (items::<T>(transfer.block()), TypeOf::<T>::datatype());
     let root = transfer.root();
     let (_, data) = transfer.into_slices();
     // SAFETY: `data` is one block, here and at the root, as `Transfer` has proven.
-    let code =
-        unsafe { sys::MPI_Bcast_c(recv_pointer(data), count, datatype, root, comm.canonical) };
+    let code = unsafe {
+        sys::MPI_Bcast_c(
+            standard_recv_pointer(data),
+            count,
+            datatype,
+            root,
+            comm.canonical,
+        )
+    };
     check(code, "MPI_Bcast_c")
 }
 
@@ -46,10 +41,10 @@ pub(super) fn gather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<(
     // SAFETY: `send` is one block; at the root `recv` is a block of each rank, and elsewhere it is not significant, as `Transfer` has proven.
     let code = unsafe {
         sys::MPI_Gather_c(
-            send_pointer(send),
+            standard_send_pointer(send),
             count,
             datatype,
-            recv_pointer(recv),
+            standard_recv_pointer(recv),
             count,
             datatype,
             root,
@@ -65,10 +60,10 @@ pub(super) fn allgather<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Resul
     // SAFETY: `send` is one block and `recv` a block of each rank, as `Transfer` has proven.
     let code = unsafe {
         sys::MPI_Allgather_c(
-            send_pointer(send),
+            standard_send_pointer(send),
             count,
             datatype,
-            recv_pointer(recv),
+            standard_recv_pointer(recv),
             count,
             datatype,
             comm.canonical,
@@ -84,10 +79,10 @@ pub(super) fn scatter<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<
     // SAFETY: `recv` is one block; at the root `send` is a block for each rank, and elsewhere it is not significant, as `Transfer` has proven.
     let code = unsafe {
         sys::MPI_Scatter_c(
-            send_pointer(send),
+            standard_send_pointer(send),
             count,
             datatype,
-            recv_pointer(recv),
+            standard_recv_pointer(recv),
             count,
             datatype,
             root,
@@ -103,60 +98,14 @@ pub(super) fn alltoall<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result
     // SAFETY: `send` and `recv` are a block for each rank, as `Transfer` has proven.
     let code = unsafe {
         sys::MPI_Alltoall_c(
-            send_pointer(send),
+            standard_send_pointer(send),
             count,
             datatype,
-            recv_pointer(recv),
+            standard_recv_pointer(recv),
             count,
             datatype,
             comm.canonical,
         )
     };
     check(code, "MPI_Alltoall_c")
-}
-
-pub(super) fn reduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    if !is_in_library("MPI_Reduce_c") {
-        return transfer
-            .pieces(PIECE)
-            .try_for_each(|piece| super::reduce::<T, O>(comm, piece));
-    }
-    let (count, datatype) = (items::<T>(transfer.block()), TypeOf::<T>::datatype());
-    let root = transfer.root();
-    let (send, recv) = transfer.into_slices();
-    // SAFETY: `send` is one block; at the root `recv` is one too, and elsewhere it is not significant, as `Transfer` has proven.
-    let code = unsafe {
-        sys::MPI_Reduce_c(
-            send_pointer(send),
-            recv_pointer(recv),
-            count,
-            datatype,
-            O::MPI,
-            root,
-            comm.canonical,
-        )
-    };
-    check(code, "MPI_Reduce_c")
-}
-
-pub(super) fn allreduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    if !is_in_library("MPI_Allreduce_c") {
-        return transfer
-            .pieces(PIECE)
-            .try_for_each(|piece| super::allreduce::<T, O>(comm, piece));
-    }
-    let (count, datatype) = (items::<T>(transfer.block()), TypeOf::<T>::datatype());
-    let (send, recv) = transfer.into_slices();
-    // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven.
-    let code = unsafe {
-        sys::MPI_Allreduce_c(
-            send_pointer(send),
-            recv_pointer(recv),
-            count,
-            datatype,
-            O::MPI,
-            comm.canonical,
-        )
-    };
-    check(code, "MPI_Allreduce_c")
 }

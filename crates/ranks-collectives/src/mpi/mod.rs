@@ -1,18 +1,20 @@
 //! Collectives over an MPI library: one call each, and one look at its return code.
 //!
 //! Blocks of up to 2³¹ − 1 items go through the functions of MPI 1 with handles in the library's own form, larger
-//! ones through `large`.
+//! ones through `large` and its kin.
 //!
 //! # Safety
 //!
-//! Every call hands libmpi pointers and counts. Three facts make them sound, and each is established in one place:
+//! Every call hands libmpi pointers and counts. Four facts make them sound, and each is established in one place:
 //!
 //! * The memory behind a pointer is as large as the counts say: [`Transfer`](crate::transfer::Transfer) is made
 //!   only from slices whose lengths fit the operation on the communicator that it is then used with (the
-//!   functions at the top of this crate pass the same one), and [`TypeOf`](ranks_comm::backend::TypeOf) counts
+//!   functions at the top of this crate pass the same one), its kin in `varying` only from blocks that lie in their
+//!   slices, and [`TypeOf`](ranks_comm::backend::TypeOf) counts
 //!   the same bytes in MPI's terms.
 //! * An empty slice is given as the address of a static (`pointer`), because its own pointer may have the
-//!   value of a sentinel such as `MPI_IN_PLACE`.
+//!   value of a sentinel such as `MPI_IN_PLACE`, which stands for a slice that is not there and for nothing else.
+//! * What is called back for an operation of the program's is there as long as the call lasts (`user_op`).
 //! * The library is loaded, initialised and not finalized: a [`Comm`](ranks_comm::backend::MpiComm) exists only
 //!   then, and `Communicator::express` or `dispatch` has let the operation in.
 //!
@@ -20,22 +22,46 @@
 #![allow(unsafe_code)]
 
 mod allgather;
+mod allgatherv;
 mod allreduce;
 mod alltoall;
+mod alltoallv;
 mod barrier;
 mod bcast;
 mod datatype;
+mod exscan;
 mod gather;
+mod gatherv;
 mod large;
+mod large_reductions;
+mod large_varying;
+mod operation;
+mod packed;
 mod pointer;
 mod reduce;
+mod reduce_local;
+mod reduce_scatter;
+mod reduce_scatter_block;
+mod scan;
 mod scatter;
+mod scatterv;
+mod typed_blocks;
+mod user_op;
 
 pub(crate) use allgather::{allgather, allgather_small};
+pub(crate) use allgatherv::{allgatherv, allgatherv_small};
 pub(crate) use allreduce::{allreduce, allreduce_small};
 pub(crate) use alltoall::{alltoall, alltoall_small};
+pub(crate) use alltoallv::alltoallv;
 pub(crate) use barrier::barrier;
 pub(crate) use bcast::{bcast, bcast_small};
+pub(crate) use exscan::{exscan, exscan_small};
 pub(crate) use gather::{gather, gather_small};
+pub(crate) use gatherv::gatherv;
 pub(crate) use reduce::{reduce, reduce_small};
+pub(crate) use reduce_local::reduce_local;
+pub(crate) use reduce_scatter::reduce_scatter;
+pub(crate) use reduce_scatter_block::{reduce_scatter_block, reduce_scatter_block_small};
+pub(crate) use scan::{scan, scan_small};
 pub(crate) use scatter::{scatter, scatter_small};
+pub(crate) use scatterv::scatterv;

@@ -1,38 +1,43 @@
 //! Reduction to one rank.
 
+use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
+use ranks_comm::backend::MpiComm as Comm;
 use ranks_mpi_sys::native;
 
-use super::datatype::datatype;
-use super::large;
+use super::large_reductions;
+use super::operation::{Operation, count, is_small};
 use super::pointer::{recv_pointer, send_pointer};
-use crate::number::Number;
 use crate::ops::Op;
 use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Reduce";
 
-pub(crate) fn reduce<T: Number, O: Op<T>>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
-    match TypeOf::<T>::small_count(transfer.block()) {
-        Some(_) => reduce_small::<T, O>(comm, transfer),
-        None => large::reduce::<T, O>(comm, transfer),
+pub(crate) fn reduce<T: Pod, O: Op<T>>(
+    comm: &Comm,
+    op: &O,
+    transfer: Transfer<'_, T>,
+) -> Result<()> {
+    if is_small::<T>(transfer.block()) {
+        reduce_small(comm, op, transfer)
+    } else {
+        large_reductions::reduce(comm, op, transfer)
     }
 }
 
 /// A block that an `int` can count.
 #[inline(always)]
-pub(crate) fn reduce_small<T: Number, O: Op<T>>(
+pub(crate) fn reduce_small<T: Pod, O: Op<T>>(
     comm: &Comm,
+    op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
-    let count = TypeOf::<T>::count(transfer.block());
+    let count = count::<T>(transfer.block());
     let root = transfer.root();
     let (send, recv) = transfer.into_slices();
-    // SAFETY: the library is loaded, since there is a `Comm`.
-    let op = unsafe { native::op(O::MPI) };
-    let datatype = datatype::<T>();
-    // SAFETY: `send` is one block; at the root `recv` is one too, and elsewhere it is not significant, as `Transfer` has proven; a block is `count` items of `datatype`.
+    let operation = Operation::of::<T, O>(op)?;
+    let (op, datatype) = (operation.native_op(), operation.native_datatype());
+    // SAFETY: `send` is one block; at the root `recv` is one too, or both, and elsewhere it is not significant, as `Transfer` has proven; a block is `count` items of `datatype`.
     let code = unsafe {
         native::MPI_Reduce(
             send_pointer(send),
@@ -44,5 +49,5 @@ pub(crate) fn reduce_small<T: Number, O: Op<T>>(
             comm.native,
         )
     };
-    check(code, NAME)
+    operation.end(code, NAME)
 }

@@ -1,5 +1,5 @@
 use ranks_collectives::ops::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Prod, Sum};
-use ranks_collectives::{Collectives, Integer, Number, Op};
+use ranks_collectives::{Collectives, Integer, Number, Op, Ordered};
 use ranks_comm::Communicator;
 
 use crate::model::block;
@@ -58,7 +58,7 @@ integers! {
     usize_sums_products_and_bits: usize;
 }
 
-fn extremes<T: Sample + Number + Ord>(world: &Communicator) {
+fn extremes<T: Sample + Ordered + Ord>(world: &Communicator) {
     agrees_on::<T, _>(&LENGTHS[..4], world, Min, T::min);
     agrees_on::<T, _>(&LENGTHS[..4], world, Max, T::max);
 }

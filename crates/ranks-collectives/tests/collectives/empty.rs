@@ -1,13 +1,12 @@
 //! Empty slices: their pointers have the values of MPI's sentinels, which must not reach the library.
 
-use bytemuck::Pod;
 use ranks_collectives::{
-    Collectives, Number,
+    Collectives, Ordered,
     ops::{Max, Sum},
 };
 use ranks_comm::Communicator;
 
-fn every_collective<T: Pod + Number>(world: &Communicator) {
+fn every_collective<T: Ordered>(world: &Communicator) {
     for root in 0..world.size() {
         world.bcast::<T>(&mut [], root).unwrap();
         world.reduce::<T, _>(&[], &mut [], Sum, root).unwrap();

@@ -1,0 +1,59 @@
+//! Gather of blocks of different lengths to all ranks.
+
+use bytemuck::Pod;
+use ranks_comm::backend::TypeOf;
+use ranks_comm::{Communicator, Result};
+
+use crate::blocks::Blocks;
+use crate::gathered::Gathered;
+use crate::varying::Gathering;
+use crate::{counts, in_process, mpi};
+
+const NAME: &str = "MPI_Allgatherv";
+
+pub(crate) fn allgatherv<T: Pod>(comm: &Communicator, send: &[T]) -> Result<Gathered<T>> {
+    let blocks = counts::of_all(comm, send.len())?;
+    let mut data = counts::room(NAME, blocks.end())?;
+    allgatherv_into(comm, send, &mut data, &blocks)?;
+    Ok(Gathered::new(data, blocks))
+}
+
+#[inline]
+pub(crate) fn allgatherv_into<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    blocks: &Blocks,
+) -> Result<()> {
+    let ints = blocks.kept_ints(TypeOf::<T>::items());
+    if let (Some(over), Some(ints)) = (comm.express(1), ints) {
+        let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
+        return mpi::allgatherv_small(over, ints, gathering);
+    }
+    in_full(comm, send, recv, blocks)
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], blocks: &Blocks) -> Result<()> {
+    whole(comm, Gathering::new(NAME, comm, send, recv, blocks)?)
+}
+
+pub(crate) fn allgatherv_in_place<T: Pod>(
+    comm: &Communicator,
+    data: &mut [T],
+    blocks: &Blocks,
+) -> Result<()> {
+    whole(comm, Gathering::in_place(NAME, comm, data, blocks)?)
+}
+
+fn whole<T: Pod>(comm: &Communicator, gathering: Gathering<'_, T>) -> Result<()> {
+    let me = comm.rank();
+    comm.dispatch_with(
+        NAME,
+        gathering,
+        |comm, gathering| mpi::allgatherv(comm, me, gathering),
+        in_process::allgatherv,
+    )
+}

@@ -1,0 +1,60 @@
+//! Gather of blocks of different lengths to one rank.
+
+use bytemuck::Pod;
+use ranks_comm::{Communicator, Result};
+
+use crate::blocks::Blocks;
+use crate::gathered::Gathered;
+use crate::varying::Gathering;
+use crate::{counts, in_process, mpi};
+
+const NAME: &str = "MPI_Gatherv";
+
+/// Every rank learns the counts, since all take the same way by them.
+pub(crate) fn gatherv<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    root: usize,
+) -> Result<Option<Gathered<T>>> {
+    counts::check_root(NAME, comm, root)?;
+    let blocks = counts::of_all(comm, send.len())?;
+    if comm.rank() != root {
+        gatherv_into(comm, send, &mut [], &blocks, root)?;
+        return Ok(None);
+    }
+    let mut data = counts::room(NAME, blocks.end())?;
+    gatherv_into(comm, send, &mut data, &blocks, root)?;
+    Ok(Some(Gathered::new(data, blocks)))
+}
+
+pub(crate) fn gatherv_into<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    blocks: &Blocks,
+    root: usize,
+) -> Result<()> {
+    whole(comm, Gathering::at(NAME, comm, send, recv, blocks, root)?)
+}
+
+pub(crate) fn gatherv_in_place<T: Pod>(
+    comm: &Communicator,
+    data: &mut [T],
+    blocks: &Blocks,
+    root: usize,
+) -> Result<()> {
+    whole(
+        comm,
+        Gathering::in_place_at(NAME, comm, data, blocks, root)?,
+    )
+}
+
+fn whole<T: Pod>(comm: &Communicator, gathering: Gathering<'_, T>) -> Result<()> {
+    let me = comm.rank();
+    comm.dispatch_with(
+        NAME,
+        gathering,
+        |comm, gathering| mpi::gatherv(comm, me, gathering),
+        in_process::gatherv,
+    )
+}

@@ -1,0 +1,46 @@
+//! Gathers of blocks of different lengths: to one rank, and to all.
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::InProcessComm as Comm;
+
+use super::call::{Call, Outcome};
+use super::varying::{Places, received, sent};
+use crate::varying::Gathering;
+
+pub(crate) fn gatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Result<()> {
+    let call = Call::of::<T>(comm, gathering.operation);
+    let root = gathering.root.rank;
+    let (recv, places) = received(gathering.recv);
+    if call.rank() != root {
+        return call.send(root, &sent(gathering.send, recv, 0..0));
+    }
+    let own = sent(gathering.send, recv, places.place(root));
+    collect(&call, &own, recv, &places, Outcome::default())
+}
+
+pub(crate) fn allgatherv<T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Result<()> {
+    let call = Call::of::<T>(comm, gathering.operation);
+    let (recv, places) = received(gathering.recv);
+    let own = sent(gathering.send, recv, places.place(call.rank()));
+    let mut outcome = Outcome::default();
+    for rank in call.others() {
+        outcome.note(call.send(rank, &own));
+    }
+    collect(&call, &own, recv, &places, outcome)
+}
+
+/// Receives from each other rank, and copies this one's `own`.
+fn collect(
+    call: &Call<'_>,
+    own: &[u8],
+    recv: &mut [u8],
+    places: &Places<'_>,
+    mut outcome: Outcome,
+) -> Result<()> {
+    for rank in call.others() {
+        outcome.note(call.receive(rank, &mut recv[places.place(rank)]));
+    }
+    recv[places.place(call.rank())].copy_from_slice(own);
+    outcome.result()
+}

@@ -1,0 +1,67 @@
+//! Blocks so far apart that an `int` cannot say where they are: they travel by way of a slice without the gaps.
+//!
+//! Only this rank knows of the gaps, so the call has to be the one that the others make.
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+
+use crate::blocks::Blocks;
+use crate::varying::{Divided, Gathering, Scattering};
+
+/// Gathers, `me` being this rank, with a call that gets the same without gaps.
+pub(super) fn gathered<T: Pod>(
+    gathering: Gathering<'_, T>,
+    me: usize,
+    call: impl FnOnce(Gathering<'_, T>) -> Result<()>,
+) -> Result<()> {
+    let blocks = gathering.recv.blocks;
+    let recv = gathering.recv.slice.unwrap_or_default();
+    let close = Blocks::from_counts(blocks.counts())?;
+    if recv.is_empty() {
+        return call(Gathering {
+            recv: Divided {
+                slice: Some(&mut []),
+                blocks: &close,
+            },
+            ..gathering
+        });
+    }
+    let mut packed = bytemuck::zeroed_vec(close.end());
+    if gathering.send.is_none() {
+        packed[close.range(me)].copy_from_slice(&recv[blocks.range(me)]);
+    }
+    call(Gathering {
+        recv: Divided {
+            slice: Some(&mut packed),
+            blocks: &close,
+        },
+        ..gathering
+    })?;
+    for rank in 0..blocks.len() {
+        recv[blocks.range(rank)].copy_from_slice(&packed[close.range(rank)]);
+    }
+    Ok(())
+}
+
+/// Scatters with a call that gets the same without gaps.
+pub(super) fn scattered<T: Pod>(
+    scattering: Scattering<'_, T>,
+    call: impl FnOnce(Scattering<'_, T>) -> Result<()>,
+) -> Result<()> {
+    let blocks = scattering.send.blocks;
+    let send = scattering.send.slice.unwrap_or_default();
+    let close = Blocks::from_counts(blocks.counts())?;
+    let mut packed = Vec::new();
+    if !send.is_empty() {
+        for rank in 0..blocks.len() {
+            packed.extend_from_slice(&send[blocks.range(rank)]);
+        }
+    }
+    call(Scattering {
+        send: Divided {
+            slice: Some(&packed),
+            blocks: &close,
+        },
+        ..scattering
+    })
+}

@@ -1,0 +1,60 @@
+//! Reduction of a block for each rank.
+
+use bytemuck::Pod;
+use ranks_comm::{Communicator, Result};
+
+use crate::blocks::Blocks;
+use crate::ops::Op;
+use crate::transfer::Transfer;
+use crate::{in_process, mpi};
+
+const NAME: &str = "MPI_Reduce_scatter_block";
+
+#[inline]
+pub(crate) fn reduce_scatter_block<T: Pod, O: Op<T>>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    op: O,
+) -> Result<()> {
+    // Only MPI's own operations are quick to begin with; an item of theirs is an element.
+    let express = O::predefined().and_then(|_| comm.express(send.len()));
+    match express {
+        Some(over) => {
+            mpi::reduce_scatter_block_small(over, &op, Transfer::scattered(NAME, comm, send, recv)?)
+        }
+        None => in_full(comm, send, recv, &op),
+    }
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn in_full<T: Pod, O: Op<T>>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    op: &O,
+) -> Result<()> {
+    whole(comm, op, Transfer::scattered(NAME, comm, send, recv)?)
+}
+
+pub(crate) fn reduce_scatter_block_in_place<T: Pod, O: Op<T>>(
+    comm: &Communicator,
+    data: &mut [T],
+    op: O,
+) -> Result<()> {
+    whole(comm, &op, Transfer::blocks_in_place(NAME, comm, data)?)
+}
+
+fn whole<T: Pod, O: Op<T>>(comm: &Communicator, op: &O, transfer: Transfer<'_, T>) -> Result<()> {
+    let (me, size) = (comm.rank(), comm.size());
+    // As many elements as there are in all: no overflow.
+    let blocks = Blocks::even(transfer.block() * size, size);
+    comm.dispatch_with(
+        NAME,
+        transfer,
+        |comm, transfer| mpi::reduce_scatter_block(comm, me, op, transfer, &blocks),
+        |comm, transfer| in_process::reduce_scatter(comm, op, transfer, &blocks),
+    )
+}

@@ -1,0 +1,547 @@
+//! Blocks of different lengths: what each rank sends is told by its rank, so that every rank knows what it must get.
+
+use ranks_collectives::ops::Sum;
+use ranks_collectives::{Blocks, Collectives, VaryingCollectives};
+use ranks_comm::{Communicator, ErrorKind, Result};
+
+use crate::model::{Guarded, Particle, Sample, block, case};
+
+/// The counts of `size` ranks: some are none, and one is more than fits into an eager message of any MPI.
+fn counts(size: usize, scale: usize) -> Vec<usize> {
+    [3, 0, 100_000, 17][..size]
+        .iter()
+        .map(|&count| if scale == 0 { 0 } else { count / scale })
+        .collect()
+}
+
+/// The same blocks in the opposite order and with gaps.
+fn scattered_about(counts: &[usize]) -> Blocks {
+    let mut start = 5;
+    let mut places = vec![0; counts.len()];
+    for rank in (0..counts.len()).rev() {
+        places[rank] = start;
+        start += counts[rank] + 3;
+    }
+    Blocks::new(counts, &places).unwrap()
+}
+
+/// What a buffer of canaries holds after each rank's block of `count(rank)` elements has come to its place.
+fn expected<T: Sample>(blocks: &Blocks, length: usize, from: fn(usize, usize) -> Vec<T>) -> Vec<T> {
+    let mut whole = vec![T::sample(77, 123_456); length];
+    for rank in 0..blocks.len() {
+        whole[blocks.range(rank)].copy_from_slice(&from(rank, blocks.counts()[rank]));
+    }
+    whole
+}
+
+fn of_rank<T: Sample>(rank: usize, count: usize) -> Vec<T> {
+    block(rank, 0, count)
+}
+
+fn divisions(size: usize) -> Vec<Blocks> {
+    let mut all = Vec::new();
+    for scale in [0, 1, 25_000] {
+        let counts = counts(size, scale);
+        all.push(Blocks::from_counts(&counts).unwrap());
+        all.push(scattered_about(&counts));
+    }
+    all
+}
+
+fn gathers<T: Sample>(world: &Communicator) {
+    for blocks in divisions(world.size()) {
+        let me = world.rank();
+        let mine = of_rank::<T>(me, blocks.counts()[me]);
+        let length = blocks.end() + 4;
+        let whole = expected(&blocks, length, of_rank::<T>);
+
+        let what = case::<T>("allgatherv_into", blocks.end());
+        let mut all = Guarded::<T>::new(length);
+        world.allgatherv_into(&mine, all.buffer(), &blocks).unwrap();
+        all.expect(&whole, &what);
+
+        let what = case::<T>("allgatherv_in_place", blocks.end());
+        let mut all = Guarded::<T>::new(length);
+        all.buffer()[blocks.range(me)].copy_from_slice(&mine);
+        world.allgatherv_in_place(all.buffer(), &blocks).unwrap();
+        all.expect(&whole, &what);
+
+        for root in 0..world.size() {
+            let what = case::<T>("gatherv_into", blocks.end());
+            let mut all = Guarded::<T>::new(length);
+            world
+                .gatherv_into(&mine, all.buffer(), &blocks, root)
+                .unwrap();
+            if me == root {
+                all.expect(&whole, &what);
+            } else {
+                all.expect_untouched(&what);
+            }
+
+            let what = case::<T>("gatherv_in_place", blocks.end());
+            let mut data = Guarded::<T>::new(if me == root { length } else { mine.len() });
+            let own = if me == root {
+                blocks.range(me)
+            } else {
+                0..mine.len()
+            };
+            data.buffer()[own].copy_from_slice(&mine);
+            world
+                .gatherv_in_place(data.buffer(), &blocks, root)
+                .unwrap();
+            data.expect(if me == root { &whole } else { &mine }, &what);
+        }
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn gathers_of_every_width(world: Communicator) {
+    gathers::<u8>(&world);
+    gathers::<u16>(&world);
+    gathers::<f64>(&world);
+    gathers::<Particle>(&world);
+    gathers::<[u8; 3]>(&world);
+    gathers::<()>(&world);
+}
+
+fn scatters<T: Sample>(world: &Communicator) {
+    for blocks in divisions(world.size()) {
+        let me = world.rank();
+        let mine = of_rank::<T>(me, blocks.counts()[me]);
+        let whole = expected(&blocks, blocks.end() + 4, of_rank::<T>);
+        for root in 0..world.size() {
+            let send = if me == root { &whole[..] } else { &[] };
+            let what = case::<T>("scatterv_into", blocks.end());
+            let mut recv = Guarded::<T>::new(mine.len());
+            world
+                .scatterv_into(send, &blocks, recv.buffer(), root)
+                .unwrap();
+            recv.expect(&mine, &what);
+
+            let what = case::<T>("scatterv_in_place", blocks.end());
+            let length = if me == root { whole.len() } else { mine.len() };
+            let mut data = Guarded::<T>::new(length);
+            if me == root {
+                data.buffer().copy_from_slice(&whole);
+            }
+            world
+                .scatterv_in_place(data.buffer(), &blocks, root)
+                .unwrap();
+            data.expect(if me == root { &whole } else { &mine }, &what);
+
+            let told = if me == root {
+                blocks.clone()
+            } else {
+                Blocks::default()
+            };
+            assert_eq!(world.scatterv(send, &told, root).unwrap(), mine);
+        }
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn scatters_of_every_width(world: Communicator) {
+    scatters::<u8>(&world);
+    scatters::<i16>(&world);
+    scatters::<f64>(&world);
+    scatters::<Particle>(&world);
+    scatters::<()>(&world);
+}
+
+/// What rank `from` sends to rank `to`.
+fn between(size: usize, from: usize, to: usize) -> usize {
+    [0, 1, 40_000, 7][(from + 2 * to + size) % 4]
+}
+
+fn exchanges<T: Sample>(world: &Communicator, divide: fn(&[usize]) -> Blocks) {
+    let (me, size) = (world.rank(), world.size());
+    let sent: Vec<usize> = (0..size).map(|to| between(size, me, to)).collect();
+    let received: Vec<usize> = (0..size).map(|from| between(size, from, me)).collect();
+    let (here, there) = (divide(&sent), divide(&received));
+    let mut send = vec![T::sample(9, 9); here.end()];
+    for to in 0..size {
+        send[here.range(to)].copy_from_slice(&block(me, to, sent[to]));
+    }
+    let mut whole = vec![T::sample(77, 123_456); there.end() + 2];
+    for from in 0..size {
+        whole[there.range(from)].copy_from_slice(&block(from, me, received[from]));
+    }
+    let mut recv = Guarded::<T>::new(whole.len());
+    world
+        .alltoallv_into(&send, &here, recv.buffer(), &there)
+        .unwrap();
+    recv.expect(&whole, &case::<T>("alltoallv_into", whole.len()));
+
+    let found = world.alltoallv(&send, &here).unwrap();
+    assert_eq!(found.blocks().counts(), received);
+    for from in 0..size {
+        assert_eq!(found.block(from), Some(&whole[there.range(from)]));
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn exchanges_of_every_width(world: Communicator) {
+    for divide in [
+        |counts: &[usize]| Blocks::from_counts(counts).unwrap(),
+        scattered_about,
+    ] {
+        exchanges::<u8>(&world, divide);
+        exchanges::<f64>(&world, divide);
+        exchanges::<Particle>(&world, divide);
+        exchanges::<()>(&world, divide);
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn exchanges_in_place(world: Communicator) {
+    let (me, size) = (world.rank(), world.size());
+    // As much from i to j as from j to i.
+    let counts: Vec<usize> = (0..size).map(|rank| (me + rank) * 3).collect();
+    let blocks = scattered_about(&counts);
+    let mut data = Guarded::<i32>::new(blocks.end());
+    let mut whole = vec![i32::sample(77, 123_456); blocks.end()];
+    for rank in 0..size {
+        data.buffer()[blocks.range(rank)].copy_from_slice(&block(me, rank, counts[rank]));
+        whole[blocks.range(rank)].copy_from_slice(&block(rank, me, counts[rank]));
+    }
+    world.alltoallv_in_place(data.buffer(), &blocks).unwrap();
+    data.expect(&whole, "alltoallv_in_place");
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn what_is_sent_to_several_may_be_the_same(world: Communicator) {
+    let size = world.size();
+    let here = Blocks::new(&vec![2; size], &vec![0; size]).unwrap();
+    let found = world.alltoallv(&[world.rank(), 77], &here).unwrap();
+    let expected: Vec<usize> = (0..size).flat_map(|rank| [rank, 77]).collect();
+    assert_eq!(found.into_vec(), expected);
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn lengths_are_found_out(world: Communicator) {
+    let (me, size) = (world.rank(), world.size());
+    for scale in [0, 1, 100] {
+        let counts = counts(size, scale);
+        let mine = of_rank::<u16>(me, counts[me]);
+        let whole: Vec<u16> = (0..size)
+            .flat_map(|rank| of_rank::<u16>(rank, counts[rank]))
+            .collect();
+        let all = world.allgatherv(&mine).unwrap();
+        assert_eq!(all.blocks().counts(), counts);
+        assert_eq!(all.block(me), Some(&mine[..]));
+        assert_eq!(&*all, whole);
+        for root in 0..size {
+            let all = world.gatherv(&mine, root).unwrap();
+            assert_eq!(all.is_some(), me == root);
+            assert_eq!(all.map_or(whole.clone(), |all| all.into_parts().0), whole);
+        }
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn places_that_an_int_cannot_say(world: Communicator) {
+    // Nothing but the blocks is written, so that the gap takes no memory.
+    let far = (1 << 31) + 11;
+    let (me, size) = (world.rank(), world.size());
+    let places: Vec<usize> = (0..size)
+        .map(|rank| if rank == 0 { 0 } else { far + 8 * rank })
+        .collect();
+    let blocks = Blocks::new(&vec![3; size], &places).unwrap();
+    let mine = of_rank::<u8>(me, 3);
+    let mut all = vec![0_u8; blocks.end()];
+    let check = |all: &[u8], operation: &str| {
+        for rank in 0..size {
+            assert_eq!(
+                all[blocks.range(rank)],
+                of_rank::<u8>(rank, 3),
+                "{operation}"
+            );
+        }
+        assert!(all[3..].iter().take(6).all(|&byte| byte == 0));
+    };
+    world.allgatherv_into(&mine, &mut all, &blocks).unwrap();
+    check(&all, "allgatherv_into");
+    for rank in (0..size).filter(|&rank| rank != me) {
+        all[blocks.range(rank)].fill(0);
+    }
+    world.allgatherv_in_place(&mut all, &blocks).unwrap();
+    check(&all, "allgatherv_in_place");
+    let root = size - 1;
+    let mut back = [0; 3];
+    world.scatterv_into(&all, &blocks, &mut back, root).unwrap();
+    assert_eq!(back[..], mine);
+    world.barrier().unwrap();
+    for rank in 0..size {
+        all[blocks.range(rank)].fill(0);
+    }
+    world.gatherv_into(&mine, &mut all, &blocks, root).unwrap();
+    if me == root {
+        check(&all, "gatherv_into");
+    }
+}
+
+#[track_caller]
+fn refused(result: Result<()>, kind: ErrorKind, parts: &[&str]) {
+    let error = result.expect_err("a mistake went through");
+    assert_eq!(error.kind(), kind, "{error}");
+    for part in parts {
+        assert!(
+            error.to_string().contains(part),
+            "`{part}` is not in: {error}"
+        );
+    }
+}
+
+fn still_works(world: &Communicator) {
+    let mut sum = [0];
+    world.allreduce(&[1_usize], &mut sum, Sum).unwrap();
+    assert_eq!(sum[0], world.size());
+}
+
+/// Each rank is the root of a call of its own: none gets as far as communicating.
+fn every_form_refuses(
+    world: &Communicator,
+    send: &[i64],
+    blocks: &Blocks,
+    (kind, parts): (ErrorKind, &[&str]),
+) {
+    let me = world.rank();
+    let fine = Blocks::from_counts(&vec![2; world.size()]).unwrap();
+    let much = vec![1; 2 * world.size()];
+    let mut recv = Guarded::<i64>::new(2 * world.size());
+    refused(
+        world.allgatherv_into(send, recv.buffer(), blocks),
+        kind,
+        parts,
+    );
+    refused(
+        world.allgatherv_in_place(recv.buffer(), blocks),
+        kind,
+        parts,
+    );
+    refused(
+        world.gatherv_into(send, recv.buffer(), blocks, me),
+        kind,
+        parts,
+    );
+    refused(
+        world.gatherv_in_place(recv.buffer(), blocks, me),
+        kind,
+        parts,
+    );
+    refused(
+        world.alltoallv_into(&much, &fine, recv.buffer(), blocks),
+        kind,
+        parts,
+    );
+    refused(world.alltoallv_in_place(recv.buffer(), blocks), kind, parts);
+    refused(
+        world.scatterv_into(&much, blocks, &mut recv.buffer()[..2], me),
+        kind,
+        parts,
+    );
+    refused(
+        world.scatterv_in_place(recv.buffer(), blocks, me),
+        kind,
+        parts,
+    );
+    recv.expect_untouched("calls with mistakes");
+    still_works(world);
+}
+
+/// As H2 and S4 of other bindings: blocks outside the slice, of other numbers than the ranks, upon each other.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn h2_blocks_that_do_not_fit(world: Communicator) {
+    let size = world.size();
+    let mine = [1; 2];
+    let length = ErrorKind::Length;
+
+    let more = Blocks::from_counts(&vec![2; size + 1]).unwrap();
+    let text = format!("there are {} blocks for {size} ranks", size + 1);
+    every_form_refuses(&world, &mine, &more, (length, &[&text]));
+
+    let far = Blocks::new(
+        &vec![2; size],
+        &(0..size).map(|r| 2 * r + 1).collect::<Vec<_>>(),
+    )
+    .unwrap();
+    let ends = (2 * size + 1).to_string();
+    every_form_refuses(&world, &mine, &far, (length, &["ends at", &ends]));
+
+    let very_far = Blocks::new(&vec![2; size], &vec![usize::MAX - 2; size]).unwrap();
+    every_form_refuses(&world, &mine, &very_far, (length, &["ends at"]));
+
+    if size > 1 {
+        let few = Blocks::from_counts(&vec![2; size - 1]).unwrap();
+        every_form_refuses(&world, &mine, &few, (length, &["each rank has one"]));
+        let upon = Blocks::new(&vec![2; size], &vec![0; size]).unwrap();
+        let overlap = (ErrorKind::Argument, &["ranks 0 and 1", "overlap"][..]);
+        every_form_refuses(&world, &mine, &upon, overlap);
+    }
+}
+
+/// As B of other bindings: what this rank sends is not what it says that it sends.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn b_a_slice_that_is_not_as_long_as_its_block(world: Communicator) {
+    let (me, size) = (world.rank(), world.size());
+    let blocks = Blocks::from_counts(&vec![2; size]).unwrap();
+    let mut recv = Guarded::<i64>::new(2 * size);
+    let kind = ErrorKind::Length;
+    let parts = &["the block of rank", "9"];
+    let (long, much) = ([1; 9], vec![1; 2 * size]);
+    refused(
+        world.allgatherv_into(&long, recv.buffer(), &blocks),
+        kind,
+        parts,
+    );
+    // At the root and elsewhere alike.
+    for root in 0..size {
+        refused(
+            world.gatherv_into(&long, recv.buffer(), &blocks, root),
+            kind,
+            parts,
+        );
+        let mut nine = [0; 9];
+        refused(
+            world.scatterv_into(&much, &blocks, &mut nine, root),
+            kind,
+            parts,
+        );
+        if root != me {
+            refused(
+                world.gatherv_in_place(&mut nine, &blocks, root),
+                kind,
+                parts,
+            );
+            refused(
+                world.scatterv_in_place(&mut nine, &blocks, root),
+                kind,
+                parts,
+            );
+        }
+    }
+    let mut counts = vec![2; size];
+    counts[me] = 9;
+    let other = Blocks::from_counts(&counts).unwrap();
+    let more = vec![1; other.end()];
+    refused(
+        world.alltoallv_into(&more, &other, recv.buffer(), &blocks),
+        kind,
+        parts,
+    );
+    refused(
+        world.reduce_scatter(&much, &mut [0; 9], &blocks, Sum),
+        kind,
+        parts,
+    );
+    let gap = Blocks::new(&vec![1; size], &(1..=size).collect::<Vec<_>>()).unwrap();
+    refused(
+        world.reduce_scatter(&much, &mut [0], &gap, Sum),
+        ErrorKind::Argument,
+        &["one after the other"],
+    );
+    recv.expect_untouched("calls with mistakes");
+    still_works(&world);
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn roots_that_do_not_exist(world: Communicator) {
+    let size = world.size();
+    let blocks = Blocks::from_counts(&vec![1; size]).unwrap();
+    let mut data = Guarded::<f64>::new(size);
+    let kind = ErrorKind::Root;
+    for root in [size, 1 << 31, usize::MAX] {
+        let number = root.to_string();
+        let parts = &[number.as_str()];
+        let all = vec![1.0; size];
+        refused(world.gatherv(&[1.0], root).map(|_| ()), kind, parts);
+        refused(
+            world.gatherv_into(&[1.0], data.buffer(), &blocks, root),
+            kind,
+            parts,
+        );
+        refused(
+            world.gatherv_in_place(data.buffer(), &blocks, root),
+            kind,
+            parts,
+        );
+        refused(world.scatterv(&all, &blocks, root).map(|_| ()), kind, parts);
+        refused(
+            world.scatterv_into(&all, &blocks, &mut data.buffer()[..1], root),
+            kind,
+            parts,
+        );
+        refused(
+            world.scatterv_in_place(data.buffer(), &blocks, root),
+            kind,
+            parts,
+        );
+    }
+    data.expect_untouched("calls with mistakes");
+    still_works(&world);
+}
+
+/// COR-28 of another binding: empty slices, whose pointers are sentinels of MPI or equal to each other.
+fn nothing<T: Sample>(world: &Communicator) {
+    let size = world.size();
+    for blocks in [
+        Blocks::from_counts(&vec![0; size]).unwrap(),
+        Blocks::new(&vec![0; size], &vec![usize::MAX; size]).unwrap(),
+    ] {
+        world.allgatherv_into::<T>(&[], &mut [], &blocks).unwrap();
+        world.allgatherv_in_place::<T>(&mut [], &blocks).unwrap();
+        world
+            .alltoallv_into::<T>(&[], &blocks, &mut [], &blocks)
+            .unwrap();
+        world.alltoallv_in_place::<T>(&mut [], &blocks).unwrap();
+        assert!(world.alltoallv::<T>(&[], &blocks).unwrap().is_empty());
+        for root in 0..size {
+            world
+                .gatherv_into::<T>(&[], &mut [], &blocks, root)
+                .unwrap();
+            world.gatherv_in_place::<T>(&mut [], &blocks, root).unwrap();
+            world
+                .scatterv_into::<T>(&[], &blocks, &mut [], root)
+                .unwrap();
+            world
+                .scatterv_in_place::<T>(&mut [], &blocks, root)
+                .unwrap();
+        }
+    }
+    assert!(world.allgatherv::<T>(&[]).unwrap().is_empty());
+    // One rank has something, and so do its neighbours' empty slices' addresses.
+    let last = size - 1;
+    let mut counts = vec![0; size];
+    counts[last] = 1;
+    let blocks = Blocks::from_counts(&counts).unwrap();
+    let mine = block::<T>(world.rank(), 0, counts[world.rank()]);
+    let mut all = Guarded::<T>::new(1);
+    world.allgatherv_into(&mine, all.buffer(), &blocks).unwrap();
+    all.expect(&block(last, 0, 1), "allgatherv_into of one block");
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn cor_28_empty_blocks(world: Communicator) {
+    nothing::<u8>(&world);
+    nothing::<u16>(&world);
+    nothing::<f64>(&world);
+    nothing::<Particle>(&world);
+}
+
+#[ranks_test::ranks(2, 3, 4, in_process_only)]
+fn counts_that_ranks_do_not_agree_on_are_found_in_process(world: Communicator) {
+    let (me, size) = (world.rank(), world.size());
+    let mut counts = vec![2; size];
+    if me == 0 {
+        counts[size - 1] = 3;
+    }
+    let blocks = Blocks::from_counts(&counts).unwrap();
+    let mut all = vec![0_u32; blocks.end()];
+    let result = world.allgatherv_into(&[7; 2], &mut all, &blocks);
+    assert_eq!(result.is_err(), me == 0);
+    if let Err(error) = result {
+        assert_eq!(error.kind(), ErrorKind::Length);
+        assert!(error.to_string().contains("MPI_Allgatherv"), "{error}");
+    }
+    still_works(&world);
+}
