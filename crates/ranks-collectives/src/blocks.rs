@@ -205,7 +205,7 @@ impl Blocks {
     /// on none where ranks have the same counts, wherever their blocks are.
     pub(crate) fn are_large(&self, items: usize) -> bool {
         let all = self.total.checked_mul(items);
-        !all.is_some_and(|all| c_int::try_from(all).is_ok())
+        all.is_none_or(|all| c_int::try_from(all).is_err())
     }
 
     /// Counts and then displacements in items, of which an element is `items`; `None` if an `int` cannot say one,

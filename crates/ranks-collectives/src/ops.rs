@@ -33,10 +33,11 @@
 
 use bytemuck::Pod;
 use ranks_mpi_sys::{
-    MPI_BAND, MPI_BOR, MPI_BXOR, MPI_Datatype, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MAX, MPI_MIN,
-    MPI_Op, MPI_PROD, MPI_SUM,
+    MPI_BAND, MPI_BOR, MPI_BXOR, MPI_Datatype, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MAX, MPI_MAXLOC,
+    MPI_MIN, MPI_MINLOC, MPI_Op, MPI_PROD, MPI_SUM,
 };
 
+use crate::located::{Locate, Located};
 use crate::number::{Integer, Number, Ordered};
 
 pub use crate::user_op::UserOp;
@@ -111,4 +112,60 @@ operations! {
     /// Logical exclusive or: 1 if an odd number of them are non-zero, else 0.
     #[doc(alias = "MPI_LXOR")]
     Lxor: Integer, MPI_LXOR, |a, b| T::from_truth(a.truth() != b.truth());
+}
+
+/// The smallest value and the least index at which it is.
+#[doc(alias = "MPI_MINLOC")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MinLoc;
+
+/// The largest value and the least index at which it is.
+#[doc(alias = "MPI_MAXLOC")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MaxLoc;
+
+impl<T: Locate + PartialOrd> Op<Located<T>> for MinLoc {}
+impl<T: Locate + PartialOrd> description::Describe<Located<T>> for MinLoc {
+    #[inline(always)]
+    fn predefined() -> Option<(MPI_Op, MPI_Datatype)> {
+        T::pair_datatype().map(|datatype| (MPI_MINLOC, datatype))
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn combine(&self, left: Located<T>, right: Located<T>) -> Located<T> {
+        nearer(left, right, right.value() < left.value())
+    }
+}
+
+impl<T: Locate + PartialOrd> Op<Located<T>> for MaxLoc {}
+impl<T: Locate + PartialOrd> description::Describe<Located<T>> for MaxLoc {
+    #[inline(always)]
+    fn predefined() -> Option<(MPI_Op, MPI_Datatype)> {
+        T::pair_datatype().map(|datatype| (MPI_MAXLOC, datatype))
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn combine(&self, left: Located<T>, right: Located<T>) -> Located<T> {
+        nearer(left, right, right.value() > left.value())
+    }
+}
+
+/// The better one, and of two as good ones that with the smaller index.
+fn nearer<T: Locate + PartialOrd>(
+    left: Located<T>,
+    right: Located<T>,
+    right_is_better: bool,
+) -> Located<T> {
+    let as_good = right.value() == left.value();
+    if right_is_better || (as_good && right.index() < left.index()) {
+        right
+    } else {
+        left
+    }
 }

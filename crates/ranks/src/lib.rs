@@ -29,16 +29,24 @@
 //! | memory that is fast to send | [`Buffer`] |
 //! | values of any type, with the feature `serde` | `send_value`, `recv_value`, `bcast_value` |
 //! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
+//! | … that need one slice only | [`InPlaceCollectives`] |
+//! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`] |
 //! | communicators of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 
-pub use ranks_collectives::{Collectives, Integer, Number, Op, ops};
+pub use ranks_collectives::{
+    Blocks, Collectives, Gathered, InPlaceCollectives, Integer, Locate, Located, Number, Op,
+    Ordered, VaryingCollectives, ops,
+};
 pub use ranks_comm::*;
 
 /// What most programs use: `use ranks::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Collectives, Communicator, Error, ErrorKind, Source, Tag, ops, run};
+    pub use crate::{
+        Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives, Source, Tag,
+        VaryingCollectives, ops, run,
+    };
     pub use ranks_collectives::ops::*;
     pub use ranks_comm::Result;
 }

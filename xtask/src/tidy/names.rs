@@ -12,21 +12,34 @@ use crate::coverage::functions::functions;
 type Helpers = (&'static str, &'static [&'static str]);
 
 /// What is called to learn errors, to wait, to agree, to free, to ask.
-const HELPERS: [Helpers; 1] = [(
-    "ranks-comm",
-    &[
-        "MPI_Allreduce",
-        "MPI_Comm_set_errhandler",
-        "MPI_Comm_test_inter",
-        "MPI_Error_string",
-        "MPI_Finalized",
-        "MPI_Get_elements_x",
-        "MPI_Initialized",
-        "MPI_Is_thread_main",
-        "MPI_Isend_c",
-        "MPI_Wait",
-    ],
-)];
+const HELPERS: [Helpers; 2] = [
+    (
+        "ranks-collectives",
+        &[
+            "MPI_Alltoallw",
+            "MPI_Type_commit",
+            "MPI_Type_contiguous",
+            "MPI_Type_contiguous_c",
+            "MPI_Type_create_hindexed",
+            "MPI_Type_free",
+        ],
+    ),
+    (
+        "ranks-comm",
+        &[
+            "MPI_Allreduce",
+            "MPI_Comm_set_errhandler",
+            "MPI_Comm_test_inter",
+            "MPI_Error_string",
+            "MPI_Finalized",
+            "MPI_Get_elements_x",
+            "MPI_Initialized",
+            "MPI_Is_thread_main",
+            "MPI_Isend_c",
+            "MPI_Wait",
+        ],
+    ),
+];
 
 /// Where the list of helpers is, for those who have to change it.
 const HERE: &str = "xtask/src/tidy/names.rs";

@@ -19,6 +19,7 @@ mod gather;
 mod huge;
 mod in_place;
 mod in_process;
+mod located;
 mod mistakes;
 mod model;
 mod reduce;

@@ -1,5 +1,6 @@
 //! Operations of the program's own.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytemuck::{Pod, Zeroable};
@@ -112,10 +113,11 @@ fn what_does_not_commute_is_taken_in_the_order_of_ranks(world: Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn closures_keep_what_they_capture(world: Communicator) {
-    let calls = AtomicUsize::new(0);
-    let modulus = vec![97_u64, 101];
-    let owning = UserOp::commutative(|a: [u64; 2], b: [u64; 2]| {
-        calls.fetch_add(1, Ordering::Relaxed);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let modulus = [97_u64, 101].to_vec();
+    let owning = UserOp::commutative(move |a: [u64; 2], b: [u64; 2]| {
+        counted.fetch_add(1, Ordering::Relaxed);
         [(a[0] + b[0]) % modulus[0], (a[1] + b[1]) % modulus[1]]
     });
     let mine = [world.rank() as u64 + 90, world.rank() as u64 + 95];
@@ -166,10 +168,10 @@ fn p_elements_lie_at_any_address(world: Communicator) {
 /// There is no table of operations that could be full.
 #[ranks_test::ranks(1, 2, 4)]
 fn operations_without_number(world: Communicator) {
-    let shifts: Vec<u64> = (0..300).collect();
+    let shifts: Vec<u64> = (0..300).map(|i| 2 * i).collect();
     let all: Vec<_> = shifts
         .iter()
-        .map(|shift| UserOp::new(move |a: u64, b: u64| a.max(b) + 0 * shift))
+        .map(|&shift| UserOp::new(move |a: u64, b: u64| a.max(b).max(shift & 1)))
         .collect();
     for op in &all {
         let mut largest = [0];
@@ -187,7 +189,7 @@ fn elements_of_no_size(world: Communicator) {
     world.scan(&[(); 9], &mut [(); 9], op).unwrap();
     let endless = usize::MAX / 2;
     world
-        .reduce_local(&vec![(); endless], &mut vec![(); 9], op)
+        .reduce_local(&vec![(); endless], &mut [(); 9], op)
         .unwrap_err();
 }
 

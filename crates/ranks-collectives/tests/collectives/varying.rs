@@ -10,7 +10,7 @@ use crate::model::{Guarded, Particle, Sample, block, case};
 fn counts(size: usize, scale: usize) -> Vec<usize> {
     [3, 0, 100_000, 17][..size]
         .iter()
-        .map(|&count| if scale == 0 { 0 } else { count / scale })
+        .map(|&count: &usize| count.checked_div(scale).unwrap_or(0))
         .collect()
 }
 
