@@ -28,6 +28,8 @@ struct Inner {
     way: mpi::Way,
     rank: usize,
     size: usize,
+    /// How many ranks messages go to and come from: all of them, or those of the other group.
+    peers: usize,
     max_tag: i32,
     attributes: Arc<Attributes>,
 }
@@ -49,11 +51,18 @@ pub enum Comparison {
 }
 
 impl Communicator {
-    pub(crate) fn over_mpi(comm: mpi::Comm, rank: usize, size: usize, max_tag: i32) -> Self {
+    pub(crate) fn over_mpi(
+        comm: mpi::Comm,
+        rank: usize,
+        size: usize,
+        peers: usize,
+        max_tag: i32,
+    ) -> Self {
         Self(Arc::new(Inner {
             way: mpi::Way::over_mpi(comm),
             rank,
             size,
+            peers,
             max_tag,
             attributes: Arc::default(),
         }))
@@ -72,6 +81,7 @@ impl Communicator {
         Self(Arc::new(Inner {
             rank: comm.rank(),
             size: comm.size(),
+            peers: comm.peers(),
             max_tag: i32::MAX,
             attributes: Arc::default(),
             way: mpi::Way::in_process(comm),
@@ -120,7 +130,7 @@ impl Communicator {
     pub fn group(&self) -> Result<Group> {
         let members = self.dispatch(
             "MPI_Comm_group",
-            |comm| comm.world_ranks(self.size()),
+            |comm| comm.world_ranks(),
             |comm| Ok(comm.members().to_vec()),
         )?;
         Ok(Group::new(members, self.rank()))
@@ -221,6 +231,19 @@ impl Communicator {
         std::process::exit(code)
     }
 
+    /// Whether messages go to the ranks of another group: whether this is what an `Intercommunicator` is made of.
+    fn is_between(&self) -> bool {
+        match self.backend() {
+            Backend::Mpi(comm) => comm.between,
+            Backend::InProcess(comm) => comm.is_between(),
+        }
+    }
+
+    /// How many ranks messages go to and come from.
+    pub(crate) fn peers(&self) -> usize {
+        self.0.peers
+    }
+
     /// What its users have put there.
     pub(crate) fn attributes(&self) -> &Attributes {
         &self.0.attributes
@@ -309,7 +332,7 @@ impl Communicator {
     ) -> Result<Destination> {
         let dest = dest.into();
         match dest {
-            Destination::Rank(rank) if rank >= self.size() => Err(self.no_rank(operation, rank)),
+            Destination::Rank(rank) if rank >= self.0.peers => Err(self.no_rank(operation, rank)),
             _ => Ok(dest),
         }
     }
@@ -323,7 +346,7 @@ impl Communicator {
     ) -> Result<Source> {
         let source = source.into();
         match source {
-            Source::Rank(rank) if rank >= self.size() => Err(self.no_rank(operation, rank)),
+            Source::Rank(rank) if rank >= self.0.peers => Err(self.no_rank(operation, rank)),
             _ => Ok(source),
         }
     }
@@ -352,13 +375,18 @@ impl Communicator {
     #[cold]
     #[inline(never)]
     fn no_rank(&self, operation: &'static str, rank: usize) -> Error {
-        let size = self.size();
+        let peers = self.0.peers;
+        let whose = if self.is_between() {
+            "the remote group"
+        } else {
+            "this communicator"
+        };
         Error::new(
             ErrorKind::Rank,
             operation,
             format_args!(
-                "rank {rank} is not in this communicator of {size}; ranks run from 0 to {}",
-                size - 1
+                "rank {rank} is not in {whose} of {peers}; ranks run from 0 to {}",
+                peers.saturating_sub(1)
             ),
         )
     }

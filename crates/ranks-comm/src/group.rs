@@ -34,7 +34,8 @@ impl Group {
         }
     }
 
-    fn with(&self, members: impl IntoIterator<Item = usize>) -> Self {
+    /// Another group, seen from the same process.
+    pub(crate) fn with(&self, members: impl IntoIterator<Item = usize>) -> Self {
         Self {
             members: members.into_iter().collect(),
             me: self.me,

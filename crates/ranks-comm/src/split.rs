@@ -163,21 +163,54 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_create")]
     pub fn create(&self, group: &Group) -> Result<Option<Self>> {
         const OPERATION: &str = "MPI_Comm_create";
-        let outside = group.difference(&self.group()?).size();
-        if outside > 0 {
-            return Err(Error::new(
-                ErrorKind::Rank,
-                OPERATION,
-                format_args!(
-                    "{outside} of the group's {} processes are not in this communicator",
-                    group.size()
-                ),
-            ));
-        }
+        self.check_group(OPERATION, group)?;
         self.dispatch(
             OPERATION,
             |comm| comm.create(self, group.world_ranks()),
             |comm| Ok(comm.create(group.world_ranks())?.map(Self::in_process)),
         )
+    }
+
+    /// As [`create`](Self::create), but the other ranks of this communicator need not call: collective over the group.
+    ///
+    /// A process that is not in the group gets `None`. `tag` tells apart calls that several threads make for the same
+    /// group at the same time; else any will do. One that is dropped is freed when the same ranks, in the same order,
+    /// make another one in this way, or when the runtime ends.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if a process of the group is not in this communicator; [`ErrorKind::Tag`]; what the
+    /// library reports.
+    ///
+    /// MPI 5.0 §7.4.2 (`MPI_Comm_create_group`).
+    #[doc(alias = "MPI_Comm_create_group")]
+    pub fn create_group(&self, group: &Group, tag: i32) -> Result<Option<Self>> {
+        const OPERATION: &str = "MPI_Comm_create_group";
+        self.check_tag(OPERATION, tag)?;
+        self.check_group(OPERATION, group)?;
+        let members = group.world_ranks();
+        self.dispatch(
+            OPERATION,
+            |comm| match group.rank() {
+                Some(_) => comm.create_group(self, members, tag).map(Some),
+                None => Ok(None),
+            },
+            |comm| Ok(comm.create_group(members, tag).map(Self::in_process)),
+        )
+    }
+
+    /// All processes of the group must be in this communicator.
+    fn check_group(&self, operation: &'static str, group: &Group) -> Result<()> {
+        let outside = group.difference(&self.group()?).size();
+        if outside == 0 {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Rank,
+            operation,
+            format_args!(
+                "{outside} of the group's {} processes are not in this communicator",
+                group.size()
+            ),
+        ))
     }
 }

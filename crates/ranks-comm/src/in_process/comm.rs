@@ -25,6 +25,8 @@ pub struct Comm {
     pub(super) context: u64,
     /// The world ranks of the members, in rank order.
     pub(super) members: Arc<[usize]>,
+    /// The world ranks of those to whom messages go and from whom they come: the members, or another group.
+    pub(super) peers: Arc<[usize]>,
     pub(super) rank: usize,
     pub(crate) name: Mutex<String>,
     /// The hints that it was given; nothing here follows any.
@@ -47,11 +49,12 @@ impl fmt::Debug for Comm {
 impl Comm {
     /// The communicator of all ranks, seen from `place`.
     pub(crate) fn world(place: Arc<Place>) -> Self {
-        let members = (0..place.world.size()).collect();
+        let members: Arc<[usize]> = (0..place.world.size()).collect();
         let rank = place.rank;
         Self {
             place,
             context: WORLD_CONTEXT,
+            peers: Arc::clone(&members),
             members,
             rank,
             name: Mutex::new("MPI_COMM_WORLD".to_owned()),
@@ -71,6 +74,21 @@ impl Comm {
     #[must_use]
     pub fn size(&self) -> usize {
         self.members.len()
+    }
+
+    /// How many ranks messages go to.
+    pub(crate) fn peers(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// Whether these are the ranks of another group.
+    pub(crate) fn is_between(&self) -> bool {
+        !Arc::ptr_eq(&self.members, &self.peers)
+    }
+
+    /// The world ranks of the other group.
+    pub(crate) fn remote_world_ranks(&self) -> &[usize] {
+        &self.peers
     }
 
     pub(crate) fn members(&self) -> &[usize] {
@@ -135,7 +153,7 @@ impl Comm {
         self.deliver(dest, self.context, tag, bytes, Some(receipt.clone()));
         self.place
             .world
-            .await_receipt(operation, &receipt, self.members[dest])
+            .await_receipt(operation, &receipt, self.peers[dest])
     }
 
     pub(crate) fn recv<T: Pod>(
@@ -188,7 +206,7 @@ impl Comm {
         let (source, tag, bytes) =
             place
                 .world
-                .probe(operation, place.rank, &pattern, &self.members)?;
+                .probe(operation, place.rank, &pattern, &self.peers)?;
         Ok(Status::local(source, tag, bytes))
     }
 
@@ -219,7 +237,7 @@ impl Comm {
         let place = &self.place;
         let found = place
             .world
-            .receive(operation, place.rank, &pattern, &self.members)?;
+            .receive(operation, place.rank, &pattern, &self.peers)?;
         Ok(Some(Matched(found)))
     }
 
@@ -288,7 +306,7 @@ impl Comm {
         let place = &self.place;
         let found = place
             .world
-            .receive("a collective", place.rank, &pattern, &self.members)?;
+            .receive("a collective", place.rank, &pattern, &self.peers)?;
         Ok(found.payload)
     }
 
@@ -324,21 +342,21 @@ impl Comm {
         };
         let (world, me) = (&self.place.world, self.place.rank);
         let found = if wait {
-            Some(world.receive(OPERATION, me, &pattern, &self.members)?)
+            Some(world.receive(OPERATION, me, &pattern, &self.peers)?)
         } else {
-            world.try_receive_from(OPERATION, me, &pattern, &self.members)?
+            world.try_receive_from(OPERATION, me, &pattern, &self.peers)?
         };
         Ok(found.map(|message| message.payload))
     }
 
     fn check_member(&self, operation: &'static str, rank: usize) -> Result<()> {
-        if rank < self.size() {
+        if rank < self.peers() {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::Rank,
             operation,
-            format_args!("rank {rank} of a communicator of {}", self.size()),
+            format_args!("rank {rank} of a communicator of {}", self.peers()),
         ))
     }
 
@@ -356,9 +374,7 @@ impl Comm {
             payload: bytes.to_vec(),
             receipt,
         };
-        self.place
-            .world
-            .deliver(self.members[dest], context, message);
+        self.place.world.deliver(self.peers[dest], context, message);
     }
 
     pub(super) fn pattern(&self, source: Source, tag: Tag) -> Option<Pattern> {

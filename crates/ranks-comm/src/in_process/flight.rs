@@ -48,7 +48,7 @@ impl Comm {
         }
         let receipt = Receipt::new(self.place.rank);
         self.deliver(dest, self.context, tag, bytes, Some(receipt.clone()));
-        let dest = self.members[dest];
+        let dest = self.peers[dest];
         flight::Flight::InProcess(Flight::Unmatched {
             receipt,
             dest,
@@ -97,7 +97,7 @@ impl Flight {
                 landing,
                 role,
             } => world
-                .collect_posted(role.operation, me, *number, pattern, &comm.members)
+                .collect_posted(role.operation, me, *number, pattern, &comm.peers)
                 .transpose()
                 .map(|message| land(role, *landing, Matched::new(message?))),
             Self::Unmatched {
@@ -123,7 +123,7 @@ impl Flight {
                 role,
             } => {
                 let message =
-                    world.await_posted(role.operation, me, *number, pattern, &comm.members)?;
+                    world.await_posted(role.operation, me, *number, pattern, &comm.peers)?;
                 land(role, *landing, Matched::new(message))
             }
             Self::Unmatched {

@@ -5,9 +5,11 @@
 //! unsafe code, and nothing here panics.
 
 mod agree;
+mod agreements;
 mod comm;
 mod environment;
 mod flight;
+mod intercommunicator;
 mod layout;
 mod mailbox;
 mod split;

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
+use super::agreements::Purpose;
 use super::comm::Comm;
 use crate::communicator::Comparison;
 use crate::error::Result;
@@ -14,6 +15,9 @@ const NOBODY: u64 = u64::MAX;
 impl Comm {
     /// The same members, with the same topology, in a context of their own. Collective.
     pub(crate) fn dup(&self) -> Result<Self> {
+        if self.is_between() {
+            return Ok(self.dup_between());
+        }
         let context = self.agree_with_first(|world| world.new_contexts(1))?;
         let mut dup = self.child(context, Arc::clone(&self.members), self.rank);
         dup.shape.clone_from(&self.shape);
@@ -61,6 +65,27 @@ impl Comm {
         Ok(rank.map(|rank| self.child(context, members.into(), rank)))
     }
 
+    /// A communicator of `members` (world ranks), of whom this rank is one. Collective over them.
+    ///
+    /// It waits for nobody: the first of them makes the context, and the others find it.
+    pub(crate) fn create_group(&self, members: &[usize], tag: i32) -> Option<Self> {
+        let rank = members.iter().position(|&rank| rank == self.place.rank)?;
+        let members: Arc<[usize]> = members.into();
+        let purpose = Purpose::Group(Arc::clone(&members), tag);
+        let context = self.agree(purpose, &members);
+        Some(self.child(context, members, rank))
+    }
+
+    /// A context that `ranks` of the world find for a purpose, this one among them.
+    pub(super) fn agree(&self, purpose: Purpose, ranks: &[usize]) -> u64 {
+        let world = &self.place.world;
+        let new = || world.new_contexts(1);
+        let me = self.place.rank;
+        world
+            .agreements
+            .find((self.context, purpose), me, ranks, new)
+    }
+
     /// How two communicators relate; local.
     pub(crate) fn compare(&self, other: &Self) -> Comparison {
         if !Arc::ptr_eq(&self.place.world, &other.place.world) {
@@ -69,15 +94,16 @@ impl Comm {
         if self.context == other.context {
             return Comparison::Identical;
         }
-        if self.members == other.members {
+        if self.members == other.members && self.peers == other.peers {
             return Comparison::Congruent;
         }
-        let sorted = |comm: &Self| {
-            let mut ranks = comm.members.to_vec();
+        let sorted = |ranks: &[usize]| {
+            let mut ranks = ranks.to_vec();
             ranks.sort_unstable();
             ranks
         };
-        if sorted(self) == sorted(other) {
+        let same = |mine: &[usize], theirs: &[usize]| sorted(mine) == sorted(theirs);
+        if same(&self.members, &other.members) && same(&self.peers, &other.peers) {
             Comparison::Similar
         } else {
             Comparison::Unequal
@@ -98,10 +124,11 @@ impl Comm {
         Some(self.child(context, members, rank))
     }
 
-    fn child(&self, context: u64, members: Arc<[usize]>, rank: usize) -> Self {
+    pub(super) fn child(&self, context: u64, members: Arc<[usize]>, rank: usize) -> Self {
         Self {
             place: Arc::clone(&self.place),
             context,
+            peers: Arc::clone(&members),
             members,
             rank,
             name: Mutex::default(),

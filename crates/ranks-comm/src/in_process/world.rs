@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::agreements::Agreements;
 use super::mailbox::{Envelope, Pattern, Queues, Receipt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::thread_level::{Gate, ThreadLevel};
@@ -15,6 +16,7 @@ pub(crate) const WORLD_CONTEXT: u64 = 0;
 pub(crate) struct World {
     mailboxes: Box<[Mailbox]>,
     next_context: AtomicU64,
+    pub(super) agreements: Agreements,
     failure: Mutex<Option<Failure>>,
     failed: AtomicBool,
 }
@@ -43,6 +45,7 @@ impl World {
         Self {
             mailboxes: (0..size).map(|_| Mailbox::default()).collect(),
             next_context: AtomicU64::new(WORLD_CONTEXT + 2),
+            agreements: Agreements::default(),
             failure: Mutex::new(None),
             failed: AtomicBool::new(false),
         }
@@ -300,7 +303,9 @@ impl World {
                 format_args!("rank {source}").to_string(),
             ),
             None => (
-                members.len() > 1 && members.iter().all(|&rank| rank == me || ended(rank)),
+                // A rank that is alone may have a thread that sends.
+                members.iter().any(|&rank| rank != me)
+                    && members.iter().all(|&rank| rank == me || ended(rank)),
                 "every other rank".to_owned(),
             ),
         };

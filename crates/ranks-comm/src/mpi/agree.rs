@@ -10,7 +10,21 @@ use crate::agree::Join;
 use crate::error::Result;
 
 impl Comm {
+    /// Joins the words of all ranks; of both groups, if there are two. Collective.
     pub(crate) fn join<const N: usize>(&self, words: [u64; N], join: Join) -> Result<[u64; N]> {
+        let joined = self.allreduce(words, join)?;
+        if !self.between {
+            return Ok(joined);
+        }
+        // Each group has got what the other one's ranks passed, all of them the same, and tells it back.
+        let ours = self.allreduce(joined, Join::And)?;
+        Ok(std::array::from_fn(|index| match join {
+            Join::And => ours[index] & joined[index],
+            Join::Sum => ours[index].wrapping_add(joined[index]),
+        }))
+    }
+
+    fn allreduce<const N: usize>(&self, words: [u64; N], join: Join) -> Result<[u64; N]> {
         let op = match join {
             Join::And => sys::MPI_BAND,
             Join::Sum => sys::MPI_SUM,

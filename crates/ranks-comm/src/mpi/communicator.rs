@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Group, native};
 
+use super::apart::Members;
 use super::children::Children;
 use super::claims::Claims;
 use super::error::check;
@@ -37,17 +38,22 @@ pub struct Comm {
     pub(super) children: Arc<Children>,
     /// Receives that wait until the length of their message is known.
     pub(super) claims: Arc<Claims>,
-    /// Where this one came from; `None` for the world.
-    pub(super) origin: Option<Origin>,
+    /// Whether it is an intercommunicator: peers are the ranks of another group.
+    pub(crate) between: bool,
+    /// Its place in the order of creation in this process, and where it came from; `None` for the world.
+    pub(super) origin: Option<(u64, Origin)>,
     pub(super) freed: AtomicBool,
 }
 
-/// A communicator's place among those made from the same parent.
-pub(super) struct Origin {
-    pub(super) siblings: Arc<Children>,
-    pub(super) number: u64,
-    /// Its place in the order of creation in this process.
-    pub(super) key: u64,
+/// Who agrees on when a communicator can be freed.
+pub(super) enum Origin {
+    /// All ranks of its parent, among whose children it has a number.
+    Parent {
+        siblings: Arc<Children>,
+        number: u64,
+    },
+    /// Its own ranks.
+    Apart { members: Members, number: u64 },
 }
 
 impl fmt::Debug for Comm {
@@ -63,7 +69,7 @@ impl Comm {
         canonical: MPI_Comm,
         session: Arc<Session>,
         children: Arc<Children>,
-        origin: Option<Origin>,
+        origin: Option<(u64, Origin)>,
     ) -> Self {
         Self {
             canonical,
@@ -77,6 +83,7 @@ impl Comm {
             session,
             children,
             claims: Claims::new(canonical),
+            between: false,
             origin,
             freed: AtomicBool::new(false),
         }
@@ -93,36 +100,9 @@ impl Comm {
         }
     }
 
-    /// The world ranks of the members, of whom there are `size`.
-    pub(crate) fn world_ranks(&self, size: usize) -> Result<Vec<usize>> {
-        let mine = Group::of(self.canonical)?;
-        let world = Group::of(sys::MPI_COMM_WORLD)?;
-        let count = c_int::try_from(size).unwrap_or(c_int::MAX);
-        let ranks: Vec<c_int> = (0..count).collect();
-        let mut there = vec![0; ranks.len()];
-        // SAFETY: both groups are alive, and both lists have `count` places.
-        let code = unsafe {
-            sys::MPI_Group_translate_ranks(
-                mine.0,
-                count,
-                ranks.as_ptr(),
-                world.0,
-                there.as_mut_ptr(),
-            )
-        };
-        check(code, "MPI_Group_translate_ranks")?;
-        there
-            .iter()
-            .map(|&rank| {
-                usize::try_from(rank).map_err(|_| {
-                    Error::new(
-                        ErrorKind::Library,
-                        "MPI_Group_translate_ranks",
-                        "a member of the communicator is not in the world",
-                    )
-                })
-            })
-            .collect()
+    /// The world ranks of the members.
+    pub(crate) fn world_ranks(&self) -> Result<Vec<usize>> {
+        Group::of(self.canonical)?.world_ranks()
     }
 
     pub(crate) fn compare(&self, other: &Self) -> Result<Comparison> {
@@ -165,7 +145,7 @@ impl Comm {
 
     /// Frees it at once. Collective.
     pub(crate) fn free(&self) -> Result<()> {
-        let Some(origin) = &self.origin else {
+        let Some((_, origin)) = &self.origin else {
             return Err(Error::new(
                 ErrorKind::Argument,
                 "MPI_Comm_free",
@@ -178,7 +158,9 @@ impl Comm {
         let code = unsafe { sys::MPI_Comm_free(&raw mut handle) };
         check(code, "MPI_Comm_free")?;
         self.freed.store(true, Ordering::Relaxed);
-        origin.siblings.is_freed(origin.number);
+        if let Origin::Parent { siblings, number } = origin {
+            siblings.is_freed(*number);
+        }
         Ok(())
     }
 
@@ -203,10 +185,17 @@ impl Drop for Comm {
     fn drop(&mut self) {
         self.claims.close();
         self.session.leave(&self.claims);
-        if let Some(origin) = &self.origin {
-            if !self.freed.load(Ordering::Relaxed) {
-                self.session.put_aside(origin.key, self.canonical);
-                origin.siblings.is_dropped(origin.number, origin.key);
+        let Some((key, origin)) = &self.origin else {
+            return;
+        };
+        if self.freed.load(Ordering::Relaxed) {
+            return;
+        }
+        self.session.put_aside(*key, self.canonical);
+        match origin {
+            Origin::Parent { siblings, number } => siblings.is_dropped(*number, *key),
+            Origin::Apart { members, number } => {
+                self.session.apart.is_dropped(members, *number, *key);
             }
         }
     }
@@ -222,6 +211,49 @@ impl Group {
         let code = unsafe { sys::MPI_Comm_group(comm, &raw mut group) };
         check(code, "MPI_Comm_group")?;
         Ok(Self(group))
+    }
+
+    /// The group on the other side of an intercommunicator.
+    pub(super) fn remote(comm: MPI_Comm) -> Result<Self> {
+        let mut group = sys::MPI_GROUP_NULL;
+        // SAFETY: an intercommunicator, which is alive; the group is ours.
+        let code = unsafe { sys::MPI_Comm_remote_group(comm, &raw mut group) };
+        check(code, "MPI_Comm_remote_group")?;
+        Ok(Self(group))
+    }
+
+    /// Which ranks of the world its members have.
+    pub(super) fn world_ranks(&self) -> Result<Vec<usize>> {
+        let world = Self::of(sys::MPI_COMM_WORLD)?;
+        let mut count: c_int = 0;
+        // SAFETY: the group is alive, and the number is ours.
+        let code = unsafe { sys::MPI_Group_size(self.0, &raw mut count) };
+        check(code, "MPI_Group_size")?;
+        let ranks: Vec<c_int> = (0..count).collect();
+        let mut there = vec![0; ranks.len()];
+        // SAFETY: both groups are alive, and both lists have `count` places.
+        let code = unsafe {
+            sys::MPI_Group_translate_ranks(
+                self.0,
+                count,
+                ranks.as_ptr(),
+                world.0,
+                there.as_mut_ptr(),
+            )
+        };
+        check(code, "MPI_Group_translate_ranks")?;
+        there
+            .iter()
+            .map(|&rank| {
+                usize::try_from(rank).map_err(|_| {
+                    Error::new(
+                        ErrorKind::Library,
+                        "MPI_Group_translate_ranks",
+                        "a member of the communicator is not in the world",
+                    )
+                })
+            })
+            .collect()
     }
 
     pub(super) fn include(&self, ranks: &[c_int]) -> Result<Self> {

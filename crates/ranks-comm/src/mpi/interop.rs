@@ -67,13 +67,12 @@ impl Comm {
         let (rank, size) = rank_and_size(raw)?;
         self.session.return_errors(raw)?;
         // No parent of ours agrees on when it is freed: nobody else knows of these siblings.
-        let origin = (ownership == Ownership::Owned).then(|| Origin {
-            siblings: Arc::default(),
-            number: 0,
-            key: self.session.key(),
+        let origin = (ownership == Ownership::Owned).then(|| {
+            let (siblings, number) = (Arc::default(), 0);
+            (self.session.key(), Origin::Parent { siblings, number })
         });
         let children = Arc::new(Children::default());
         let comm = Comm::new(raw, Arc::clone(&self.session), children, origin);
-        Ok(Communicator::over_mpi(comm, rank, size, max_tag))
+        Ok(Communicator::over_mpi(comm, rank, size, size, max_tag))
     }
 }

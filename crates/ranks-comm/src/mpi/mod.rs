@@ -20,6 +20,7 @@
 
 mod agree;
 mod any;
+mod apart;
 mod attributes;
 mod batch;
 mod buffer;

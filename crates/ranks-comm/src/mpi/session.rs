@@ -10,6 +10,7 @@ use ranks_launch::{Environment, LoadedMpi};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{Loaded, MPI_Comm};
 
+use super::apart::Apart;
 use super::attributes::attribute;
 use super::children::Children;
 use super::claims::Claims;
@@ -56,6 +57,7 @@ pub(super) struct Session {
     level: ThreadLevel,
     size: usize,
     world_children: Arc<Children>,
+    pub(super) apart: Apart,
     /// What users keep with the world, as long as a handle of it lives.
     world_attributes: Mutex<Weak<Attributes>>,
     aside: Mutex<Aside>,
@@ -151,7 +153,8 @@ fn world(session: &Arc<Session>, facts: &Facts, max_tag: i32) -> Communicator {
     let mut known = lock(&session.world_attributes);
     let attributes = known.upgrade().unwrap_or_default();
     *known = Arc::downgrade(&attributes);
-    Communicator::over_mpi(comm, facts.rank, facts.size, max_tag).with_attributes(attributes)
+    Communicator::over_mpi(comm, facts.rank, facts.size, facts.size, max_tag)
+        .with_attributes(attributes)
 }
 
 fn ended() -> Error {
@@ -264,6 +267,7 @@ fn take_over(
         level,
         size,
         world_children: Arc::default(),
+        apart: Apart::default(),
         world_attributes: Mutex::default(),
         aside: Mutex::default(),
         datatypes: Cache::default(),

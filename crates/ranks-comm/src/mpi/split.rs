@@ -19,7 +19,7 @@ use crate::split::SplitType;
 
 impl Comm {
     pub(crate) fn dup(&self, parent: &Communicator) -> Result<Communicator> {
-        let made = self.make(parent, "MPI_Comm_dup", |new| {
+        let made = self.make_as(parent, "MPI_Comm_dup", self.between, |new| {
             // SAFETY: the communicator is alive, and the new handle is ours.
             unsafe { sys::MPI_Comm_dup(self.canonical, new) }
         })?;
@@ -90,6 +90,17 @@ impl Comm {
         operation: &'static str,
         call: impl FnOnce(*mut MPI_Comm) -> c_int,
     ) -> Result<Option<Communicator>> {
+        self.make_as(parent, operation, false, call)
+    }
+
+    /// The same for one that may be an intercommunicator.
+    fn make_as(
+        &self,
+        parent: &Communicator,
+        operation: &'static str,
+        between: bool,
+        call: impl FnOnce(*mut MPI_Comm) -> c_int,
+    ) -> Result<Option<Communicator>> {
         self.free_dropped()?;
         let number = self.children.number();
         let mut new = sys::MPI_COMM_NULL;
@@ -98,21 +109,14 @@ impl Comm {
             return Ok(None);
         }
         self.children.is_alive(number);
-        let origin = Origin {
-            siblings: Arc::clone(&self.children),
-            number,
-            key: self.session.key(),
-        };
+        let siblings = Arc::clone(&self.children);
+        let origin = Origin::Parent { siblings, number };
         let children = Arc::new(Children::default());
-        let comm = Comm::new(new, Arc::clone(&self.session), children, Some(origin));
+        let session = Arc::clone(&self.session);
+        let mut comm = Comm::new(new, session, children, Some((self.session.key(), origin)));
+        comm.between = between;
         self.session.return_errors(new)?;
-        let (rank, size) = rank_and_size(new)?;
-        Ok(Some(Communicator::over_mpi(
-            comm,
-            rank,
-            size,
-            parent.max_tag(),
-        )))
+        comm.into_communicator(parent.max_tag()).map(Some)
     }
 
     /// Frees the children that every rank has dropped. Collective.
@@ -131,7 +135,7 @@ impl Comm {
 }
 
 #[cold]
-fn nothing_made(operation: &'static str) -> Error {
+pub(super) fn nothing_made(operation: &'static str) -> Error {
     Error::new(
         ErrorKind::Library,
         operation,

@@ -1,0 +1,356 @@
+//! Two groups of ranks that talk to each other: messages go to the other group.
+
+use std::fmt;
+
+use crate::backend::Backend;
+use crate::communicator::{Communicator, Comparison};
+use crate::element::Pod;
+use crate::error::{Error, ErrorKind, Result};
+use crate::group::Group;
+use crate::message::Message;
+use crate::source::{Destination, Source};
+use crate::status::Status;
+use crate::tag::Tag;
+
+/// Two groups of ranks with none in common; a message goes from a rank of one to a rank of the other.
+///
+/// [`rank`](Self::rank) and [`size`](Self::size) are of this rank's own group, the local one. Where an operation takes a
+/// rank or returns one, it is a rank of the other group, the remote one. It comes from
+/// [`Communicator::intercomm_create`] and becomes a communicator of all by [`merge`](Self::merge).
+///
+/// A clone is another handle of the same intercommunicator. As with a [`Communicator`], dropping never blocks.
+///
+/// ```
+/// use ranks_comm::Runtime;
+///
+/// Runtime::builder().ranks(4).run(|world| {
+///     // Even ranks compute, odd ranks write: 0 is the leader of the first, 1 of the others.
+///     let writes = world.rank() % 2 == 1;
+///     let part = world.split(Some(i32::from(writes)), 0)?.expect("each rank has a color");
+///     let between = part.intercomm_create(0, &world, if writes { 0 } else { 1 }, 7)?;
+///     if writes {
+///         let (values, from) = between.recv_vec::<f64>(part.rank(), 0)?;
+///         assert_eq!((values[0], from.source()), (part.rank() as f64, Some(part.rank())));
+///     } else if part.rank() < between.remote_size() {
+///         between.send(&[part.rank() as f64], part.rank(), 0)?;
+///     }
+///     Ok::<(), ranks_comm::Error>(())
+/// })
+/// # .unwrap();
+/// ```
+///
+/// MPI 5.0 §7.6.
+#[doc(alias = "MPI_Comm_test_inter")]
+#[derive(Clone)]
+pub struct Intercommunicator(Communicator);
+
+impl Communicator {
+    /// Connects the ranks of this communicator with those of another one, which calls it at the same time.
+    ///
+    /// Each of the two has a leader. The leaders are both ranks of `peer`, in which they know each other: there
+    /// `remote_leader` is the rank of the other leader. At other ranks than the local leader `peer`,
+    /// `remote_leader` and `tag` mean nothing, and any communicator will do. No receive that
+    /// would take a message with this tag from the other leader may wait in `peer` meanwhile. Collective over both.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if a leader is not in its communicator; at the leader [`ErrorKind::Tag`], and
+    /// [`ErrorKind::Argument`] if it is its own remote leader; otherwise what the library reports, such as that
+    /// the groups have a rank in common.
+    ///
+    /// MPI 5.0 §7.6.2 (`MPI_Intercomm_create`).
+    #[doc(alias = "MPI_Intercomm_create")]
+    pub fn intercomm_create(
+        &self,
+        local_leader: usize,
+        peer: &Self,
+        remote_leader: usize,
+        tag: i32,
+    ) -> Result<Intercommunicator> {
+        const OPERATION: &str = "MPI_Intercomm_create";
+        self.destination(OPERATION, local_leader)?;
+        let leads = local_leader == self.rank();
+        if leads {
+            peer.destination(OPERATION, remote_leader)?;
+            peer.check_tag(OPERATION, tag)?;
+            if remote_leader == peer.rank() {
+                return Err(Error::new(
+                    ErrorKind::Argument,
+                    OPERATION,
+                    format_args!("the remote leader {remote_leader} is this rank itself"),
+                ));
+            }
+        }
+        // Elsewhere they are passed all the same, and have to be valid.
+        let (remote_leader, tag) = if leads { (remote_leader, tag) } else { (0, 0) };
+        let strangers = || {
+            Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                "one of the two communicators is over MPI and the other in process",
+            )
+        };
+        let new = self.dispatch(
+            OPERATION,
+            |comm| match peer.backend() {
+                Backend::Mpi(peer) => {
+                    comm.intercomm_create(self, local_leader, peer, remote_leader, tag)
+                }
+                Backend::InProcess(_) => Err(strangers()),
+            },
+            |comm| match peer.backend() {
+                Backend::InProcess(peer) => comm
+                    .intercomm_create(OPERATION, local_leader, peer, remote_leader, tag)
+                    .map(Self::in_process),
+                Backend::Mpi(_) => Err(strangers()),
+            },
+        )?;
+        Ok(Intercommunicator(new))
+    }
+}
+
+impl Intercommunicator {
+    /// This rank's number in its own group, from 0 to `size - 1`.
+    #[inline]
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.0.rank()
+    }
+
+    /// How many ranks this rank's own group has.
+    #[inline]
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    /// How many ranks the other group has: those that messages go to.
+    ///
+    /// MPI 5.0 §7.6.1 (`MPI_Comm_remote_size`).
+    #[doc(alias = "MPI_Comm_remote_size")]
+    #[inline]
+    #[must_use]
+    pub fn remote_size(&self) -> usize {
+        self.0.peers()
+    }
+
+    /// The largest tag that a message may have.
+    #[must_use]
+    pub fn max_tag(&self) -> i32 {
+        self.0.max_tag()
+    }
+
+    /// The ranks of this rank's own group. Local.
+    ///
+    /// # Errors
+    /// As [`Communicator::group`].
+    ///
+    /// MPI 5.0 §7.6.1 (`MPI_Comm_group`).
+    pub fn group(&self) -> Result<Group> {
+        self.0.group()
+    }
+
+    /// The ranks of the other group. Local.
+    ///
+    /// # Errors
+    /// As [`Communicator::group`].
+    ///
+    /// MPI 5.0 §7.6.1 (`MPI_Comm_remote_group`).
+    #[doc(alias = "MPI_Comm_remote_group")]
+    pub fn remote_group(&self) -> Result<Group> {
+        let members = self.0.dispatch(
+            "MPI_Comm_remote_group",
+            |comm| comm.remote_world_ranks(),
+            |comm| Ok(comm.remote_world_ranks().to_vec()),
+        )?;
+        Ok(self.group()?.with(members))
+    }
+
+    /// How this intercommunicator relates to `other`: by its local and its remote group. Local.
+    ///
+    /// # Errors
+    /// As [`Communicator::compare`].
+    ///
+    /// MPI 5.0 §7.4.1 (`MPI_Comm_compare`).
+    pub fn compare(&self, other: &Self) -> Result<Comparison> {
+        self.0.compare(&other.0)
+    }
+
+    /// The name that tools and messages show; empty if none was given.
+    ///
+    /// # Errors
+    /// As [`Communicator::name`].
+    pub fn name(&self) -> Result<String> {
+        self.0.name()
+    }
+
+    /// Gives it a name, on this rank.
+    ///
+    /// # Errors
+    /// As [`Communicator::set_name`].
+    pub fn set_name(&self, name: &str) -> Result<()> {
+        self.0.set_name(name)
+    }
+
+    /// A new intercommunicator of the same groups. Collective over both.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §7.4.2 (`MPI_Comm_dup`).
+    pub fn dup(&self) -> Result<Self> {
+        self.0.dup().map(Self)
+    }
+
+    /// One communicator of both groups: first the ranks of the group that passes `false`, then those of the one that
+    /// passes `true`. If both pass the same, either may come first. Collective over both; all ranks of a group pass the same.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §7.6.2 (`MPI_Intercomm_merge`).
+    #[doc(alias = "MPI_Intercomm_merge")]
+    pub fn merge(&self, high: bool) -> Result<Communicator> {
+        self.0.dispatch(
+            "MPI_Intercomm_merge",
+            |comm| comm.intercomm_merge(&self.0, high),
+            |comm| comm.intercomm_merge(high).map(Communicator::in_process),
+        )
+    }
+
+    /// Frees it now instead of at a later call or at the end. Collective over both groups.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if other handles of it exist, which includes messages that were claimed.
+    ///
+    /// MPI 5.0 §7.4.3 (`MPI_Comm_free`).
+    pub fn free(self) -> Result<()> {
+        self.0.free()
+    }
+
+    /// Sends `data` to the rank `dest` of the other group; see [`Communicator::send`].
+    ///
+    /// # Errors
+    /// As [`Communicator::send`].
+    #[inline]
+    pub fn send<T: Pod>(&self, data: &[T], dest: impl Into<Destination>, tag: i32) -> Result<()> {
+        self.0.send(data, dest, tag)
+    }
+
+    /// Sends `data` and returns when the receiver has begun to receive; see [`Communicator::ssend`].
+    ///
+    /// # Errors
+    /// As [`Communicator::ssend`].
+    #[inline]
+    pub fn ssend<T: Pod>(&self, data: &[T], dest: impl Into<Destination>, tag: i32) -> Result<()> {
+        self.0.ssend(data, dest, tag)
+    }
+
+    /// Receives a message from the rank `source` of the other group into `buf`; see [`Communicator::recv`].
+    ///
+    /// # Errors
+    /// As [`Communicator::recv`].
+    #[inline]
+    pub fn recv<T: Pod>(
+        &self,
+        buf: &mut [T],
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        self.0.recv(buf, source, tag)
+    }
+
+    /// Receives a message of whatever length; see [`Communicator::recv_vec`].
+    ///
+    /// # Errors
+    /// As [`Communicator::recv_vec`].
+    pub fn recv_vec<T: Pod>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<(Vec<T>, Status)> {
+        self.0.recv_vec(source, tag)
+    }
+
+    /// Sends and receives at the same time; see [`Communicator::sendrecv`].
+    ///
+    /// # Errors
+    /// As [`Communicator::sendrecv`].
+    #[inline]
+    pub fn sendrecv<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        dest: impl Into<Destination>,
+        send_tag: i32,
+        recv: &mut [R],
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        self.0
+            .sendrecv(send, dest, send_tag, recv, source, recv_tag)
+    }
+
+    /// Sends `buf` and replaces it by what arrives; see [`Communicator::sendrecv_replace`].
+    ///
+    /// # Errors
+    /// As [`Communicator::sendrecv_replace`].
+    #[inline]
+    pub fn sendrecv_replace<T: Pod>(
+        &self,
+        buf: &mut [T],
+        dest: impl Into<Destination>,
+        send_tag: i32,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        self.0
+            .sendrecv_replace(buf, dest, send_tag, source, recv_tag)
+    }
+
+    /// Waits for a message and says what it is; see [`Communicator::probe`].
+    ///
+    /// # Errors
+    /// As [`Communicator::probe`].
+    #[inline]
+    pub fn probe(&self, source: impl Into<Source>, tag: impl Into<Tag>) -> Result<Status> {
+        self.0.probe(source, tag)
+    }
+
+    /// Says what message has arrived, if one has; see [`Communicator::iprobe`].
+    ///
+    /// # Errors
+    /// As [`Communicator::iprobe`].
+    #[inline]
+    pub fn iprobe(&self, source: impl Into<Source>, tag: impl Into<Tag>) -> Result<Option<Status>> {
+        self.0.iprobe(source, tag)
+    }
+
+    /// Waits for a message and claims it; see [`Communicator::mprobe`].
+    ///
+    /// # Errors
+    /// As [`Communicator::mprobe`].
+    pub fn mprobe(&self, source: impl Into<Source>, tag: impl Into<Tag>) -> Result<Message> {
+        self.0.mprobe(source, tag)
+    }
+
+    /// Claims a message that has arrived, if one has; see [`Communicator::improbe`].
+    ///
+    /// # Errors
+    /// As [`Communicator::improbe`].
+    pub fn improbe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Option<Message>> {
+        self.0.improbe(source, tag)
+    }
+}
+
+impl fmt::Debug for Intercommunicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Intercommunicator")
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .field("remote_size", &self.remote_size())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,273 @@
+//! Communicators that were not made by all ranks of another one: by some of its ranks, or by those of two.
+//!
+//! There is no parent whose ranks could agree on what to free, as in `children`. But whenever a new one of the very
+//! same ranks is made, these ranks can agree over the new one. The first of them proposes those that it has
+//! dropped; what all of them have dropped is freed. Each has a number that the first of its ranks made, which no other
+//! communicator of the job has.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::c_int;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Comm;
+
+use super::children::Children;
+use super::communicator::{Comm, Group, Origin};
+use super::error::check;
+use super::peer;
+use super::session;
+use super::split::rank_and_size;
+use crate::agree::Join;
+use crate::communicator::Communicator;
+use crate::error::Result;
+
+/// The world ranks of a communicator in order; of an intercommunicator those of both groups.
+pub(super) type Members = Arc<[usize]>;
+
+/// Between the groups of an intercommunicator, in [`Members`].
+const BETWEEN: usize = usize::MAX;
+
+/// What is dropped and waits: by members, and by number the key under which the session has put it aside.
+#[derive(Debug, Default)]
+pub(super) struct Apart(Mutex<HashMap<Members, BTreeMap<u64, u64>>>);
+
+impl Apart {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Members, BTreeMap<u64, u64>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Number 0 is that of one that did not get any.
+    pub(super) fn is_dropped(&self, members: &Members, number: u64, key: u64) {
+        if number != 0 {
+            let mut waiting = self.lock();
+            let same = waiting.entry(Arc::clone(members)).or_default();
+            same.insert(number, key);
+        }
+    }
+
+    /// Takes out those of the lowest numbers, which nobody else may propose then.
+    fn take_some(&self, members: &Members, most: usize) -> Vec<(u64, u64)> {
+        let mut waiting = self.lock();
+        let Some(same) = waiting.get_mut(members) else {
+            return Vec::new();
+        };
+        let mut taken = Vec::new();
+        while taken.len() < most {
+            let Some(first) = same.pop_first() else { break };
+            taken.push(first);
+        }
+        if same.is_empty() {
+            waiting.remove(members);
+        }
+        taken
+    }
+
+    /// Takes out the key of that number, if it is dropped here.
+    fn take(&self, members: &Members, number: u64) -> Option<u64> {
+        let mut waiting = self.lock();
+        let same = waiting.get_mut(members)?;
+        let key = same.remove(&number);
+        if same.is_empty() {
+            waiting.remove(members);
+        }
+        key
+    }
+}
+
+/// How many words the first rank sends: the number of the new one, and of those that it proposes to free.
+const WORDS: usize = 16;
+
+impl Comm {
+    /// Of the processes with these world ranks, which are all that call.
+    pub(crate) fn create_group(
+        &self,
+        parent: &Communicator,
+        world_ranks: &[usize],
+        tag: i32,
+    ) -> Result<Communicator> {
+        let ranks: Vec<c_int> = world_ranks.iter().map(|&rank| peer::rank(rank)).collect();
+        let group = Group::of(sys::MPI_COMM_WORLD)?.include(&ranks)?;
+        let mut new = sys::MPI_COMM_NULL;
+        // SAFETY: communicator and group are alive, and the new handle is ours.
+        let code =
+            unsafe { sys::MPI_Comm_create_group(self.canonical, group.0, tag, &raw mut new) };
+        check(code, "MPI_Comm_create_group")?;
+        self.adopt(new, world_ranks.into(), false, parent.max_tag())
+    }
+
+    /// Between the ranks of this communicator and those of another one, whose leader is `remote_leader` of `peer`.
+    pub(crate) fn intercomm_create(
+        &self,
+        parent: &Communicator,
+        local_leader: usize,
+        peer: &Self,
+        remote_leader: usize,
+        tag: i32,
+    ) -> Result<Communicator> {
+        let (local_leader, remote_leader) = (peer::rank(local_leader), peer::rank(remote_leader));
+        let mut new = sys::MPI_COMM_NULL;
+        // SAFETY: both communicators are alive; the leaders are their ranks; the new handle is ours.
+        let code = unsafe {
+            sys::MPI_Intercomm_create(
+                self.canonical,
+                local_leader,
+                peer.canonical,
+                remote_leader,
+                tag,
+                &raw mut new,
+            )
+        };
+        check(code, "MPI_Intercomm_create")?;
+        let mine = Group::of(new)?.world_ranks()?;
+        let theirs = Group::remote(new)?.world_ranks()?;
+        self.adopt(new, of_both(&mine, &theirs), true, parent.max_tag())
+    }
+
+    /// Takes a new communicator over, and frees old ones of the same ranks.
+    fn adopt(
+        &self,
+        new: MPI_Comm,
+        members: Members,
+        between: bool,
+        max_tag: i32,
+    ) -> Result<Communicator> {
+        let origin = Origin::Apart {
+            members: Arc::clone(&members),
+            number: 0,
+        };
+        let key = self.session.key();
+        let session = Arc::clone(&self.session);
+        let children = Arc::new(Children::default());
+        let mut comm = Comm::new(new, session, children, Some((key, origin)));
+        comm.between = between;
+        self.session.return_errors(new)?;
+        let number = comm.free_old(&members, key)?;
+        comm.origin = Some((key, Origin::Apart { members, number }));
+        comm.into_communicator(max_tag)
+    }
+
+    /// Frees old communicators of the same ranks as this new one, and returns the number of the new one.
+    fn free_old(&self, members: &Members, key: u64) -> Result<u64> {
+        let me = session::whoami().map_or(0, |(rank, _)| rank);
+        let is_first = members.first() == Some(&me);
+        let mut words = [0u64; WORDS];
+        let mut old = Vec::new();
+        if is_first {
+            old = self.session.apart.take_some(members, WORDS - 1);
+            words[0] = (me as u64) << 32 | (key & u64::from(u32::MAX));
+            for (word, &(number, _)) in words[1..].iter_mut().zip(&old) {
+                *word = number;
+            }
+        }
+        // All but the first pass zeros.
+        let numbers = self.join(words, Join::Sum)?;
+        let proposed: Vec<u64> = numbers[1..]
+            .iter()
+            .copied()
+            .filter(|&number| number != 0)
+            .collect();
+        if proposed.is_empty() {
+            return Ok(numbers[0]);
+        }
+        if !is_first {
+            let apart = &self.session.apart;
+            let mine = |&number: &u64| apart.take(members, number).map(|key| (number, key));
+            old = proposed.iter().filter_map(mine).collect();
+        }
+        let mut mask = [0u64];
+        for (bit, number) in proposed.iter().enumerate() {
+            if old.iter().any(|(mine, _)| mine == number) {
+                mask[0] |= 1 << bit;
+            }
+        }
+        let [agreed] = self.join(mask, Join::And)?;
+        let mut outcome = Ok(());
+        for (bit, &number) in proposed.iter().enumerate() {
+            let Some(&(_, key)) = old.iter().find(|(mine, _)| *mine == number) else {
+                continue;
+            };
+            if agreed & 1 << bit == 0 {
+                self.session.apart.is_dropped(members, number, key);
+            } else {
+                outcome = outcome.and(self.session.free(key));
+            }
+        }
+        outcome.map(|()| numbers[0])
+    }
+
+    /// The communicator for users, once the library has said what it is.
+    pub(super) fn into_communicator(self, max_tag: i32) -> Result<Communicator> {
+        let (rank, size) = rank_and_size(self.canonical)?;
+        let peers = if self.between {
+            self.remote_size()?
+        } else {
+            size
+        };
+        Ok(Communicator::over_mpi(self, rank, size, peers, max_tag))
+    }
+
+    fn remote_size(&self) -> Result<usize> {
+        let mut size: c_int = 0;
+        // SAFETY: an intercommunicator, which is alive; the number is ours.
+        let code = unsafe { sys::MPI_Comm_remote_size(self.canonical, &raw mut size) };
+        check(code, "MPI_Comm_remote_size")?;
+        Ok(usize::try_from(size).unwrap_or(0))
+    }
+
+    /// The world ranks of the other group.
+    pub(crate) fn remote_world_ranks(&self) -> Result<Vec<usize>> {
+        Group::remote(self.canonical)?.world_ranks()
+    }
+
+    /// One communicator of both groups; that which passes `high` comes second.
+    pub(crate) fn intercomm_merge(
+        &self,
+        parent: &Communicator,
+        high: bool,
+    ) -> Result<Communicator> {
+        const OPERATION: &str = "MPI_Intercomm_merge";
+        let made = self.make(parent, OPERATION, |new| {
+            // SAFETY: an intercommunicator, which is alive; the new handle is ours.
+            unsafe { sys::MPI_Intercomm_merge(self.canonical, c_int::from(high), new) }
+        })?;
+        made.ok_or_else(|| super::split::nothing_made(OPERATION))
+    }
+}
+
+/// The members of an intercommunicator, the same on both sides. The groups have no rank in common.
+fn of_both(mine: &[usize], theirs: &[usize]) -> Members {
+    let (first, second) = if mine.first() < theirs.first() {
+        (mine, theirs)
+    } else {
+        (theirs, mine)
+    };
+    let between = std::iter::once(&BETWEEN);
+    first.iter().chain(between).chain(second).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_is_proposed_by_nobody_else() {
+        let (apart, members) = (Apart::default(), Members::from([3, 1]));
+        for number in [9, 7, 8, 0] {
+            apart.is_dropped(&members, number, 10 * number);
+        }
+        assert_eq!(apart.take_some(&members, 2), [(7, 70), (8, 80)]);
+        assert_eq!(apart.take(&members, 8), None);
+        assert_eq!(apart.take(&Members::from([1, 3]), 9), None);
+        assert_eq!(apart.take(&members, 9), Some(90));
+        assert!(apart.take_some(&members, 2).is_empty());
+        assert!(apart.lock().is_empty());
+    }
+
+    #[test]
+    fn both_sides_know_an_intercommunicator_by_the_same_members() {
+        let here = of_both(&[4, 1], &[2, 0, 3]);
+        assert_eq!(here, of_both(&[2, 0, 3], &[4, 1]));
+        assert_eq!(*here, [2, 0, 3, BETWEEN, 4, 1]);
+    }
+}

@@ -1,0 +1,51 @@
+//! Infos.
+
+use super::*;
+
+#[ranks_test::ranks(1, 2, 3)]
+fn a_communicator_takes_hints(world: Communicator) -> Result<()> {
+    let info = Info::new()
+        .with("mpi_assert_allow_overtaking", "false")?
+        .with("ranks_test_unknown", "what ever")?;
+    let comm = world.dup_with_info(&info)?;
+    assert_eq!(comm.compare(&world)?, Comparison::Congruent);
+    for (key, value) in comm.info()?.iter() {
+        assert!(!key.is_empty(), "{key:?}: {value:?}");
+        if let Some(given) = info.get(key) {
+            assert_eq!(value, given);
+        }
+    }
+    comm.set_info(&Info::new().with("mpi_assert_no_any_source", "false")?)?;
+    comm.set_info(&Info::new())?;
+    ring(&comm, 1)?;
+    comm.free()
+}
+
+#[ranks_test::ranks(1, 2)]
+fn keys_that_are_too_long_for_the_library_are_an_error(world: Communicator) -> Result<()> {
+    let comm = world.dup()?;
+    let longest = Info::new().with(&"k".repeat(255), &"v".repeat(1023))?;
+    if let Err(error) = comm.set_info(&longest) {
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    }
+    ring(&comm, 1)?;
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2)]
+fn the_environment_is_an_info(world: Communicator) -> Result<()> {
+    for (key, value) in Info::env(&world)?.iter() {
+        assert!(!key.contains('\0') && !value.contains('\0'));
+        if key == "maxprocs" {
+            assert!(
+                value.parse::<usize>().is_ok_and(|most| most >= 1),
+                "{value}"
+            );
+        }
+    }
+    match Info::hw_resources(&world) {
+        Ok(info) => assert!(info.iter().all(|(_, value)| !value.is_empty())),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::NotInLibrary, "{error}"),
+    }
+    Ok(())
+}
