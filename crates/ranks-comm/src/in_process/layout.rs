@@ -16,6 +16,9 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<()> {
+        if dest == Destination::Null {
+            return Ok(());
+        }
         let mut payload = Vec::new();
         data.gather(operation, &mut payload)?;
         self.send(&payload, dest, tag)
@@ -28,6 +31,9 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<()> {
+        if dest == Destination::Null {
+            return Ok(());
+        }
         let mut payload = Vec::new();
         data.gather(operation, &mut payload)?;
         self.ssend(operation, &payload, dest, tag)

@@ -280,11 +280,8 @@ mod tests {
     #[test]
     fn parts_of_parts_are_flat() {
         let mut placed = Shape::run(0, 1);
-        for i in 1..10_000 {
+        for i in 1..20 {
             placed = Shape::parts([placed, Shape::run(3 * i, 1)]).unwrap();
-            if i > 100 {
-                break;
-            }
         }
         let Shape::Parts(parts) = shape(&placed) else {
             panic!("{placed:?}")

@@ -1,6 +1,6 @@
 //! Derived datatypes: made of shapes, committed once, kept for the next time, freed before MPI ends.
 //!
-//! Nothing here rests on the extent of a datatype that was made: distances are given in bytes, so that neither the padding
+//! Nothing here rests on the extent that MPI gives to a datatype: distances are given in bytes, so that neither the padding
 //! that MPI adds to structs nor a missing one moves an element. Constructors that count in `int` are enough: more than
 //! that is made of several, which every library understands.
 
@@ -256,19 +256,7 @@ impl One {
             lengths.push(length);
             places.push(address(start * self.stride())?);
         }
-        let count = number(lengths.len())?;
-        let mut made = sys::MPI_DATATYPE_NULL;
-        // SAFETY: two lists of `count`, a predefined datatype, and a place for the new one.
-        let code = unsafe {
-            sys::MPI_Type_create_hindexed(
-                count,
-                lengths.as_ptr(),
-                places.as_ptr(),
-                self.datatype.datatype,
-                &raw mut made,
-            )
-        };
-        Made::new(code, "MPI_Type_create_hindexed", made).map(Some)
+        hindexed(&lengths, &places, &self.datatype).map(Some)
     }
 }
 
@@ -282,21 +270,44 @@ fn blocks(count: usize, length: usize, stride: usize, width: usize, of: &Made) -
 
 /// `count` of the same, `stride` bytes from each other.
 fn repeat(count: usize, stride: usize, of: &Made) -> Result<Made> {
-    const CHUNK: usize = 1 << 30;
+    const CHUNK: c_int = 1 << 30;
+    const LENGTH: usize = 1 << 30;
     if let Ok(count) = c_int::try_from(count) {
         return hvector(count, 1, address(stride)?, of);
     }
-    let chunk = repeat(CHUNK, stride, of)?;
-    let (chunks, rest) = (count / CHUNK, count % CHUNK);
+    // Blocks of one datatype, and no struct of two: MPICH 3.4.3 and Intel's MPI take a struct apart, down to every run.
+    let of = resized(of, address(stride)?)?;
+    let (chunks, rest) = (count / LENGTH, count % LENGTH);
+    let mut lengths = vec![CHUNK; chunks];
+    lengths.extend(c_int::try_from(rest).ok().filter(|&rest| rest > 0));
     // All of it lies in one slice, so that no product is more than an address.
-    let all = repeat(chunks, CHUNK * stride, &chunk)?;
-    if rest == 0 {
-        return Ok(all);
-    }
-    structure(&[
-        (0, all),
-        (chunks * CHUNK * stride, repeat(rest, stride, of)?),
-    ])
+    let places = (0..lengths.len()).map(|chunk| address(chunk * LENGTH * stride));
+    hindexed(&lengths, &places.collect::<Result<Vec<_>>>()?, &of)
+}
+
+/// The same with another extent; the only one that anything rests on.
+fn resized(of: &Made, extent: MPI_Aint) -> Result<Made> {
+    let mut made = sys::MPI_DATATYPE_NULL;
+    // SAFETY: the datatype is alive, and there is a place for the new one.
+    let code = unsafe { sys::MPI_Type_create_resized(of.datatype, 0, extent, &raw mut made) };
+    Made::new(code, "MPI_Type_create_resized", made)
+}
+
+/// Blocks of so many of the same, so many bytes from the beginning.
+fn hindexed(lengths: &[c_int], places: &[MPI_Aint], of: &Made) -> Result<Made> {
+    let count = number(lengths.len().min(places.len()))?;
+    let mut made = sys::MPI_DATATYPE_NULL;
+    // SAFETY: two lists of `count`, a datatype that is alive, and a place for the new one.
+    let code = unsafe {
+        sys::MPI_Type_create_hindexed(
+            count,
+            lengths.as_ptr(),
+            places.as_ptr(),
+            of.datatype,
+            &raw mut made,
+        )
+    };
+    Made::new(code, "MPI_Type_create_hindexed", made)
 }
 
 fn hvector(count: c_int, length: c_int, stride: MPI_Aint, of: &Made) -> Result<Made> {

@@ -1,10 +1,15 @@
 //! Layouts: what travels, where it arrives, and that nothing else is touched.
 #![allow(
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::unwrap_used,
     reason = "numbers are small, and a failure is to end the test"
 )]
+
+mod huge;
+mod pack;
+mod rsmpi;
 
 use std::mem::offset_of;
 
