@@ -8,13 +8,14 @@
 #include <string.h>
 #include <valgrind/callgrind.h>
 
-enum { WARM_UP = 20, TAG = 7 };
+enum { WARM_UP = 20, TAG = 7, HALF = 32 };
 
 // What the calls work on; HIDE makes the compiler read it again at each turn.
 struct state {
     MPI_Comm world;
     int rank;
     double *send, *recv;
+    double many_send[HALF], many_recv[HALF];
 };
 #define HIDE(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 #define KEEP(value) __asm__ volatile("" : : "r"(value))
@@ -42,6 +43,15 @@ CALL(sendrecv_bytes, MPI_Status status;
      MPI_Sendrecv(s->send, 8, MPI_BYTE, s->rank, TAG, s->recv, 8, MPI_BYTE, s->rank, TAG, s->world,
                   &status); KEEP(&status))
 
+CALL(isendrecv, MPI_Request requests[2];
+     MPI_Irecv(s->recv, 1, MPI_DOUBLE, s->rank, TAG, s->world, &requests[0]);
+     MPI_Isend(s->send, 1, MPI_DOUBLE, s->rank, TAG, s->world, &requests[1]);
+     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE))
+CALL(waitall64, MPI_Request requests[2 * HALF];
+     for (int i = 0; i < HALF; i++) MPI_Irecv(s->many_recv + i, 1, MPI_DOUBLE, s->rank, TAG, s->world, &requests[i]);
+     for (int i = 0; i < HALF; i++) MPI_Isend(s->many_send + i, 1, MPI_DOUBLE, s->rank, TAG, s->world, &requests[HALF + i]);
+     MPI_Waitall(2 * HALF, requests, MPI_STATUSES_IGNORE))
+
 static void count(const char *name, void (*call)(struct state *, long), struct state *state, long calls) {
     call(state, WARM_UP);
     CALLGRIND_START_INSTRUMENTATION;
@@ -63,7 +73,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "the library does not grant the thread level %s\n", argv[1]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    struct state state = {MPI_COMM_WORLD, 0, malloc(sizeof(double)), malloc(sizeof(double))};
+    struct state state = {MPI_COMM_WORLD, 0, malloc(sizeof(double)), malloc(sizeof(double)), {0}, {0}};
     MPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
     *state.send = 1.0;
     *state.recv = 0.0;
@@ -74,6 +84,8 @@ int main(int argc, char **argv) {
     count("iprobe", iprobe, &state, calls);
     count("sendrecv", sendrecv, &state, calls);
     count("sendrecv_bytes", sendrecv_bytes, &state, calls);
+    count("isendrecv", isendrecv, &state, calls);
+    count("waitall64", waitall64, &state, calls);
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     MPI_Get_library_version(library, &length);

@@ -27,7 +27,12 @@ struct State {
     recv: Vec<f64>,
     bytes: Vec<u8>,
     received: Vec<u8>,
+    many_send: [f64; HALF],
+    many_recv: [f64; HALF],
 }
+
+/// How many messages are under way at a time in `waitall64`, each with a send and a receive.
+const HALF: usize = 32;
 
 /// Turns before the counting begins: what is done once only is done by then.
 const WARM_UP: usize = 20;
@@ -57,6 +62,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         recv: vec![0.0],
         bytes: vec![1; 8],
         received: vec![0; 8],
+        many_send: [1.0; HALF],
+        many_recv: [0.0; HALF],
     };
     count("empty", calls, &mut state, |_| Ok(()))?;
     count("rank_table", calls, &mut state, |state| {
@@ -86,6 +93,26 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         let status = world.sendrecv(&state.bytes, me, 7, &mut state.received, me, 7)?;
         black_box(&status);
         Ok(())
+    })?;
+    count("isendrecv", calls, &mut state, |state| {
+        let (world, me) = (&state.world, state.rank);
+        world.scope(|s| {
+            s.irecv(&mut state.recv, me, 7)?;
+            s.isend(&state.send, me, 7)?;
+            Ok(())
+        })
+    })?;
+    count("waitall64", calls, &mut state, |state| {
+        let (world, me) = (&state.world, state.rank);
+        world.scope(|s| {
+            for value in state.many_recv.chunks_mut(1) {
+                s.irecv(value, me, 7)?;
+            }
+            for value in state.many_send.chunks(1) {
+                s.isend(value, me, 7)?;
+            }
+            Ok(())
+        })
     })?;
     let library = runtime.facts().to_string();
     drop(state);

@@ -14,7 +14,7 @@ use crate::flight::{Flight, Pause};
 use crate::irecv::receive_of;
 use crate::landing::{Role, Span};
 use crate::mpi::flight::{SEND, SYNCHRONOUS_SEND};
-use crate::mpi::{Batch, SendMode, TypeOf};
+use crate::mpi::{Batch, Rooms, SendMode, TypeOf};
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
@@ -29,17 +29,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// Up to 64 operations at a time need no memory from the heap over MPI.
 pub struct Scope<'scope, 'env: 'scope> {
-    inner: &'scope Inner<'env>,
+    inner: &'scope Inner<'scope>,
     /// Neither lifetime may be shortened or lengthened.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
 /// What is under way in a scope.
-struct Inner<'env> {
-    comm: &'env Communicator,
+struct Inner<'a> {
+    comm: &'a Communicator,
     /// With the library, side by side.
-    batch: Batch,
+    batch: Batch<'a>,
     /// All others, by number; `None` where one is over.
     others: RefCell<Vec<Option<Flight>>>,
     finished: Cell<bool>,
@@ -114,15 +114,19 @@ impl Communicator {
     /// ended after ten seconds ends the job: memory that a library may still write to cannot be given back.
     ///
     /// # Errors
-    /// That of `f`, or of the first operation that nobody waited for.
+    /// That of `f`, or of an operation that nobody waited for. Those are completed together and nobody sees their statuses:
+    /// that one of them failed is told, but not how much arrived, nor whether it was a whole number of elements.
+    /// Wait for a request where that matters.
+    #[inline]
     pub fn scope<'env, R, E, F>(&'env self, f: F) -> Result<R, E>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R, E>,
         E: From<Error>,
     {
+        let rooms = Rooms::new();
         let inner = Inner {
             comm: self,
-            batch: Batch::new(),
+            batch: Batch::new(self, &rooms),
             others: RefCell::new(Vec::new()),
             finished: Cell::new(false),
         };
@@ -141,10 +145,10 @@ impl Communicator {
     }
 }
 
-impl<'scope, 'env> Scope<'scope, 'env> {
+impl<'scope> Scope<'scope, '_> {
     /// The communicator of the scope.
     #[must_use]
-    pub fn communicator(&self) -> &'env Communicator {
+    pub fn communicator(&self) -> &'scope Communicator {
         self.inner.comm
     }
 
@@ -155,7 +159,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Isend`).
     #[doc(alias = "MPI_Isend")]
-    #[inline]
+    #[inline(always)]
     pub fn isend<T: Pod>(
         &'scope self,
         data: &'scope [T],
@@ -201,7 +205,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Irecv`).
     #[doc(alias = "MPI_Irecv")]
-    #[inline]
+    #[inline(always)]
     pub fn irecv<T: Pod>(
         &'scope self,
         buf: &'scope mut [T],

@@ -198,7 +198,7 @@ fn a_message_that_is_no_whole_number_of_elements_is_an_error(world: Communicator
     let outcome = world.irecv_vec::<u32>(left, 0)?.wait();
     assert_eq!(outcome.expect_err("nine bytes").kind(), ErrorKind::Type);
     let mut room = [0f64; 4];
-    let outcome: Result<()> = world.scope(|s| s.irecv(&mut room, left, 0).map(drop));
+    let outcome: Result<()> = world.scope(|s| s.irecv(&mut room, left, 0)?.wait().map(drop));
     assert_eq!(outcome.expect_err("nine bytes").kind(), ErrorKind::Type);
     Ok(())
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(super) struct Gates {
     gate: Vec<Gate>,
-    pub(super) single: Single,
+    pub(super) single: Vec<Single>,
     #[serde(default)]
     exception: Vec<Exception>,
 }
@@ -25,7 +25,7 @@ struct Gate {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Single {
-    calls: Vec<String>,
+    pub(super) calls: Vec<String>,
     pub(super) more: f64,
     pub(super) reason: String,
 }
@@ -95,7 +95,11 @@ impl Gates {
     pub(super) fn limit(&self, call: &str, level: &str, standard: bool) -> Option<Limit> {
         let gate = self.gate.iter().find(|gate| gate.call == call)?;
         let added = if standard { gate.standard } else { gate.shims };
-        let more = self.single.at(level, call);
+        let more: f64 = self
+            .single
+            .iter()
+            .map(|single| single.at(level, call))
+            .sum();
         let added = added.map(|added| Limit::Added(added + more));
         gate.total.map(Limit::Total).or(added)
     }
@@ -117,7 +121,11 @@ impl Gates {
         if cost <= limit + TOLERANCE {
             return Verdict::Passed;
         }
-        let more = self.single.at(level, call);
+        let more: f64 = self
+            .single
+            .iter()
+            .map(|single| single.at(level, call))
+            .sum();
         let exception = self.exception.iter().find(|exception| {
             exception.calls.iter().any(|name| name == call)
                 && exception
@@ -140,7 +148,7 @@ mod tests {
 
     const GATES: &str = "[[gate]]\ncall = 'barrier'\nstandard = 8\nshims = 15\n\
                          [[gate]]\ncall = 'rank'\ntotal = 5\n\
-                         [single]\ncalls = ['barrier']\nmore = 6\nreason = 'it looks'\n\
+                         [[single]]\ncalls = ['barrier']\nmore = 6\nreason = 'it looks'\n\
                          [[exception]]\ncalls = ['barrier']\non = ['slow-']\nlimit = 100\nreason = 'it must'\n";
 
     #[test]

@@ -107,12 +107,16 @@ impl Report {
             writeln!(out, "[{number}] {reason}")?;
         }
         if self.columns.iter().any(|column| column.level == SINGLE) {
-            let single = &gates.single;
-            writeln!(
-                out,
-                "\nMPI_THREAD_SINGLE may cost {} more: {}",
-                single.more, single.reason
-            )?;
+            writeln!(out)?;
+            for single in &gates.single {
+                writeln!(
+                    out,
+                    "MPI_THREAD_SINGLE may cost {} more in {}: {}",
+                    single.more,
+                    single.calls.join(", "),
+                    single.reason
+                )?;
+            }
         }
         for absent in &self.absent {
             writeln!(out, "NOT COUNTED: {absent}")?;

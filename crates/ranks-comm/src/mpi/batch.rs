@@ -9,14 +9,14 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native;
 
 use super::communicator::Comm;
-use super::error::{check, class, failed};
+use super::error::{check, class, failed, library};
 use super::express::Unclaimed;
-use super::flight::{Cell as Request, SEND, SendMode, outcome, whole};
+use super::flight::{Cell as Request, SEND, SendMode, outcome};
 use super::status;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::element::Pod;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::landing::Role;
 use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status, Words};
@@ -28,16 +28,30 @@ const ROOMS: usize = 64;
 /// Requests that are under way, in rooms 0 to `used`.
 ///
 /// A room whose request was completed alone holds the null request, which the library passes over.
-pub(crate) struct Batch {
-    requests: UnsafeCell<[MaybeUninit<u64>; ROOMS]>,
-    parts: UnsafeCell<[MaybeUninit<Part>; ROOMS]>,
+pub(crate) struct Batch<'a> {
+    rooms: &'a Rooms,
     used: Cell<u32>,
     /// The rooms below `used` whose request is over, a bit each.
     holes: Cell<u64>,
-    /// Whether a receive must be looked at when it is over.
-    looks: Cell<bool>,
-    /// How far apart the requests lie, in bytes; 0 before the first.
-    stride: Cell<u32>,
+    /// How far apart the requests lie: the logarithm of the bytes.
+    shift: u32,
+}
+
+/// The memory of a batch, which holds nothing before a request is begun: a value of its own, so that no part of it is
+/// ever written for the sake of the rest.
+pub(crate) struct Rooms {
+    requests: UnsafeCell<MaybeUninit<[u64; ROOMS]>>,
+    parts: UnsafeCell<MaybeUninit<[Part; ROOMS]>>,
+}
+
+impl Rooms {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self {
+            requests: UnsafeCell::new(MaybeUninit::uninit()),
+            parts: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
 }
 
 /// What must be known of a request when it is over.
@@ -48,16 +62,19 @@ struct Part {
     capacity: usize,
 }
 
-impl Batch {
+impl<'a> Batch<'a> {
+    /// For requests on `comm`.
     #[inline(always)]
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new(comm: &Communicator, rooms: &'a Rooms) -> Self {
+        let shift = match comm.backend() {
+            Backend::Mpi(comm) => comm.request_shift,
+            Backend::InProcess(_) => 0,
+        };
         Self {
-            requests: UnsafeCell::new([MaybeUninit::uninit(); ROOMS]),
-            parts: UnsafeCell::new([MaybeUninit::uninit(); ROOMS]),
+            rooms,
             used: Cell::new(0),
             holes: Cell::new(0),
-            looks: Cell::new(false),
-            stride: Cell::new(0),
+            shift,
         }
     }
 
@@ -97,7 +114,7 @@ impl Batch {
         dest: Destination,
         tag: i32,
     ) -> Result<u32> {
-        let place = self.place(comm, room);
+        let place = self.place(room);
         // SAFETY: by this function's contract; the place is that of the room.
         let code = unsafe { comm.isend_small(SendMode::Standard, data, dest, tag, place) };
         check(code, SEND.operation)?;
@@ -121,14 +138,11 @@ impl Batch {
         tag: Tag,
     ) -> Result<u32> {
         let comm = comm.0;
-        let place = self.place(comm, room);
+        let place = self.place(room);
         let (start, count) = (buf.as_mut_ptr().cast(), super::buffer::small_bytes(buf));
         // SAFETY: by this function's contract; this library writes no more than `count`; the place is that of the room.
         let code = unsafe { comm.irecv_small(start, count, source, tag, place) };
         check(code, role.operation)?;
-        if size_of::<T>() != 1 {
-            self.looks.set(true);
-        }
         let capacity = buf.len();
         self.take(room, Part { role, capacity });
         Ok(room)
@@ -136,7 +150,7 @@ impl Batch {
 
     #[inline(always)]
     fn take(&self, room: u32, part: Part) {
-        let parts = self.parts.get().cast::<MaybeUninit<Part>>();
+        let parts = self.rooms.parts.get().cast::<MaybeUninit<Part>>();
         // SAFETY: rooms are below `ROOMS`.
         let place = unsafe { parts.add(room as usize) };
         // SAFETY: inside the array; nobody holds a reference into it.
@@ -150,23 +164,14 @@ impl Batch {
 
     /// Where the request of a room is.
     #[inline(always)]
-    fn place(&self, comm: &Comm, room: u32) -> *mut Request {
-        let stride = comm.request_stride;
-        self.stride.set(stride);
-        let start = self.requests.get().cast::<u8>();
+    fn place(&self, room: u32) -> *mut Request {
+        let start = self.rooms.requests.get().cast::<u8>();
         // SAFETY: rooms are below `ROOMS`, and a request has at most the 8 bytes that there are for each.
-        unsafe { start.add((room * stride) as usize) }.cast()
-    }
-
-    /// The same once a request has been begun.
-    fn known_place(&self, room: u32) -> *mut Request {
-        let start = self.requests.get().cast::<u8>();
-        // SAFETY: as in `place`.
-        unsafe { start.add((room * self.stride.get()) as usize) }.cast()
+        unsafe { start.add((room as usize) << self.shift) }.cast()
     }
 
     fn part(&self, room: u32) -> Part {
-        let parts = self.parts.get().cast::<MaybeUninit<Part>>();
+        let parts = self.rooms.parts.get().cast::<MaybeUninit<Part>>();
         // SAFETY: inside the array: only rooms that were taken are asked for.
         let place = unsafe { parts.add(room as usize) };
         // SAFETY: nobody holds a reference into the array.
@@ -195,7 +200,7 @@ impl Batch {
         }
         let mut words = ROOM;
         let mut flag: c_int = 0;
-        let place = self.known_place(room);
+        let place = self.place(room);
         // SAFETY: the request was begun and is not over; flag and status are ours.
         let code = unsafe { native::MPI_Test(place, &raw mut flag, status::to_write(&mut words)) };
         if code == sys::MPI_SUCCESS && flag == 0 {
@@ -210,7 +215,7 @@ impl Batch {
             return Ok(Status::null());
         }
         let mut words = ROOM;
-        let place = self.known_place(room);
+        let place = self.place(room);
         // SAFETY: the request was begun and is not over; the status is ours.
         let code = unsafe { native::MPI_Wait(place, status::to_write(&mut words)) };
         self.outcome(comm, room, code, &words)
@@ -232,49 +237,25 @@ impl Batch {
         outcome(code, words, part.role, part.capacity, count_word)
     }
 
-    /// Waits for all; the first error.
+    /// Waits for all.
+    ///
+    /// Statuses are not asked for: they would cost as much as all else that is done for a request, and nobody is there to
+    /// read them.
     #[inline]
     pub(crate) fn wait_all(&self, comm: &Comm) -> Result<()> {
-        if self.looks.get() {
-            return self.wait_and_look(comm);
-        }
         // SAFETY: that many requests lie side by side, begun or null; no statuses are asked for.
         let code = unsafe {
-            native::MPI_Waitall(self.count(), self.requests.get().cast(), ptr::null_mut())
+            native::MPI_Waitall(
+                self.count(),
+                self.rooms.requests.get().cast(),
+                ptr::null_mut(),
+            )
         };
         if code != sys::MPI_SUCCESS {
-            return self.one_by_one(comm, code, None);
+            return self.one_by_one(comm, code);
         }
         self.holes.set(0);
         self.used.set(0);
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn wait_and_look(&self, comm: &Comm) -> Result<()> {
-        let mut statuses = [ROOM; ROOMS];
-        let array = statuses.as_mut_ptr().cast();
-        // SAFETY: that many requests lie side by side, begun or null, and there is room for as many statuses.
-        let code = unsafe { native::MPI_Waitall(self.count(), self.requests.get().cast(), array) };
-        if code != sys::MPI_SUCCESS {
-            return self.one_by_one(comm, code, Some(&statuses));
-        }
-        self.looks.set(false);
-        let holes = self.holes.replace(0);
-        for room in 0..self.used.replace(0) {
-            let part = self.part(room);
-            match part.role.element {
-                Some(element) if holes & 1 << room == 0 => {
-                    whole(
-                        part.role,
-                        element,
-                        &words(comm, &statuses, room),
-                        comm.count_word,
-                    )?;
-                }
-                _ => {}
-            }
-        }
         Ok(())
     }
 
@@ -292,45 +273,32 @@ impl Batch {
         }
     }
 
-    /// After an error: who it was, and waits for those that are still under way.
+    /// After an error: waits for those that are still under way.
     #[cold]
     #[inline(never)]
-    fn one_by_one(
-        &self,
-        comm: &Comm,
-        code: c_int,
-        statuses: Option<&[Words; ROOMS]>,
-    ) -> Result<()> {
+    fn one_by_one(&self, comm: &Comm, code: c_int) -> Result<()> {
         let mut first = Ok(());
-        self.looks.set(false);
-        let statuses = statuses.filter(|_| class(code) == sys::MPI_ERR_IN_STATUS);
+        let mut unknown = 0;
+        let mut receives = false;
         // SAFETY: the library is loaded, as there is a `Comm`.
         let null = unsafe { native::request_null() };
-        for room in 0..self.used.get() {
-            if self.is_over(room) {
+        for room in (0..self.used.get()).filter(|&room| !self.is_over(room)) {
+            let part = self.part(room);
+            if comm.request_at(self.place(room)) == null {
+                unknown += 1;
+                receives |= part.role.element.is_some();
                 continue;
             }
-            let part = self.part(room);
             let mut status = ROOM;
-            let mut own = sys::MPI_SUCCESS;
-            if comm.request_at(self.known_place(room)) == null {
-                if let Some(statuses) = statuses {
-                    status = words(comm, statuses, room);
-                    own = error_of(&status);
-                }
-            } else {
-                // SAFETY: the request was begun and is not over; the status is ours.
-                own = unsafe {
-                    native::MPI_Wait(self.known_place(room), status::to_write(&mut status))
-                };
-            }
+            // SAFETY: the request was begun and is not over; the status is ours.
+            let own = unsafe { native::MPI_Wait(self.place(room), status::to_write(&mut status)) };
             if own != sys::MPI_SUCCESS && first.is_ok() {
                 first = outcome(own, &status, part.role, part.capacity, comm.count_word).map(drop);
             }
         }
         self.used.set(0);
         self.holes.set(0);
-        first.and_then(|()| Err(failed(code, "MPI_Waitall", &"")))
+        first.and_then(|()| Err(one_of(unknown, receives, code)))
     }
 
     /// Asks the library to let go of the receives that have no message.
@@ -338,7 +306,7 @@ impl Batch {
         for room in (0..self.used.get()).filter(|&room| !self.is_over(room)) {
             if self.part(room).role.element.is_some() {
                 // SAFETY: the request was begun and is not over.
-                unsafe { native::MPI_Cancel(self.known_place(room)) };
+                unsafe { native::MPI_Cancel(self.place(room)) };
             }
         }
     }
@@ -351,7 +319,7 @@ impl Batch {
             }
             let mut words = ROOM;
             let mut flag: c_int = 0;
-            let place = self.known_place(room);
+            let place = self.place(room);
             // SAFETY: the request was begun and is not over; flag and status are ours.
             let code =
                 unsafe { native::MPI_Test(place, &raw mut flag, status::to_write(&mut words)) };
@@ -362,23 +330,17 @@ impl Batch {
     }
 }
 
-/// The status of a room, of an array that the library has written.
-#[inline(always)]
-fn words(comm: &Comm, statuses: &[Words; ROOMS], room: u32) -> Words {
-    let bytes: &[u8] = bytemuck::must_cast_slice(statuses);
-    let stride = comm.status_stride as usize;
-    let start = room as usize * stride;
-    let mut words = ROOM;
-    let room: &mut [u8] = bytemuck::must_cast_slice_mut(&mut words);
-    if let (Some(from), Some(to)) = (bytes.get(start..start + stride), room.get_mut(..stride)) {
-        to.copy_from_slice(from);
+/// One of so many has failed, and the library was not asked which.
+#[cold]
+fn one_of(operations: usize, receives: bool, code: c_int) -> Error {
+    const OPERATION: &str = "MPI_Waitall";
+    if class(code) != sys::MPI_ERR_IN_STATUS || !receives {
+        return failed(code, OPERATION, &"");
     }
-    words
-}
-
-/// What a status says became of its request.
-fn error_of(status: &Words) -> c_int {
-    let ints: &[c_int; 8] = bytemuck::must_cast_ref(status);
-    let error = ints.get(native::status_error_word());
-    error.copied().unwrap_or(sys::MPI_ERR_UNKNOWN)
+    let text = format_args!(
+        "one of {operations} operations that were waited for together has failed; what fails a receive is a message \
+         longer than its buffer; wait for each request to see which it is (MPI_ERR_IN_STATUS, {})",
+        library()
+    );
+    Error::new(ErrorKind::Truncated, OPERATION, text).with_code(code, sys::MPI_ERR_IN_STATUS)
 }

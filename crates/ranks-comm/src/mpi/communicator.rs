@@ -31,9 +31,8 @@ pub struct Comm {
     pub(super) claim_below: usize,
     pub(super) sentinels: Sentinels,
     pub(super) count_word: CountWord,
-    /// How far apart requests lie in an array of the library's, and statuses; in bytes.
-    pub(super) request_stride: u32,
-    pub(super) status_stride: u32,
+    /// How far apart requests lie in an array of the library's: the logarithm of the bytes.
+    pub(super) request_shift: u32,
     pub(super) session: Arc<Session>,
     pub(super) children: Arc<Children>,
     /// Receives that wait until the length of their message is known.
@@ -78,8 +77,7 @@ impl Comm {
             claim_below: session.claim_below,
             sentinels: session.sentinels,
             count_word: session.count_word,
-            request_stride: u32::try_from(native::request_stride()).unwrap_or(8),
-            status_stride: u32::try_from(native::status_stride()).unwrap_or(32),
+            request_shift: native::request_stride().trailing_zeros(),
             session,
             children,
             claims: Claims::new(canonical),
@@ -91,7 +89,7 @@ impl Comm {
 
     /// The word of a request in an array of the library's.
     pub(super) fn request_at(&self, place: *const native::Cell<sys::MPI_Request>) -> usize {
-        if self.request_stride == 4 {
+        if self.request_shift == 2 {
             // SAFETY: a request of this library, which is an int, has been written there.
             unsafe { place.cast::<u32>().read() as usize }
         } else {

@@ -55,7 +55,7 @@ mod topology;
 mod turn;
 
 pub(crate) use any::wait_any;
-pub(crate) use batch::Batch;
+pub(crate) use batch::{Batch, Rooms};
 pub(crate) use cartesian::dims_create;
 pub use communicator::Comm;
 pub(crate) use element::Item;

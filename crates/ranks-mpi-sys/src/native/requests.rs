@@ -1,8 +1,8 @@
 //! Requests in the library's own form: one in a [`Cell`], or many side by side in memory of the caller's.
 //!
-//! The functions that complete or start many take the address of the first request and, where they have them, of the
-//! first status, or null for `MPI_STATUSES_IGNORE`. Requests lie [`request_stride`] bytes apart and statuses
-//! [`status_stride`]; memory that holds 8-byte words holds both, whatever the library.
+//! The functions that complete or start many take the address of the first request, and null for
+//! `MPI_STATUSES_IGNORE` or the address of as many statuses of the library's own size. Requests lie [`request_stride`] bytes
+//! apart; memory with an 8-byte word for each holds them, whatever the library.
 
 #![allow(non_snake_case, reason = "the names are the standard's")]
 
@@ -11,8 +11,8 @@ use std::ffi::{c_int, c_void};
 use super::{Cell, Status, handle};
 use crate::Family;
 use crate::abi::handle::{HandleKind, NativeHandle, to_standard};
-use crate::abi::mpich::{self, Mpich};
-use crate::abi::openmpi::{self, OpenMpi};
+use crate::abi::mpich::Mpich;
+use crate::abi::openmpi::OpenMpi;
 use crate::function::absent_code;
 use crate::generated::functions::request as slots;
 use crate::slot::Slot;
@@ -24,26 +24,6 @@ pub fn request_stride() -> usize {
     match crate::load::family() {
         Family::Mpich => size_of::<c_int>(),
         Family::OpenMpi | Family::Standard => size_of::<*mut c_void>(),
-    }
-}
-
-/// How far apart statuses lie, in bytes; at most the size of a [`Status`].
-#[inline]
-pub fn status_stride() -> usize {
-    match crate::load::family() {
-        Family::Mpich => size_of::<mpich::Status>(),
-        Family::OpenMpi => size_of::<openmpi::Status>(),
-        Family::Standard => size_of::<MPI_Status>(),
-    }
-}
-
-/// The word, of the 32-bit words of a status, in which the library writes `MPI_ERROR`.
-#[inline]
-pub fn status_error_word() -> usize {
-    match crate::load::family() {
-        Family::Mpich => mpich::Status::ERROR_WORD,
-        Family::OpenMpi => openmpi::Status::ERROR_WORD,
-        Family::Standard => 2,
     }
 }
 
