@@ -1,6 +1,6 @@
-//! What keeps the traits of this crate to communicators.
+//! What keeps the traits of this crate to communicators and their scopes.
 
-use ranks_comm::Communicator;
+use ranks_comm::{Communicator, Scope};
 
 /// Out of reach from outside, so that operations can be added to the traits.
 pub trait Sealed {
@@ -11,6 +11,18 @@ pub trait Sealed {
 impl Sealed for Communicator {
     #[inline(always)]
     fn communicator(&self) -> &Communicator {
+        self
+    }
+}
+
+/// The same for scopes.
+pub trait ScopeSealed<'scope, 'env> {
+    /// The scope itself.
+    fn scope(&'scope self) -> &'scope Scope<'scope, 'env>;
+}
+
+impl<'scope, 'env> ScopeSealed<'scope, 'env> for Scope<'scope, 'env> {
+    fn scope(&'scope self) -> &'scope Scope<'scope, 'env> {
         self
     }
 }

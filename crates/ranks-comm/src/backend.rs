@@ -2,7 +2,7 @@
 
 use ranks_mpi_sys::{MPI_Request, native};
 
-pub use crate::flight::Deferred;
+pub use crate::flight::{Deferred, Keep};
 pub use crate::in_process::Comm as InProcessComm;
 pub use crate::landing::{Role, Span};
 pub use crate::mpi::{Comm as MpiComm, InfoHandle, TypeOf, check, check_with};
@@ -24,6 +24,8 @@ pub enum Backend {
 pub enum Begun {
     /// The library has it.
     Mpi(native::Cell<MPI_Request>),
+    /// The library has it, and uses what is kept until it is over.
+    MpiKeeping(native::Cell<MPI_Request>, Box<dyn Keep>),
     /// It goes on when it is asked.
     InProcess(Box<dyn Deferred>),
     /// It is over.

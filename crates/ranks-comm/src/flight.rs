@@ -35,6 +35,17 @@ pub trait Deferred: Send + fmt::Debug {
     fn advance(&mut self, comm: &in_process::Comm, wait: bool) -> Result<bool>;
 }
 
+/// What the library uses besides the buffers for as long as an operation lasts: counts, say, or what it calls back.
+///
+/// It stays in its box; what the library has the address of must stay where it is when the box moves.
+pub trait Keep: Send + fmt::Debug {
+    /// The operation of that C name is over, as the library says; called once, before this is dropped.
+    ///
+    /// # Errors
+    /// What the library did not say: the operation has failed then.
+    fn ended(&mut self, operation: &'static str) -> Result<()>;
+}
+
 /// An operation under way.
 #[derive(Debug)]
 pub(crate) enum Flight {
@@ -61,8 +72,11 @@ impl Flight {
     pub(crate) fn begun(comm: &Communicator, role: &'static Role, begun: Begun) -> Self {
         match (begun, comm.backend()) {
             (Begun::Mpi(cell), Backend::Mpi(comm)) => comm.native(cell, role, 0),
+            (Begun::MpiKeeping(cell, keep), Backend::Mpi(comm)) => {
+                comm.native_keeping(cell, role, keep)
+            }
             (Begun::InProcess(deferred), _) => Self::Deferred(deferred),
-            (Begun::Mpi(_) | Begun::Over, _) => Self::over(Status::null()),
+            (Begun::Mpi(_) | Begun::MpiKeeping(..) | Begun::Over, _) => Self::over(Status::null()),
         }
     }
 

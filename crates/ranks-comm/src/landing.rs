@@ -26,6 +26,12 @@ impl Role {
             element: None,
         }
     }
+
+    /// The C name.
+    #[must_use]
+    pub const fn operation(&self) -> &'static str {
+        self.operation
+    }
 }
 
 /// A type of element, as far as lengths and texts need it.

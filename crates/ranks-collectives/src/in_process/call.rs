@@ -54,7 +54,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    fn wrong_length(&self, rank: usize, theirs: usize, ours: usize) -> Error {
+    /// Says that the block of `rank` has `theirs` bytes and not `ours`.
+    pub(super) fn wrong_length(&self, rank: usize, theirs: usize, ours: usize) -> Error {
         let detail = match self.width {
             width if width > 0 && theirs % width == 0 => format!(
                 "rank {rank} passed a block of {} elements, rank {} one of {}",
@@ -76,7 +77,7 @@ impl<'a> Call<'a> {
 }
 
 /// The outcome of a call that goes on to its end although a part of it failed: the first error, if any.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Outcome(Option<Error>);
 
 impl Outcome {

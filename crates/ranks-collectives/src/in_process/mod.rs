@@ -8,12 +8,16 @@ mod allgather;
 mod allreduce;
 mod alltoall;
 mod alltoallv;
+mod arrivals;
 mod barrier;
 mod bcast;
 mod bytes;
 mod call;
+mod folding;
 mod gather;
 mod gatherv;
+mod nonblocking;
+mod nonblocking_varying;
 mod reduce;
 mod reduce_local;
 mod reduce_scatter;
@@ -30,6 +34,11 @@ pub(crate) use barrier::barrier;
 pub(crate) use bcast::bcast;
 pub(crate) use gather::gather;
 pub(crate) use gatherv::{allgatherv, gatherv};
+pub(crate) use nonblocking::{
+    iallgather, iallreduce, ialltoall, ibarrier, ibcast, iexscan, igather, ireduce,
+    ireduce_scatter, ireduce_scatter_block, iscan, iscatter,
+};
+pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
 pub(crate) use reduce::reduce;
 pub(crate) use reduce_local::reduce_local;
 pub(crate) use reduce_scatter::reduce_scatter;

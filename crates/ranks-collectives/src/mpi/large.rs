@@ -12,7 +12,7 @@ use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::transfer::Transfer;
 
 /// A block of `elements` in items of its datatype.
-fn items<T: Pod>(elements: usize) -> MPI_Count {
+pub(super) fn items<T: Pod>(elements: usize) -> MPI_Count {
     // A slice has at most isize::MAX bytes, and an item at least one: this always fits.
     MPI_Count::try_from(elements * TypeOf::<T>::items()).unwrap_or(0)
 }

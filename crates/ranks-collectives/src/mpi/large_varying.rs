@@ -21,12 +21,12 @@ use crate::varying::{Exchange, Gathering, Scattering};
 
 /// Elements in items of their datatype. What is more than any slice has is a rank's that has no such slice, and not
 /// significant there.
-fn items<T: Pod>(elements: usize) -> MPI_Count {
+pub(super) fn items<T: Pod>(elements: usize) -> MPI_Count {
     MPI_Count::try_from(elements.saturating_mul(TypeOf::<T>::items())).unwrap_or(MPI_Count::MAX)
 }
 
 /// Counts and displacements in items.
-fn arrays<T: Pod>(blocks: &Blocks) -> (Vec<MPI_Count>, Vec<MPI_Aint>) {
+pub(super) fn arrays<T: Pod>(blocks: &Blocks) -> (Vec<MPI_Count>, Vec<MPI_Aint>) {
     let counts = blocks.counts().iter().map(|&count| items::<T>(count));
     let starts = (0..blocks.len()).map(|rank| items::<T>(blocks.range(rank).start));
     let displacements = starts.map(|start| MPI_Aint::try_from(start).unwrap_or(MPI_Aint::MAX));

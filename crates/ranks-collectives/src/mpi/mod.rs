@@ -18,7 +18,8 @@
 //! * The library is loaded, initialised and not finalized: a [`Comm`](ranks_comm::backend::MpiComm) exists only
 //!   then, and `Communicator::express` or `dispatch` has let the operation in.
 //!
-//! A blocking operation is over with its buffers when it returns.
+//! A blocking operation is over with its buffers when it returns. One that returns at once is handed memory that lasts until
+//! it is over: [`Lasting`](crate::lasting::Lasting) slices, and what it keeps besides (`begun`).
 #![allow(unsafe_code)]
 
 mod allgather;
@@ -28,6 +29,7 @@ mod alltoall;
 mod alltoallv;
 mod barrier;
 mod bcast;
+mod begun;
 mod datatype;
 mod exscan;
 mod gather;
@@ -35,6 +37,9 @@ mod gatherv;
 mod large;
 mod large_reductions;
 mod large_varying;
+mod nonblocking;
+mod nonblocking_reductions;
+mod nonblocking_varying;
 mod operation;
 mod packed;
 mod pointer;
@@ -58,6 +63,11 @@ pub(crate) use bcast::{bcast, bcast_small};
 pub(crate) use exscan::{exscan, exscan_small};
 pub(crate) use gather::{gather, gather_small};
 pub(crate) use gatherv::gatherv;
+pub(crate) use nonblocking::{iallgather, ialltoall, ibarrier, ibcast, igather, iscatter};
+pub(crate) use nonblocking_reductions::{
+    iallreduce, iexscan, ireduce, ireduce_scatter, ireduce_scatter_block, iscan,
+};
+pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
 pub(crate) use reduce::{reduce, reduce_small};
 pub(crate) use reduce_local::reduce_local;
 pub(crate) use reduce_scatter::reduce_scatter;

@@ -9,13 +9,15 @@
 //! and waits for a closure that should still run. A call back that finds no note ends the process, since it
 //! would have to go on with memory or closures that may be gone.
 
+use std::any::Any;
 use std::ffi::{c_int, c_void};
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::check;
+use ranks_comm::backend::{Keep, check};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op};
 
@@ -54,6 +56,8 @@ pub(super) struct Registered<'o> {
     datatype: MPI_Datatype,
     note: Arc<Note>,
     borrowed: PhantomData<&'o ()>,
+    /// The operation itself, if it is not borrowed.
+    kept: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl<'o> Registered<'o> {
@@ -71,7 +75,18 @@ impl<'o> Registered<'o> {
             datatype,
             note,
             borrowed: PhantomData,
+            kept: None,
         })
+    }
+
+    /// The same for an operation that goes on: it takes the closure along.
+    pub(super) fn keeping<T: Pod, O: Op<T> + Send + 'static>(op: O) -> Result<Registered<'static>> {
+        let op = Arc::new(op);
+        // SAFETY: it stays where it is as long as there is an `Arc` of it, and the one that is kept goes after the note.
+        let lasting: &'static O = unsafe { &*Arc::as_ptr(&op) };
+        let mut registered = Registered::new::<T, O>(lasting)?;
+        registered.kept = Some(op);
+        Ok(registered)
     }
 
     pub(super) fn op(&self) -> MPI_Op {
@@ -87,8 +102,27 @@ impl<'o> Registered<'o> {
     /// # Errors
     /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if the closure panicked.
     pub(super) fn end(self, name: &'static str) -> Result<()> {
+        self.outcome(name)
+    }
+
+    fn outcome(&self, name: &'static str) -> Result<()> {
         let panicked = locked(&self.note.panicked).take();
         panicked.map_or(Ok(()), |panicked| Err(panicked.error(name)))
+    }
+}
+
+impl Keep for Registered<'static> {
+    fn ended(&mut self, operation: &'static str) -> Result<()> {
+        self.outcome(operation)
+    }
+}
+
+impl fmt::Debug for Registered<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registered")
+            .field("op", &self.op)
+            .field("datatype", &self.datatype)
+            .finish_non_exhaustive()
     }
 }
 

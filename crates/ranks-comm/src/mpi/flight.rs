@@ -16,7 +16,7 @@ use super::recv::not_received;
 use super::status::{self, CountWord};
 use crate::element::Pod;
 use crate::error::Result;
-use crate::flight::{self, Landed};
+use crate::flight::{self, Keep, Landed};
 use crate::landing::{Element, Landing, Role, Span};
 use crate::source::{Destination, Source};
 use crate::status::{Kind, ROOM, Status, Words};
@@ -45,6 +45,8 @@ pub(crate) struct Native {
     cancelling: bool,
     /// What became of it, if the library has said so while others were waited for.
     ended: Option<Result<Status>>,
+    /// What the library uses until it is over.
+    keep: Option<Box<dyn Keep>>,
 }
 
 /// How a send ends.
@@ -256,6 +258,26 @@ impl Comm {
         role: &'static Role,
         capacity: usize,
     ) -> flight::Flight {
+        self.in_library(cell, role, capacity, None)
+    }
+
+    /// An operation that receives nothing whose length must be found out, and uses `keep` until it is over.
+    pub(crate) fn native_keeping(
+        &self,
+        cell: Cell,
+        role: &'static Role,
+        keep: Box<dyn Keep>,
+    ) -> flight::Flight {
+        self.in_library(cell, role, 0, Some(keep))
+    }
+
+    fn in_library(
+        &self,
+        cell: Cell,
+        role: &'static Role,
+        capacity: usize,
+        keep: Option<Box<dyn Keep>>,
+    ) -> flight::Flight {
         flight::Flight::Mpi(Flight::Native(Native {
             cell,
             role,
@@ -263,6 +285,7 @@ impl Comm {
             count_word: self.count_word,
             cancelling: false,
             ended: None,
+            keep,
         }))
     }
 
@@ -364,11 +387,17 @@ impl Native {
         self.ended = Some(self.outcome(code, words));
     }
 
-    fn outcome(&self, code: c_int, words: &Words) -> Result<Status> {
+    fn outcome(&mut self, code: c_int, words: &Words) -> Result<Status> {
+        // Dropped here, where the library may be called.
+        let kept = match self.keep.take() {
+            Some(mut keep) => keep.ended(self.role.operation),
+            None => Ok(()),
+        };
         if self.cancelling && code == sys::MPI_SUCCESS && status::is_cancelled(words) {
             return Ok(Status::cancelled());
         }
-        outcome(code, words, self.role, self.capacity, self.count_word)
+        let status = outcome(code, words, self.role, self.capacity, self.count_word)?;
+        kept.map(|()| status)
     }
 }
 

@@ -1,0 +1,73 @@
+//! Blocks that a collective which returned at once still waits for.
+
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, Deferred, InProcessComm as Comm, Span};
+
+use super::call::{Call, Outcome};
+
+/// One rank's part in a collective under way: all that it gives was sent when it began.
+///
+/// Messages carry the number of the collective, so that one that is given up leaves nothing to later ones.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    operation: &'static str,
+    /// Bytes of an element.
+    width: usize,
+    number: i32,
+    /// Whose blocks have not come, and where they go.
+    expected: Vec<(usize, Span)>,
+    outcome: Outcome,
+}
+
+impl Arrivals {
+    pub(super) fn new(call: &Call<'_>, number: i32, expected: Vec<(usize, Span)>) -> Self {
+        Self {
+            operation: call.operation,
+            width: call.width,
+            number,
+            expected,
+            outcome: Outcome::default(),
+        }
+    }
+
+    pub(super) fn begun(self) -> Begun {
+        if self.expected.is_empty() {
+            Begun::Over
+        } else {
+            Begun::InProcess(Box::new(self))
+        }
+    }
+}
+
+impl Deferred for Arrivals {
+    fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
+        let call = Call {
+            comm,
+            operation: self.operation,
+            width: self.width,
+        };
+        let (number, outcome) = (self.number, &mut self.outcome);
+        self.expected.retain(
+            |&(rank, place)| match comm.numbered_recv(rank, number, wait) {
+                Ok(None) => true,
+                Ok(Some(block)) if block.len() == place.bytes() => {
+                    place.fill(&block);
+                    false
+                }
+                Ok(Some(block)) => {
+                    let wrong = call.wrong_length(rank, block.len(), place.bytes());
+                    outcome.note(Err(wrong));
+                    false
+                }
+                Err(error) => {
+                    outcome.note(Err(error));
+                    false
+                }
+            },
+        );
+        if !self.expected.is_empty() {
+            return Ok(false);
+        }
+        std::mem::take(&mut self.outcome).result().map(|()| true)
+    }
+}

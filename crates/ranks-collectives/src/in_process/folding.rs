@@ -1,0 +1,120 @@
+//! Contributions that a reduction which returned at once still waits for, combined in the order of ranks.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, Deferred, InProcessComm as Comm, Span};
+
+use super::bytes::bytes;
+use super::call::{Call, Outcome};
+use crate::ops::Op;
+use crate::user_op::Panicked;
+
+/// One rank's part in a reduction under way: its own contribution was sent to those who need it when it began.
+pub(super) struct Folding<T, O> {
+    operation: &'static str,
+    number: i32,
+    op: O,
+    /// This rank's contribution, until its turn comes.
+    own: Vec<u8>,
+    /// What the ranks before `next` came to.
+    sum: Vec<u8>,
+    next: usize,
+    /// The rank after the last one that counts.
+    end: usize,
+    /// Where the result goes, as long as each contribution.
+    place: Span,
+    outcome: Outcome,
+    elements: PhantomData<fn(T) -> T>,
+}
+
+impl<T: Pod, O: Op<T> + Send + 'static> Folding<T, O> {
+    /// Combines what the ranks below `end` pass, `own` being that of this rank.
+    pub(super) fn begun(
+        call: &Call<'_>,
+        number: i32,
+        op: O,
+        own: &[T],
+        end: usize,
+        place: Span,
+    ) -> Begun {
+        if end == 0 {
+            return Begun::Over;
+        }
+        Begun::InProcess(Box::new(Self {
+            operation: call.operation,
+            number,
+            op,
+            own: bytes(own).to_vec(),
+            sum: Vec::new(),
+            next: 0,
+            end,
+            place,
+            outcome: Outcome::default(),
+            elements: PhantomData,
+        }))
+    }
+
+    /// Takes the contribution of the `next` rank into account.
+    fn take(&mut self, comm: &Comm, block: Vec<u8>) {
+        let (rank, length) = (self.next, self.place.bytes());
+        let taken = if block.len() != length {
+            let call = Call::of::<T>(comm, self.operation);
+            Err(call.wrong_length(rank, block.len(), length))
+        } else if rank == 0 {
+            self.sum = block;
+            Ok(())
+        } else {
+            let (op, sum) = (&self.op, &mut self.sum);
+            Panicked::caught(self.operation, || combine(op, sum, &block))
+        };
+        self.outcome.note(taken);
+    }
+}
+
+impl<T: Pod, O: Op<T> + Send + 'static> Deferred for Folding<T, O> {
+    fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
+        while self.next < self.end {
+            if self.next == comm.rank() {
+                let own = std::mem::take(&mut self.own);
+                self.take(comm, own);
+            } else {
+                match comm.numbered_recv(self.next, self.number, wait) {
+                    Ok(None) => return Ok(false),
+                    Ok(Some(block)) => self.take(comm, block),
+                    Err(error) => self.outcome.note(Err(error)),
+                }
+            }
+            self.next += 1;
+        }
+        std::mem::take(&mut self.outcome).result()?;
+        self.place.fill(&self.sum);
+        Ok(true)
+    }
+}
+
+/// Combines elements, wherever their bytes lie; `left` comes from the lower ranks, and is replaced.
+fn combine<T: Pod, O: Op<T>>(op: &O, left: &mut [u8], right: &[u8]) {
+    let width = size_of::<T>();
+    if width == 0 {
+        return;
+    }
+    for (left, right) in left.chunks_exact_mut(width).zip(right.chunks_exact(width)) {
+        let lower = bytemuck::pod_read_unaligned::<T>(left);
+        let higher = bytemuck::pod_read_unaligned::<T>(right);
+        left.copy_from_slice(bytemuck::bytes_of(&op.combine(lower, higher)));
+    }
+}
+
+impl<T, O> fmt::Debug for Folding<T, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Folding")
+            .field("operation", &self.operation)
+            .field("number", &self.number)
+            .field("next", &self.next)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,223 @@
+//! Collectives that return at once, in one round: a rank sends all that others need of it when it begins, and the others
+//! go on without it. What it needs itself it receives when it is asked.
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, InProcessComm as Comm};
+
+use super::arrivals::Arrivals;
+use super::bytes::{Bytes, block_mut, block_of, bytes, bytes_mut};
+use super::call::Call;
+use super::folding::Folding;
+use crate::blocks::Blocks;
+use crate::lasting::{Lasting, nowhere};
+use crate::nonblocking::IBARRIER;
+use crate::ops::Op;
+use crate::transfer::Transfer;
+
+pub(crate) fn ibarrier(comm: &Comm) -> Result<Begun> {
+    let call = Call::of::<u8>(comm, IBARRIER.operation());
+    let number = comm.next_number();
+    for rank in call.others() {
+        comm.numbered_send(rank, number, &[])?;
+    }
+    let expected = call.others().map(|rank| (rank, nowhere())).collect();
+    Ok(Arrivals::new(&call, number, expected).begun())
+}
+
+pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+    let call = Call::of::<T>(comm, transfer.get().operation());
+    let number = comm.next_number();
+    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
+    let root = bytes.get().root;
+    if call.rank() == root {
+        for rank in call.others() {
+            comm.numbered_send(rank, number, bytes.get().recv)?;
+        }
+        return Ok(Begun::Over);
+    }
+    let place = bytes.map(|bytes| bytes.recv).into_span();
+    Ok(Arrivals::new(&call, number, vec![(root, place)]).begun())
+}
+
+pub(crate) fn igather<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+    let call = Call::of::<T>(comm, transfer.get().operation());
+    let number = comm.next_number();
+    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
+    if call.rank() != bytes.get().root {
+        comm.numbered_send(bytes.get().root, number, &bytes.get().send)?;
+        return Ok(Begun::Over);
+    }
+    Ok(gathering(&call, number, bytes))
+}
+
+pub(crate) fn iallgather<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+    let call = Call::of::<T>(comm, transfer.get().operation());
+    let number = comm.next_number();
+    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
+    for rank in call.others() {
+        comm.numbered_send(rank, number, &bytes.get().send)?;
+    }
+    Ok(gathering(&call, number, bytes))
+}
+
+/// A block of each rank: this one's is there.
+fn gathering(call: &Call<'_>, number: i32, mut bytes: Lasting<Bytes<'_>>) -> Begun {
+    let Bytes {
+        send, recv, block, ..
+    } = bytes.get_mut();
+    let block = *block;
+    block_mut(recv, block, call.rank()).copy_from_slice(send);
+    let place = bytes.map(|bytes| bytes.recv).into_span();
+    let expected = call
+        .others()
+        .map(|rank| (rank, place.part(rank * block, block)))
+        .collect();
+    Arrivals::new(call, number, expected).begun()
+}
+
+pub(crate) fn iscatter<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+    let call = Call::of::<T>(comm, transfer.get().operation());
+    let number = comm.next_number();
+    let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
+    let Bytes {
+        send,
+        recv,
+        block,
+        root,
+    } = bytes.get_mut();
+    let (block, root) = (*block, *root);
+    if call.rank() == root {
+        for rank in call.others() {
+            comm.numbered_send(rank, number, block_of(send, block, rank))?;
+        }
+        recv.copy_from_slice(block_of(send, block, root));
+        return Ok(Begun::Over);
+    }
+    let place = bytes.map(|bytes| bytes.recv).into_span();
+    Ok(Arrivals::new(&call, number, vec![(root, place)]).begun())
+}
+
+pub(crate) fn ialltoall<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+    let call = Call::of::<T>(comm, transfer.get().operation());
+    let number = comm.next_number();
+    let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
+    let Bytes {
+        send, recv, block, ..
+    } = bytes.get_mut();
+    let (block, me) = (*block, call.rank());
+    for rank in call.others() {
+        comm.numbered_send(rank, number, block_of(send, block, rank))?;
+    }
+    block_mut(recv, block, me).copy_from_slice(block_of(send, block, me));
+    let place = bytes.map(|bytes| bytes.recv).into_span();
+    let expected = call
+        .others()
+        .map(|rank| (rank, place.part(rank * block, block)))
+        .collect();
+    Ok(Arrivals::new(&call, number, expected).begun())
+}
+
+pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    let call = Call::of::<T>(comm, transfer.get().operation());
+    let (number, root) = (comm.next_number(), transfer.get().root_rank());
+    let slices = transfer.map(|transfer| transfer.into_copied(0..0));
+    if call.rank() != root {
+        comm.numbered_send(root, number, bytes(&slices.get().0))?;
+        return Ok(Begun::Over);
+    }
+    Ok(folding(&call, number, op, slices, call.size()))
+}
+
+pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    let call = Call::of::<T>(comm, transfer.get().operation());
+    let number = comm.next_number();
+    let slices = transfer.map(|transfer| transfer.into_copied(0..0));
+    for rank in call.others() {
+        comm.numbered_send(rank, number, bytes(&slices.get().0))?;
+    }
+    Ok(folding(&call, number, op, slices, call.size()))
+}
+
+/// Up to this rank.
+pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    over_lower_ranks(comm, op, transfer, comm.rank() + 1)
+}
+
+/// Up to the rank before this one. On rank 0 nothing is written.
+pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    over_lower_ranks(comm, op, transfer, comm.rank())
+}
+
+fn over_lower_ranks<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+    end: usize,
+) -> Result<Begun> {
+    let call = Call::of::<T>(comm, transfer.get().operation());
+    let number = comm.next_number();
+    let slices = transfer.map(|transfer| transfer.into_copied(0..0));
+    for rank in call.rank() + 1..call.size() {
+        comm.numbered_send(rank, number, bytes(&slices.get().0))?;
+    }
+    Ok(folding(&call, number, op, slices, end))
+}
+
+pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    // As many elements as there are in all: no overflow.
+    let blocks = Blocks::even(transfer.get().block() * comm.size(), comm.size());
+    ireduce_scatter(comm, op, transfer, &blocks)
+}
+
+pub(crate) fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+    blocks: &Blocks,
+) -> Result<Begun> {
+    let call = Call::of::<T>(comm, transfer.get().operation());
+    let number = comm.next_number();
+    let slices = transfer.map(|transfer| transfer.into_copied(0..0));
+    for rank in call.others() {
+        let block = &slices.get().0[blocks.range(rank)];
+        comm.numbered_send(rank, number, bytes(block))?;
+    }
+    let own = slices.get().0[blocks.range(call.rank())].to_vec();
+    let place = slices.map(|(_, recv)| bytes_mut(recv)).into_span();
+    let end = call.size();
+    Ok(Folding::begun(&call, number, op, &own, end, place))
+}
+
+/// Combines one block of each rank below `end`.
+fn folding<T: Pod, O: Op<T> + Send + 'static>(
+    call: &Call<'_>,
+    number: i32,
+    op: O,
+    slices: Lasting<(std::borrow::Cow<'_, [T]>, &mut [T])>,
+    end: usize,
+) -> Begun {
+    let own = slices.get().0.to_vec();
+    let place = slices.map(|(_, recv)| bytes_mut(recv)).into_span();
+    Folding::begun(call, number, op, &own, end, place)
+}

@@ -1,0 +1,93 @@
+//! Collectives that return at once, on blocks of different lengths.
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, InProcessComm as Comm};
+
+use super::arrivals::Arrivals;
+use super::bytes::{bytes, bytes_mut};
+use super::call::Call;
+use super::varying::Places;
+use crate::lasting::Lasting;
+use crate::varying::{Exchange, Gathering, Scattering};
+
+pub(crate) fn igatherv<T: Pod>(comm: &Comm, gathering: Lasting<Gathering<'_, T>>) -> Result<Begun> {
+    let call = Call::of::<T>(comm, gathering.get().operation);
+    let number = comm.next_number();
+    let root = gathering.get().root.rank;
+    if call.rank() != root {
+        let send = gathering.get().send.unwrap_or_default();
+        comm.numbered_send(root, number, bytes(send))?;
+        return Ok(Begun::Over);
+    }
+    Ok(collecting(&call, number, gathering))
+}
+
+pub(crate) fn iallgatherv<T: Pod>(
+    comm: &Comm,
+    gathering: Lasting<Gathering<'_, T>>,
+) -> Result<Begun> {
+    let call = Call::of::<T>(comm, gathering.get().operation);
+    let number = comm.next_number();
+    let send = gathering.get().send.unwrap_or_default();
+    for rank in call.others() {
+        comm.numbered_send(rank, number, bytes(send))?;
+    }
+    Ok(collecting(&call, number, gathering))
+}
+
+/// A block of each rank, each where it belongs: this one's is there.
+fn collecting<T: Pod>(call: &Call<'_>, number: i32, gathering: Lasting<Gathering<'_, T>>) -> Begun {
+    let send = bytes(gathering.get().send.unwrap_or_default());
+    let places = Places::of::<T>(gathering.get().recv.blocks);
+    let mut recv = gathering.map(|gathering| bytes_mut(gathering.recv.slice.unwrap_or_default()));
+    recv.get_mut()[places.place(call.rank())].copy_from_slice(send);
+    arriving(call, number, recv, &places)
+}
+
+fn arriving(call: &Call<'_>, number: i32, recv: Lasting<&mut [u8]>, places: &Places<'_>) -> Begun {
+    let whole = recv.into_span();
+    let expected = call
+        .others()
+        .map(|rank| {
+            let place = places.place(rank);
+            (rank, whole.part(place.start, place.len()))
+        })
+        .collect();
+    Arrivals::new(call, number, expected).begun()
+}
+
+pub(crate) fn iscatterv<T: Pod>(
+    comm: &Comm,
+    scattering: Lasting<Scattering<'_, T>>,
+) -> Result<Begun> {
+    let call = Call::of::<T>(comm, scattering.get().operation);
+    let number = comm.next_number();
+    let root = scattering.get().root.rank;
+    let places = Places::of::<T>(scattering.get().send.blocks);
+    let send = bytes(scattering.get().send.slice.unwrap_or_default());
+    let mut recv = scattering.map(|scattering| bytes_mut(scattering.recv.unwrap_or_default()));
+    if call.rank() == root {
+        for rank in call.others() {
+            comm.numbered_send(rank, number, &send[places.place(rank)])?;
+        }
+        recv.get_mut().copy_from_slice(&send[places.place(root)]);
+        return Ok(Begun::Over);
+    }
+    Ok(Arrivals::new(&call, number, vec![(root, recv.into_span())]).begun())
+}
+
+pub(crate) fn ialltoallv<T: Pod>(comm: &Comm, exchange: Lasting<Exchange<'_, T>>) -> Result<Begun> {
+    let call = Call::of::<T>(comm, exchange.get().operation);
+    let number = comm.next_number();
+    let send = bytes(exchange.get().send.slice.unwrap_or_default());
+    let here = Places::of::<T>(exchange.get().send.blocks);
+    let there = Places::of::<T>(exchange.get().recv.blocks);
+    for rank in call.others() {
+        comm.numbered_send(rank, number, &send[here.place(rank)])?;
+    }
+    let me = call.rank();
+    let mut recv = exchange.map(|exchange| bytes_mut(exchange.recv.slice.unwrap_or_default()));
+    recv.get_mut()[there.place(me)].copy_from_slice(&send[here.place(me)]);
+    Ok(arriving(&call, number, recv, &there))
+}

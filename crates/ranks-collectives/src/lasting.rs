@@ -1,0 +1,122 @@
+//! Slices for operations that go on after their call has returned.
+#![allow(unsafe_code)]
+
+use bytemuck::Pod;
+use ranks_comm::backend::{Begun, Role, Span};
+use ranks_comm::{Communicator, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer};
+
+/// What an operation sends and what it receives into; empty what it does not.
+pub(crate) struct Slices<'a, T> {
+    pub(crate) send: &'a [T],
+    pub(crate) recv: &'a mut [T],
+}
+
+/// Slices, or what was proven of them, whose memory stays where it is until the operation that is begun with them is
+/// over. Until then nobody else writes to it, or reads what is received into.
+///
+/// It is made by the functions below and by nothing else; they give the memory to what waits for the end.
+pub(crate) struct Lasting<X>(X);
+
+impl<X> Lasting<X> {
+    pub(crate) fn get(&self) -> &X {
+        &self.0
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut X {
+        &mut self.0
+    }
+
+    pub(crate) fn into_inner(self) -> X {
+        self.0
+    }
+
+    /// The same in another form, or an error if the slices do not fit the operation. What `prove` returns is made out of
+    /// what it gets and of no other memory.
+    pub(crate) fn proven<Y>(self, prove: impl FnOnce(X) -> Result<Y>) -> Result<Lasting<Y>> {
+        prove(self.0).map(Lasting)
+    }
+
+    /// The same in another form, under the same condition.
+    pub(crate) fn map<Y>(self, change: impl FnOnce(X) -> Y) -> Lasting<Y> {
+        Lasting(change(self.0))
+    }
+}
+
+impl Lasting<&mut [u8]> {
+    /// The memory, to be written to until the operation is over.
+    pub(crate) fn into_span(self) -> Span {
+        // SAFETY: a `Lasting` is made for memory that stays there for the operation alone.
+        unsafe { Span::of(self.0) }
+    }
+}
+
+/// No memory at all.
+pub(crate) fn nowhere() -> Span {
+    // SAFETY: there are no bytes that anybody could use.
+    unsafe { Span::of::<u8>(&mut []) }
+}
+
+/// Begins an operation that uses no memory.
+pub(crate) fn without_memory(
+    comm: &Communicator,
+    role: &'static Role,
+    begin: impl FnOnce() -> Result<Begun>,
+) -> Result<Request<()>> {
+    let begun = begin()?;
+    // SAFETY: the operation works on no memory but what is in `begun`.
+    Ok(unsafe { Request::begun(comm, role, begun, ()) })
+}
+
+/// Begins an operation whose only memory is `buffer`, which the request owns until it is over.
+pub(crate) fn owned_one<B>(
+    comm: &Communicator,
+    role: &'static Role,
+    mut buffer: B,
+    begin: impl FnOnce(Lasting<Slices<'_, B::Element>>) -> Result<Begun>,
+) -> Result<Request<B>>
+where
+    B: RecvBuffer + Send + 'static,
+{
+    let recv = buffer.as_mut_slice();
+    let begun = begin(Lasting(Slices { send: &[], recv }))?;
+    // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they are when it moves.
+    Ok(unsafe { Request::begun(comm, role, begun, buffer) })
+}
+
+/// Begins an operation from `send` to `recv`, both of which the request owns until it is over.
+pub(crate) fn owned<S, R>(
+    comm: &Communicator,
+    role: &'static Role,
+    send: S,
+    mut recv: R,
+    begin: impl FnOnce(Lasting<Slices<'_, R::Element>>) -> Result<Begun>,
+) -> Result<Request<(S, R)>>
+where
+    S: SendBuffer<Element = R::Element> + Send + 'static,
+    R: RecvBuffer + Send + 'static,
+{
+    let slices = Slices {
+        send: send.as_slice(),
+        recv: recv.as_mut_slice(),
+    };
+    let begun = begin(Lasting(slices))?;
+    // SAFETY: the operation works on the elements of both, which by their traits stay where they are when they move.
+    Ok(unsafe { Request::begun(comm, role, begun, (send, recv)) })
+}
+
+/// Begins an operation from `send` to `recv`, which are borrowed until the scope ends.
+pub(crate) fn scoped<'scope, T: Pod>(
+    scope: &'scope Scope<'scope, '_>,
+    role: &'static Role,
+    send: &'scope [T],
+    recv: &'scope mut [T],
+    begin: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Begun>,
+) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+    let slices = Slices {
+        send,
+        recv: &mut *recv,
+    };
+    let begun = begin(Lasting(slices))?;
+    // SAFETY: both slices are borrowed for `'scope`.
+    Ok(unsafe { scope.begun(role, begun, recv) })
+}

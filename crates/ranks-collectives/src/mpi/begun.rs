@@ -1,0 +1,84 @@
+//! The beginning of an operation that returns at once: its request, and what the library uses until it is over.
+
+use std::ffi::c_int;
+
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, Keep, check};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Request, native};
+
+/// A request in the library's own width.
+type Cell = native::Cell<MPI_Request>;
+
+/// Counts and displacements. The standard lets a library read them until the operation is over (MPI 5.0 §6.12).
+#[derive(Debug)]
+pub(super) struct Arrays<C, D> {
+    pub(super) counts: Vec<C>,
+    pub(super) displacements: Vec<D>,
+}
+
+impl<C> Arrays<C, ()> {
+    /// Counts alone.
+    pub(super) fn only(counts: Vec<C>) -> Self {
+        let displacements = Vec::new();
+        Self {
+            counts,
+            displacements,
+        }
+    }
+}
+
+/// Those of what is sent and of what is received.
+#[derive(Debug)]
+pub(super) struct BothSides<C, D>(pub(super) Box<Arrays<C, D>>, pub(super) Box<Arrays<C, D>>);
+
+impl<C, D> Keep for BothSides<C, D>
+where
+    Self: Send + std::fmt::Debug,
+{
+    fn ended(&mut self, _: &'static str) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<C, D> Keep for Arrays<C, D>
+where
+    Self: Send + std::fmt::Debug,
+{
+    fn ended(&mut self, _: &'static str) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Begins by a function with handles in the library's own form.
+pub(super) fn begin(
+    name: &'static str,
+    keep: Option<Box<dyn Keep>>,
+    call: impl FnOnce(*mut Cell) -> c_int,
+) -> Result<Begun> {
+    let mut cell = Cell::new();
+    let code = call(&raw mut cell);
+    check(code, name)?;
+    Ok(begun(cell, keep))
+}
+
+/// Begins by a function in the standard's terms.
+pub(super) fn begin_large(
+    name: &'static str,
+    keep: Option<Box<dyn Keep>>,
+    call: impl FnOnce(*mut MPI_Request) -> c_int,
+) -> Result<Begun> {
+    let mut request = sys::MPI_REQUEST_NULL;
+    let code = call(&raw mut request);
+    check(code, name)?;
+    // SAFETY: the library is loaded: `call` has called it.
+    let cell = unsafe { Cell::holding(request) };
+    Ok(begun(cell, keep))
+}
+
+fn begun(cell: Cell, keep: Option<Box<dyn Keep>>) -> Begun {
+    match keep {
+        None => Begun::Mpi(cell),
+        Some(keep) => Begun::MpiKeeping(cell, keep),
+    }
+}

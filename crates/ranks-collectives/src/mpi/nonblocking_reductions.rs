@@ -1,0 +1,358 @@
+//! Reductions that return at once.
+
+use std::ffi::c_int;
+
+use bytemuck::Pod;
+use ranks_comm::backend::{Begun, Keep, MpiComm as Comm};
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Datatype, MPI_Op, native};
+
+use super::begun::{Arrays, begin, begin_large};
+use super::large_reductions::items;
+use super::operation::{count, is_small};
+use super::pointer::{recv_pointer, send_pointer, standard_recv_pointer, standard_send_pointer};
+use super::user_op::Registered;
+use crate::blocks::Blocks;
+use crate::lasting::Lasting;
+use crate::ops::Op;
+use crate::transfer::Transfer;
+
+/// What a reduction hands to the library. An item of the datatype is an element, and of its size.
+struct Operation {
+    op: MPI_Op,
+    datatype: MPI_Datatype,
+    /// What the library calls back until the reduction is over, if the operation is none of its own.
+    keep: Option<Box<dyn Keep>>,
+}
+
+impl Operation {
+    /// An operation for blocks that an `int` can count.
+    fn of<T: Pod, O: Op<T> + Send + 'static>(op: O) -> Result<Self> {
+        if let Some((op, datatype)) = O::predefined() {
+            let keep = None;
+            return Ok(Self { op, datatype, keep });
+        }
+        let registered = Registered::keeping::<T, O>(op)?;
+        Ok(Self {
+            op: registered.op(),
+            datatype: registered.datatype(),
+            keep: Some(Box::new(registered)),
+        })
+    }
+
+    /// An operation for longer blocks, which the library must be able to take at once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`] if the operation is the program's own: libraries call it with an `int`.
+    fn of_large<T: Pod, O: Op<T>>(name: &'static str) -> Result<(MPI_Op, MPI_Datatype)> {
+        O::predefined().ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotInLibrary,
+                name,
+                "a reduction of 2³¹ elements or more that returns at once is not possible with an operation of the \
+                 program's own; use the blocking one, or several calls",
+            )
+        })
+    }
+
+    /// Both in the library's own form.
+    fn native(&self) -> (native::Op, native::Datatype) {
+        // SAFETY: the library is loaded: this is called by operations on a `Comm` only.
+        let op = unsafe { native::op(self.op) };
+        // SAFETY: as above.
+        let datatype = unsafe { native::datatype(self.datatype) };
+        (op, datatype)
+    }
+}
+
+pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    const LARGE: &str = "MPI_Ireduce_c";
+    let transfer = transfer.into_inner();
+    let block = transfer.block();
+    let root = transfer.root();
+    let (send, recv) = transfer.into_slices();
+    if !is_small::<T>(block) {
+        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
+        return begin_large(LARGE, None, |request| {
+            // SAFETY: `send` is one block, and at the root `recv` is one too, as `Transfer` has proven, and lasts, as `Lasting` says.
+            unsafe {
+                sys::MPI_Ireduce_c(
+                    standard_send_pointer(send),
+                    standard_recv_pointer(recv),
+                    items(block),
+                    datatype,
+                    op,
+                    root,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    }
+    let operation = Operation::of::<T, O>(op)?;
+    let (op, datatype) = operation.native();
+    begin("MPI_Ireduce", operation.keep, |request| {
+        // SAFETY: `send` is one block, and at the root `recv` is one too, as `Transfer` has proven, and lasts, as `Lasting` says.
+        unsafe {
+            native::MPI_Ireduce(
+                send_pointer(send),
+                recv_pointer(recv),
+                count::<T>(block),
+                datatype,
+                op,
+                root,
+                comm.native,
+                request,
+            )
+        }
+    })
+}
+
+pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    const LARGE: &str = "MPI_Iallreduce_c";
+    let transfer = transfer.into_inner();
+    let block = transfer.block();
+    let (send, recv) = transfer.into_slices();
+    if !is_small::<T>(block) {
+        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
+        return begin_large(LARGE, None, |request| {
+            // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
+            unsafe {
+                sys::MPI_Iallreduce_c(
+                    standard_send_pointer(send),
+                    standard_recv_pointer(recv),
+                    items(block),
+                    datatype,
+                    op,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    }
+    let operation = Operation::of::<T, O>(op)?;
+    let (op, datatype) = operation.native();
+    begin("MPI_Iallreduce", operation.keep, |request| {
+        // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
+        unsafe {
+            native::MPI_Iallreduce(
+                send_pointer(send),
+                recv_pointer(recv),
+                count::<T>(block),
+                datatype,
+                op,
+                comm.native,
+                request,
+            )
+        }
+    })
+}
+
+pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    const LARGE: &str = "MPI_Iscan_c";
+    let transfer = transfer.into_inner();
+    let block = transfer.block();
+    let (send, recv) = transfer.into_slices();
+    if !is_small::<T>(block) {
+        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
+        return begin_large(LARGE, None, |request| {
+            // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
+            unsafe {
+                sys::MPI_Iscan_c(
+                    standard_send_pointer(send),
+                    standard_recv_pointer(recv),
+                    items(block),
+                    datatype,
+                    op,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    }
+    let operation = Operation::of::<T, O>(op)?;
+    let (op, datatype) = operation.native();
+    begin("MPI_Iscan", operation.keep, |request| {
+        // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
+        unsafe {
+            native::MPI_Iscan(
+                send_pointer(send),
+                recv_pointer(recv),
+                count::<T>(block),
+                datatype,
+                op,
+                comm.native,
+                request,
+            )
+        }
+    })
+}
+
+pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    const LARGE: &str = "MPI_Iexscan_c";
+    let transfer = transfer.into_inner();
+    let block = transfer.block();
+    let (send, recv) = transfer.into_slices();
+    if !is_small::<T>(block) {
+        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
+        return begin_large(LARGE, None, |request| {
+            // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
+            unsafe {
+                sys::MPI_Iexscan_c(
+                    standard_send_pointer(send),
+                    standard_recv_pointer(recv),
+                    items(block),
+                    datatype,
+                    op,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    }
+    let operation = Operation::of::<T, O>(op)?;
+    let (op, datatype) = operation.native();
+    begin("MPI_Iexscan", operation.keep, |request| {
+        // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
+        unsafe {
+            native::MPI_Iexscan(
+                send_pointer(send),
+                recv_pointer(recv),
+                count::<T>(block),
+                datatype,
+                op,
+                comm.native,
+                request,
+            )
+        }
+    })
+}
+
+pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    const LARGE: &str = "MPI_Ireduce_scatter_block_c";
+    let transfer = transfer.into_inner();
+    let block = transfer.block();
+    let (send, recv) = transfer.into_slices();
+    if !is_small::<T>(send.map_or(0, <[T]>::len)) {
+        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
+        return begin_large(LARGE, None, |request| {
+            // SAFETY: `recv` is one block and `send` one for each rank, as `Transfer` has proven, and lasts, as `Lasting` says.
+            unsafe {
+                sys::MPI_Ireduce_scatter_block_c(
+                    standard_send_pointer(send),
+                    standard_recv_pointer(recv),
+                    items(block),
+                    datatype,
+                    op,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    }
+    let operation = Operation::of::<T, O>(op)?;
+    let (op, datatype) = operation.native();
+    begin("MPI_Ireduce_scatter_block", operation.keep, |request| {
+        // SAFETY: `recv` is one block and `send` one for each rank, as `Transfer` has proven, and lasts, as `Lasting` says.
+        unsafe {
+            native::MPI_Ireduce_scatter_block(
+                send_pointer(send),
+                recv_pointer(recv),
+                count::<T>(block),
+                datatype,
+                op,
+                comm.native,
+                request,
+            )
+        }
+    })
+}
+
+pub(crate) fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+    blocks: &Blocks,
+) -> Result<Begun> {
+    const LARGE: &str = "MPI_Ireduce_scatter_c";
+    let (send, recv) = transfer.into_inner().into_slices();
+    // Elements of no size are no items.
+    let Some(ints) = blocks.ints(usize::from(size_of::<T>() > 0)) else {
+        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
+        let counts = blocks.counts().iter().map(|&count| items(count)).collect();
+        let keep = Box::new(Arrays::only(counts));
+        let counts = keep.counts.as_ptr();
+        return begin_large(LARGE, Some(keep), |request| {
+            // SAFETY: the blocks of `send` are as long as `counts` say, and `recv` is this rank's, as `Transfer` has proven; slices and array last, as `Lasting` says and `keep` does.
+            unsafe {
+                sys::MPI_Ireduce_scatter_c(
+                    standard_send_pointer(send),
+                    standard_recv_pointer(recv),
+                    counts,
+                    datatype,
+                    op,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    };
+    let operation = Operation::of::<T, O>(op)?;
+    let (op, datatype) = operation.native();
+    let keep = Box::new(Counted {
+        counts: ints[..blocks.len()].to_vec(),
+        operation: operation.keep,
+    });
+    let counts = keep.counts.as_ptr();
+    begin("MPI_Ireduce_scatter", Some(keep), |request| {
+        // SAFETY: as above.
+        unsafe {
+            native::MPI_Ireduce_scatter(
+                send_pointer(send),
+                recv_pointer(recv),
+                counts,
+                datatype,
+                op,
+                comm.native,
+                request,
+            )
+        }
+    })
+}
+
+/// Counts, and what the library calls back.
+#[derive(Debug)]
+struct Counted {
+    counts: Vec<c_int>,
+    operation: Option<Box<dyn Keep>>,
+}
+
+impl Keep for Counted {
+    fn ended(&mut self, operation: &'static str) -> Result<()> {
+        match &mut self.operation {
+            Some(keep) => keep.ended(operation),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Collectives that return at once and move blocks of lengths of their own.
+//!
+//! Counts that an `int` cannot say go by the large-count functions of MPI 4; where a library has none, that is the error.
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, MpiComm as Comm, TypeOf};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::native;
+
+use super::begun::{Arrays, BothSides, begin, begin_large};
+use super::datatype::datatype;
+use super::large_varying::{arrays, items};
+use super::pointer::{recv_pointer, send_pointer, standard_recv_pointer, standard_send_pointer};
+use crate::blocks::Blocks;
+use crate::lasting::Lasting;
+use crate::varying::{Exchange, Gathering, Scattering};
+
+/// Counts and displacements that an `int` can say, in items.
+fn small<T: Pod>(blocks: &Blocks) -> Option<Box<Arrays<std::ffi::c_int, std::ffi::c_int>>> {
+    let items = TypeOf::<T>::items();
+    if blocks.are_large(items) {
+        return None;
+    }
+    let ints = blocks.ints(items)?;
+    let (counts, displacements) = ints.split_at(ints.len() / 2);
+    Some(Box::new(Arrays {
+        counts: counts.to_vec(),
+        displacements: displacements.to_vec(),
+    }))
+}
+
+fn large<T: Pod>(blocks: &Blocks) -> Box<Arrays<sys::MPI_Count, sys::MPI_Aint>> {
+    let (counts, displacements) = arrays::<T>(blocks);
+    Box::new(Arrays {
+        counts,
+        displacements,
+    })
+}
+
+pub(crate) fn igatherv<T: Pod>(comm: &Comm, gathering: Lasting<Gathering<'_, T>>) -> Result<Begun> {
+    let gathering = gathering.into_inner();
+    let root = gathering.root.number;
+    let (send, recv, blocks) = (gathering.send, gathering.recv.slice, gathering.recv.blocks);
+    let length = send.map_or(0, <[T]>::len);
+    let Some(keep) = small::<T>(blocks) else {
+        let (keep, count) = (large::<T>(blocks), items::<T>(length));
+        let datatype = TypeOf::<T>::datatype();
+        let (counts, displacements) = (keep.counts.as_ptr(), keep.displacements.as_ptr());
+        return begin_large("MPI_Igatherv_c", Some(keep), |request| {
+            // SAFETY: `send` is one block, and at the root the blocks lie in `recv` and do not overlap, as `Gathering` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+            unsafe {
+                sys::MPI_Igatherv_c(
+                    standard_send_pointer(send),
+                    count,
+                    datatype,
+                    standard_recv_pointer(recv),
+                    counts,
+                    displacements,
+                    datatype,
+                    root,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    };
+    let (count, datatype) = (TypeOf::<T>::count(length), datatype::<T>());
+    let (counts, displacements) = (keep.counts.as_ptr(), keep.displacements.as_ptr());
+    begin("MPI_Igatherv", Some(keep), |request| {
+        // SAFETY: `send` is one block, and at the root the blocks lie in `recv` and do not overlap, as `Gathering` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+        unsafe {
+            native::MPI_Igatherv(
+                send_pointer(send),
+                count,
+                datatype,
+                recv_pointer(recv),
+                counts,
+                displacements,
+                datatype,
+                root,
+                comm.native,
+                request,
+            )
+        }
+    })
+}
+
+pub(crate) fn iallgatherv<T: Pod>(
+    comm: &Comm,
+    gathering: Lasting<Gathering<'_, T>>,
+) -> Result<Begun> {
+    let gathering = gathering.into_inner();
+    let (send, recv, blocks) = (gathering.send, gathering.recv.slice, gathering.recv.blocks);
+    let length = send.map_or(0, <[T]>::len);
+    let Some(keep) = small::<T>(blocks) else {
+        let (keep, count) = (large::<T>(blocks), items::<T>(length));
+        let datatype = TypeOf::<T>::datatype();
+        let (counts, displacements) = (keep.counts.as_ptr(), keep.displacements.as_ptr());
+        return begin_large("MPI_Iallgatherv_c", Some(keep), |request| {
+            // SAFETY: `send` is one block, and the blocks lie in `recv` and do not overlap, as `Gathering` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+            unsafe {
+                sys::MPI_Iallgatherv_c(
+                    standard_send_pointer(send),
+                    count,
+                    datatype,
+                    standard_recv_pointer(recv),
+                    counts,
+                    displacements,
+                    datatype,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    };
+    let (count, datatype) = (TypeOf::<T>::count(length), datatype::<T>());
+    let (counts, displacements) = (keep.counts.as_ptr(), keep.displacements.as_ptr());
+    begin("MPI_Iallgatherv", Some(keep), |request| {
+        // SAFETY: `send` is one block, and the blocks lie in `recv` and do not overlap, as `Gathering` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+        unsafe {
+            native::MPI_Iallgatherv(
+                send_pointer(send),
+                count,
+                datatype,
+                recv_pointer(recv),
+                counts,
+                displacements,
+                datatype,
+                comm.native,
+                request,
+            )
+        }
+    })
+}
+
+pub(crate) fn iscatterv<T: Pod>(
+    comm: &Comm,
+    scattering: Lasting<Scattering<'_, T>>,
+) -> Result<Begun> {
+    let scattering = scattering.into_inner();
+    let root = scattering.root.number;
+    let (send, recv, blocks) = (
+        scattering.send.slice,
+        scattering.recv,
+        scattering.send.blocks,
+    );
+    let length = recv.as_deref().map_or(0, <[T]>::len);
+    let Some(keep) = small::<T>(blocks) else {
+        let (keep, count) = (large::<T>(blocks), items::<T>(length));
+        let datatype = TypeOf::<T>::datatype();
+        let (counts, displacements) = (keep.counts.as_ptr(), keep.displacements.as_ptr());
+        return begin_large("MPI_Iscatterv_c", Some(keep), |request| {
+            // SAFETY: `recv` is one block, and at the root the blocks lie in `send`, as `Scattering` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+            unsafe {
+                sys::MPI_Iscatterv_c(
+                    standard_send_pointer(send),
+                    counts,
+                    displacements,
+                    datatype,
+                    standard_recv_pointer(recv),
+                    count,
+                    datatype,
+                    root,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    };
+    let (count, datatype) = (TypeOf::<T>::count(length), datatype::<T>());
+    let (counts, displacements) = (keep.counts.as_ptr(), keep.displacements.as_ptr());
+    begin("MPI_Iscatterv", Some(keep), |request| {
+        // SAFETY: `recv` is one block, and at the root the blocks lie in `send`, as `Scattering` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+        unsafe {
+            native::MPI_Iscatterv(
+                send_pointer(send),
+                counts,
+                displacements,
+                datatype,
+                recv_pointer(recv),
+                count,
+                datatype,
+                root,
+                comm.native,
+                request,
+            )
+        }
+    })
+}
+
+pub(crate) fn ialltoallv<T: Pod>(comm: &Comm, exchange: Lasting<Exchange<'_, T>>) -> Result<Begun> {
+    let Exchange { send, recv, .. } = exchange.into_inner();
+    let (Some(sent), Some(received)) = (small::<T>(send.blocks), small::<T>(recv.blocks)) else {
+        let keep = Box::new(BothSides(large::<T>(send.blocks), large::<T>(recv.blocks)));
+        let (sent, received) = (&keep.0, &keep.1);
+        let (send_counts, send_displacements) = (sent.counts.as_ptr(), sent.displacements.as_ptr());
+        let (recv_counts, recv_displacements) =
+            (received.counts.as_ptr(), received.displacements.as_ptr());
+        let datatype = TypeOf::<T>::datatype();
+        return begin_large("MPI_Ialltoallv_c", Some(keep), |request| {
+            // SAFETY: the blocks lie in `send` and `recv`, and those of `recv` do not overlap, as `Exchange` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+            unsafe {
+                sys::MPI_Ialltoallv_c(
+                    standard_send_pointer(send.slice),
+                    send_counts,
+                    send_displacements,
+                    datatype,
+                    standard_recv_pointer(recv.slice),
+                    recv_counts,
+                    recv_displacements,
+                    datatype,
+                    comm.canonical,
+                    request,
+                )
+            }
+        });
+    };
+    let (send_counts, send_displacements) = (sent.counts.as_ptr(), sent.displacements.as_ptr());
+    let (recv_counts, recv_displacements) =
+        (received.counts.as_ptr(), received.displacements.as_ptr());
+    let datatype = datatype::<T>();
+    begin(
+        "MPI_Ialltoallv",
+        Some(Box::new(BothSides(sent, received))),
+        |request| {
+            // SAFETY: the blocks lie in `send` and `recv`, and those of `recv` do not overlap, as `Exchange` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+            unsafe {
+                native::MPI_Ialltoallv(
+                    send_pointer(send.slice),
+                    send_counts,
+                    send_displacements,
+                    datatype,
+                    recv_pointer(recv.slice),
+                    recv_counts,
+                    recv_displacements,
+                    datatype,
+                    comm.native,
+                    request,
+                )
+            }
+        },
+    )
+}

@@ -1,0 +1,229 @@
+//! Collectives that return at once: the checks of the blocking ones, then what each backend begins.
+
+use bytemuck::Pod;
+use ranks_comm::backend::{Begun, Role};
+use ranks_comm::{Communicator, Result};
+
+use crate::blocks::Blocks;
+use crate::lasting::{Lasting, Slices};
+use crate::ops::Op;
+use crate::transfer::Transfer;
+use crate::varying::{Exchange, Gathering, Scattering};
+use crate::{in_process, mpi};
+
+pub(crate) static IBARRIER: Role = Role::of("MPI_Ibarrier");
+pub(crate) static IBCAST: Role = Role::of("MPI_Ibcast");
+pub(crate) static IGATHER: Role = Role::of("MPI_Igather");
+pub(crate) static IGATHERV: Role = Role::of("MPI_Igatherv");
+pub(crate) static ISCATTER: Role = Role::of("MPI_Iscatter");
+pub(crate) static ISCATTERV: Role = Role::of("MPI_Iscatterv");
+pub(crate) static IALLGATHER: Role = Role::of("MPI_Iallgather");
+pub(crate) static IALLGATHERV: Role = Role::of("MPI_Iallgatherv");
+pub(crate) static IALLTOALL: Role = Role::of("MPI_Ialltoall");
+pub(crate) static IALLTOALLV: Role = Role::of("MPI_Ialltoallv");
+pub(crate) static IREDUCE: Role = Role::of("MPI_Ireduce");
+pub(crate) static IALLREDUCE: Role = Role::of("MPI_Iallreduce");
+pub(crate) static ISCAN: Role = Role::of("MPI_Iscan");
+pub(crate) static IEXSCAN: Role = Role::of("MPI_Iexscan");
+pub(crate) static IREDUCE_SCATTER_BLOCK: Role = Role::of("MPI_Ireduce_scatter_block");
+pub(crate) static IREDUCE_SCATTER: Role = Role::of("MPI_Ireduce_scatter");
+
+pub(crate) fn ibarrier(comm: &Communicator) -> Result<Begun> {
+    let name = IBARRIER.operation();
+    comm.dispatch(name, mpi::ibarrier, in_process::ibarrier)
+}
+
+pub(crate) fn ibcast<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    root: usize,
+) -> Result<Begun> {
+    let name = IBCAST.operation();
+    let transfer = slices.proven(|slices| Transfer::broadcast(name, comm, slices.recv, root))?;
+    comm.dispatch_with(name, transfer, mpi::ibcast, in_process::ibcast)
+}
+
+pub(crate) fn igather<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    root: usize,
+) -> Result<Begun> {
+    let name = IGATHER.operation();
+    let transfer = slices
+        .proven(|Slices { send, recv }| Transfer::gathered_at(name, comm, send, recv, root))?;
+    comm.dispatch_with(name, transfer, mpi::igather, in_process::igather)
+}
+
+pub(crate) fn iscatter<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    root: usize,
+) -> Result<Begun> {
+    let name = ISCATTER.operation();
+    let transfer = slices
+        .proven(|Slices { send, recv }| Transfer::scattered_from(name, comm, send, recv, root))?;
+    comm.dispatch_with(name, transfer, mpi::iscatter, in_process::iscatter)
+}
+
+pub(crate) fn iallgather<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+) -> Result<Begun> {
+    let name = IALLGATHER.operation();
+    let transfer =
+        slices.proven(|Slices { send, recv }| Transfer::gathered(name, comm, send, recv))?;
+    comm.dispatch_with(name, transfer, mpi::iallgather, in_process::iallgather)
+}
+
+pub(crate) fn ialltoall<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+) -> Result<Begun> {
+    let name = IALLTOALL.operation();
+    let transfer =
+        slices.proven(|Slices { send, recv }| Transfer::exchanged(name, comm, send, recv))?;
+    comm.dispatch_with(name, transfer, mpi::ialltoall, in_process::ialltoall)
+}
+
+pub(crate) fn igatherv<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    blocks: &Blocks,
+    root: usize,
+) -> Result<Begun> {
+    let name = IGATHERV.operation();
+    let gathering = slices
+        .proven(|Slices { send, recv }| Gathering::at(name, comm, send, recv, blocks, root))?;
+    comm.dispatch_with(name, gathering, mpi::igatherv, in_process::igatherv)
+}
+
+pub(crate) fn iscatterv<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    blocks: &Blocks,
+    root: usize,
+) -> Result<Begun> {
+    let name = ISCATTERV.operation();
+    let scattering = slices
+        .proven(|Slices { send, recv }| Scattering::from(name, comm, send, recv, blocks, root))?;
+    comm.dispatch_with(name, scattering, mpi::iscatterv, in_process::iscatterv)
+}
+
+pub(crate) fn iallgatherv<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    blocks: &Blocks,
+) -> Result<Begun> {
+    let name = IALLGATHERV.operation();
+    let gathering =
+        slices.proven(|Slices { send, recv }| Gathering::new(name, comm, send, recv, blocks))?;
+    comm.dispatch_with(name, gathering, mpi::iallgatherv, in_process::iallgatherv)
+}
+
+pub(crate) fn ialltoallv<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    send_blocks: &Blocks,
+    recv_blocks: &Blocks,
+) -> Result<Begun> {
+    let name = IALLTOALLV.operation();
+    let exchange = slices.proven(|Slices { send, recv }| {
+        Exchange::new(name, comm, (send, send_blocks), (recv, recv_blocks))
+    })?;
+    comm.dispatch_with(name, exchange, mpi::ialltoallv, in_process::ialltoallv)
+}
+
+pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    op: O,
+    root: usize,
+) -> Result<Begun> {
+    let name = IREDUCE.operation();
+    let transfer =
+        slices.proven(|Slices { send, recv }| Transfer::to_root(name, comm, send, recv, root))?;
+    comm.dispatch_with(
+        name,
+        transfer,
+        |comm, transfer| mpi::ireduce(comm, op, transfer),
+        |comm, transfer| in_process::ireduce(comm, op, transfer),
+    )
+}
+
+pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    op: O,
+) -> Result<Begun> {
+    let name = IALLREDUCE.operation();
+    let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv))?;
+    comm.dispatch_with(
+        name,
+        transfer,
+        |comm, transfer| mpi::iallreduce(comm, op, transfer),
+        |comm, transfer| in_process::iallreduce(comm, op, transfer),
+    )
+}
+
+pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    op: O,
+) -> Result<Begun> {
+    let name = ISCAN.operation();
+    let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv))?;
+    comm.dispatch_with(
+        name,
+        transfer,
+        |comm, transfer| mpi::iscan(comm, op, transfer),
+        |comm, transfer| in_process::iscan(comm, op, transfer),
+    )
+}
+
+pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    op: O,
+) -> Result<Begun> {
+    let name = IEXSCAN.operation();
+    let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv))?;
+    comm.dispatch_with(
+        name,
+        transfer,
+        |comm, transfer| mpi::iexscan(comm, op, transfer),
+        |comm, transfer| in_process::iexscan(comm, op, transfer),
+    )
+}
+
+pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    op: O,
+) -> Result<Begun> {
+    let name = IREDUCE_SCATTER_BLOCK.operation();
+    let transfer =
+        slices.proven(|Slices { send, recv }| Transfer::scattered(name, comm, send, recv))?;
+    comm.dispatch_with(
+        name,
+        transfer,
+        |comm, transfer| mpi::ireduce_scatter_block(comm, op, transfer),
+        |comm, transfer| in_process::ireduce_scatter_block(comm, op, transfer),
+    )
+}
+
+pub(crate) fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    op: O,
+    blocks: &Blocks,
+) -> Result<Begun> {
+    let name = IREDUCE_SCATTER.operation();
+    let transfer =
+        slices.proven(|Slices { send, recv }| Transfer::dealt(name, comm, send, recv, blocks))?;
+    comm.dispatch_with(
+        name,
+        transfer,
+        |comm, transfer| mpi::ireduce_scatter(comm, op, transfer, blocks),
+        |comm, transfer| in_process::ireduce_scatter(comm, op, transfer, blocks),
+    )
+}

@@ -1,0 +1,541 @@
+//! Collectives that return at once.
+
+use ranks_collectives::ops::{Max, Prod, Sum, UserOp};
+use ranks_collectives::{Blocks, Collectives, NonblockingCollectives, ScopedCollectives};
+use ranks_comm::{Communicator, ErrorKind, Request, Result, Source};
+
+/// What rank r has of the table: the multiples of r + 1.
+fn multiples(rank: usize, count: usize) -> Vec<u64> {
+    (1..=count).map(|x| (x * (rank + 1)) as u64).collect()
+}
+
+fn multiplication_table(size: usize) -> Vec<u64> {
+    (0..size).flat_map(|rank| multiples(rank, size)).collect()
+}
+
+fn powers_of_two(size: usize) -> Vec<u64> {
+    (0..size).map(|rank| 2 << rank).collect()
+}
+
+/// Rank r has 0, 1, … r - 1.
+fn staircase(size: usize) -> (Vec<usize>, Blocks) {
+    let counts: Vec<usize> = (0..size).collect();
+    let all = (0..size).flat_map(|rank| 0..rank).collect();
+    (all, Blocks::from_counts(&counts).unwrap())
+}
+
+/// `send` and `recv` of an operation that is over.
+fn received<S: Send + 'static, R: Send + 'static>(request: Request<(S, R)>) -> Result<R> {
+    let ((_, recv), _) = request.wait()?;
+    Ok(recv)
+}
+
+/// What is begun now is not confused with what was before.
+fn still_works(world: &Communicator) -> Result<()> {
+    let sum = received(world.iallreduce(vec![1], vec![0], Sum)?)?;
+    assert_eq!(sum, [world.size()]);
+    let mut blocking = [0];
+    world.allreduce(&[1], &mut blocking, Sum)?;
+    assert_eq!(blocking, [world.size()]);
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn rsmpi_immediate_barrier(world: Communicator) -> Result<()> {
+    if world.rank() > 0 {
+        world.send(&[1_u64], 0, 0)?;
+        let barrier = world.ibarrier()?;
+        world.send(&[2_u64], 0, 0)?;
+        barrier.wait()?;
+        return world.send(&[3_u64], 0, 0);
+    }
+    let others = world.size() - 1;
+    let mut numbers = vec![0_u64; 3 * others];
+    let (before, after) = numbers.split_at_mut(2 * others);
+    for place in before.chunks_mut(1) {
+        world.recv(place, Source::Any, 0)?;
+    }
+    let barrier = world.ibarrier()?;
+    for place in after.chunks_mut(1) {
+        world.recv(place, Source::Any, 0)?;
+    }
+    before.sort_unstable();
+    assert_eq!(before[..others], vec![1; others]);
+    assert_eq!(before[others..], vec![2; others]);
+    assert_eq!(after, vec![3; others]);
+    barrier.wait()?;
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_multiple_barrier(world: Communicator) -> Result<()> {
+    const COUNT: usize = 128;
+    let begin = || {
+        (0..COUNT)
+            .map(|_| world.ibarrier())
+            .collect::<Result<Vec<_>>>()
+    };
+    for barrier in begin()?.into_iter().rev() {
+        barrier.wait()?;
+    }
+    let mut barriers = begin()?;
+    let mut over = 0;
+    while !barriers.is_empty() {
+        let before = barriers.len();
+        let mut left = Vec::new();
+        for mut barrier in barriers {
+            if barrier.test()? {
+                barrier.wait()?;
+            } else {
+                left.push(barrier);
+            }
+        }
+        over += before - left.len();
+        barriers = left;
+    }
+    assert_eq!(over, COUNT);
+    still_works(&world)
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_broadcast(world: Communicator) -> Result<()> {
+    let at_root = world.rank() == 0;
+    let number = vec![if at_root { 1024_u64 } else { 0 }];
+    let (number, _) = world.ibcast(number, 0)?.wait()?;
+    assert_eq!(number, [1024]);
+    let powers = if at_root {
+        vec![2, 4, 8, 16]
+    } else {
+        vec![0_u64; 4]
+    };
+    let (powers, _) = world.ibcast(powers, 0)?.wait()?;
+    assert_eq!(powers, [2, 4, 8, 16]);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_gather(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let room = |length| vec![0; if me == 0 { length } else { 0 }];
+    let powers = received(world.igather(vec![2_u64 << me], room(size), 0)?)?;
+    let table = received(world.igather(multiples(me, size), room(size * size), 0)?)?;
+    if me == 0 {
+        assert_eq!(powers, powers_of_two(size));
+        assert_eq!(table, multiplication_table(size));
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_gather_varcount(world: Communicator) -> Result<()> {
+    let me = world.rank();
+    let (all, blocks) = staircase(world.size());
+    let recv = vec![77; if me == 0 { all.len() } else { 0 }];
+    let recv = received(world.igatherv((0..me).collect::<Vec<_>>(), recv, &blocks, 0)?)?;
+    if me == 0 {
+        assert_eq!(recv, all);
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_scatter(world: Communicator) -> Result<()> {
+    let send: Vec<usize> = (0..if world.rank() == 0 { world.size() } else { 0 }).collect();
+    let mine = received(world.iscatter(send, vec![77], 0)?)?;
+    assert_eq!(mine, [world.rank()]);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_scatter_varcount(world: Communicator) -> Result<()> {
+    let me = world.rank();
+    let (all, blocks) = staircase(world.size());
+    let send = if me == 0 { all } else { Vec::new() };
+    let mine = received(world.iscatterv(send, vec![77; me], &blocks, 0)?)?;
+    assert_eq!(mine, (0..me).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_all_gather(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let powers = received(world.iallgather(vec![2_u64 << me], vec![0; size])?)?;
+    assert_eq!(powers, powers_of_two(size));
+    let table = received(world.iallgather(multiples(me, size), vec![0; size * size])?)?;
+    assert_eq!(table, multiplication_table(size));
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_all_gather_varcount(world: Communicator) -> Result<()> {
+    let (all, blocks) = staircase(world.size());
+    let mine: Vec<usize> = (0..world.rank()).collect();
+    let recv = received(world.iallgatherv(mine, vec![77; all.len()], &blocks)?)?;
+    assert_eq!(recv, all);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_all_to_all(world: Communicator) -> Result<()> {
+    let size = world.size();
+    let found = received(world.ialltoall(vec![world.rank(); size], vec![77; size])?)?;
+    assert_eq!(found, (0..size).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_reduce(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank() as i32, world.size() as i32);
+    let sum = received(world.ireduce(vec![rank], vec![0], Sum, 0)?)?;
+    assert_eq!(sum[0], if rank == 0 { size * (size - 1) / 2 } else { 0 });
+    let largest = received(world.iallreduce(vec![rank], vec![-1], Max)?)?;
+    assert_eq!(largest, [size - 1]);
+    let ranks: Vec<i32> = (0..size).collect();
+    let power = received(world.ireduce_scatter_block(ranks, vec![0], Prod)?)?;
+    assert_eq!(power, [rank.pow(size as u32)]);
+    let add = |a: i32, b: i32| a + b;
+    for op in [UserOp::commutative(add), UserOp::new(add)] {
+        let sum = received(world.iallreduce(vec![rank], vec![0], op)?)?;
+        assert_eq!(sum, [size * (size - 1) / 2]);
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rsmpi_immediate_scan(world: Communicator) -> Result<()> {
+    let rank = world.rank() as i32;
+    let sum = received(world.iscan(vec![rank], vec![0], Sum)?)?;
+    assert_eq!(sum, [rank * (rank + 1) / 2]);
+    let product = received(world.iexscan(vec![rank + 1], vec![0], Prod)?)?;
+    if rank > 0 {
+        assert_eq!(product[0], (1..=rank).product::<i32>());
+    }
+    Ok(())
+}
+
+/// At every root, with blocks of none, one and many elements, all under way at once.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn rooted_operations_at_every_root_at_once(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let value = |rank: usize, index: usize| (1000 * rank + index) as u32;
+    let block = |rank: usize, length: usize| -> Vec<u32> {
+        (0..length).map(|index| value(rank, index)).collect()
+    };
+    for length in [0, 1, 3000] {
+        let whole: Vec<u32> = (0..size).flat_map(|rank| block(rank, length)).collect();
+        let mut requests = Vec::new();
+        for root in 0..size {
+            let at_root = me == root;
+            let room = if at_root { size * length } else { 0 };
+            let bcast = world.ibcast(
+                if at_root {
+                    block(root, length)
+                } else {
+                    vec![9; length]
+                },
+                root,
+            )?;
+            let gather = world.igather(block(me, length), vec![9; room], root)?;
+            let send = if at_root { whole.clone() } else { Vec::new() };
+            let scatter = world.iscatter(send, vec![9; length], root)?;
+            let sum = vec![9; if at_root { length } else { 0 }];
+            let reduce = world.ireduce(block(me, length), sum, Sum, root)?;
+            requests.push((root, bcast, gather, scatter, reduce));
+        }
+        for (root, bcast, gather, scatter, reduce) in requests.into_iter().rev() {
+            let (sum, scattered) = (received(reduce)?, received(scatter)?);
+            assert_eq!(scattered, block(me, length));
+            let gathered = received(gather)?;
+            assert_eq!(bcast.wait()?.0, block(root, length));
+            if me == root {
+                assert_eq!(gathered, whole);
+                let sums = (0..length).map(|i| (0..size).map(|rank| value(rank, i)).sum());
+                assert_eq!(sum, sums.collect::<Vec<u32>>());
+            }
+        }
+    }
+    still_works(&world)
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn blocks_with_gaps_leave_them_alone(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    // Rank r has r + 1 elements, and they lie in the order of ranks from the last one down, one apart.
+    let counts: Vec<usize> = (1..=size).collect();
+    let mut starts = vec![0; size];
+    let mut end = 0;
+    for rank in (0..size).rev() {
+        starts[rank] = end + 1;
+        end = starts[rank] + counts[rank];
+    }
+    let blocks = Blocks::new(&counts, &starts)?;
+    let mut whole = vec![-1_i64; end + 1];
+    for rank in 0..size {
+        whole[blocks.range(rank)].fill(rank as i64);
+    }
+    let mine = vec![me as i64; me + 1];
+    let root = size - 1;
+    let empty = vec![-1; whole.len()];
+
+    let gathered = world.igatherv(mine.clone(), empty.clone(), &blocks, root)?;
+    let everywhere = world.iallgatherv(mine.clone(), empty.clone(), &blocks)?;
+    let scattered = world.iscatterv(whole.clone(), vec![-1; me + 1], &blocks, root)?;
+    // Rank r sends r + 1 elements to each, so that each gets all blocks.
+    let to_each = Blocks::from_counts(&vec![me + 1; size])?;
+    let exchanged = world.ialltoallv(
+        vec![me as i64; size * (me + 1)],
+        empty.clone(),
+        &to_each,
+        &blocks,
+    )?;
+
+    assert_eq!(received(exchanged)?, whole);
+    assert_eq!(received(scattered)?, mine);
+    assert_eq!(received(everywhere)?, whole);
+    let gathered = received(gathered)?;
+    assert_eq!(gathered, if me == root { whole } else { empty });
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn shares_of_a_reduction_differ_in_length(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let (_, blocks) = staircase(size);
+    let send: Vec<u64> = (0..blocks.end())
+        .map(|index| (index * (me + 1)) as u64)
+        .collect();
+    let ranks = (size * (size + 1) / 2) as u64;
+    let expected: Vec<u64> = blocks.range(me).map(|index| index as u64 * ranks).collect();
+    let request = world.ireduce_scatter(send.clone(), vec![0; me], Sum, &blocks)?;
+    assert_eq!(received(request)?, expected);
+    let own = UserOp::new(|a: u64, b: u64| a.wrapping_add(b));
+    let request = world.ireduce_scatter(send, vec![0; me], own, &blocks)?;
+    assert_eq!(received(request)?, expected);
+    Ok(())
+}
+
+/// Two numbers (factor, shift) are a map x → factor · x + shift; one after the other is associative and does not commute.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn operations_of_the_program_keep_the_order_of_ranks(world: Communicator) -> Result<()> {
+    const LENGTH: usize = 300;
+    let (me, size) = (world.rank(), world.size());
+    let modulus = 1_000_003_u64;
+    let compose = move |first: [u64; 2], then: [u64; 2]| {
+        [
+            first[0] * then[0] % modulus,
+            (first[1] * then[0] + then[1]) % modulus,
+        ]
+    };
+    // It holds the modulus, and must last longer than the calls that it is passed to.
+    let op = UserOp::new(compose);
+    let map = |rank: usize, index: usize| [(rank + index + 2) as u64, (7 * rank + index) as u64];
+    let composed = |ranks: std::ops::Range<usize>| -> Vec<[u64; 2]> {
+        let one = |index| ranks.clone().map(|rank| map(rank, index)).reduce(compose);
+        (0..LENGTH)
+            .map(|index| one(index).unwrap_or_default())
+            .collect()
+    };
+    let mine: Vec<[u64; 2]> = (0..LENGTH).map(|index| map(me, index)).collect();
+    let room = || vec![[0_u64; 2]; LENGTH];
+    let all = world.iallreduce(mine.clone(), room(), op)?;
+    let here = world.ireduce(mine.clone(), room(), op, size - 1)?;
+    let until = world.iscan(mine.clone(), room(), op)?;
+    let before = world.iexscan(mine, room(), op)?;
+    assert_eq!(received(before)?, composed(0..me));
+    assert_eq!(received(until)?, composed(0..me + 1));
+    let here = received(here)?;
+    assert_eq!(
+        here,
+        if me == size - 1 {
+            composed(0..size)
+        } else {
+            room()
+        }
+    );
+    assert_eq!(received(all)?, composed(0..size));
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn a_panic_of_the_programs_operation_is_an_error(world: Communicator) -> Result<()> {
+    let op = UserOp::commutative(|_: u8, _: u8| -> u8 { panic!("no sum today") });
+    // Every rank scans something but rank 0; which others combine anything is the library's choice.
+    let (_, outcome) = world.iscan(vec![1], vec![0], op)?.complete()?;
+    if world.rank() == 0 {
+        return still_works(&world);
+    }
+    let error = outcome.expect_err("the panic got lost");
+    assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    assert!(error.to_string().contains("no sum today"), "{error}");
+    still_works(&world)
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn borrowed_slices_are_written_when_the_scope_ends(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let ranks: Vec<usize> = (0..size).collect();
+    let mine = [me];
+    let (mut sum, mut all, mut from_each, mut share) = ([0], vec![77; size], vec![77; size], [0]);
+    let mut word = if me == 0 { *b"ranks" } else { [0; 5] };
+    let (mut up_to, mut below, mut dealt) = ([0], [0], [77]);
+    world.scope(|s| {
+        s.iallreduce(&mine, &mut sum, Sum)?;
+        s.iallgather(&mine, &mut all)?;
+        s.ialltoall::<u8>(&[], &mut [])?;
+        let exchange = s.ialltoall(&ranks, &mut from_each)?;
+        s.ibcast(&mut word, 0)?;
+        s.iscan(&mine, &mut up_to, Sum)?;
+        s.iexscan(&mine, &mut below, Sum)?;
+        s.iscatter(&ranks, &mut dealt, size - 1)?;
+        s.ireduce_scatter_block(&ranks, &mut share, Sum)?;
+        let (found, _) = exchange.wait()?;
+        assert_eq!(found, vec![me; size]);
+        Result::Ok(())
+    })?;
+    assert_eq!(sum, [size * (size - 1) / 2]);
+    assert_eq!(all, ranks);
+    assert_eq!(&word, b"ranks");
+    assert_eq!(up_to, [me * (me + 1) / 2]);
+    assert_eq!(below, [me * me.saturating_sub(1) / 2]);
+    assert_eq!(dealt, [me]);
+    assert_eq!(share, [me * size]);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn other_operations_may_come_between(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let (right, left) = ((me + 1) % size, (me + size - 1) % size);
+    let early = world.iallgather(vec![me; 100], vec![0; 100 * size])?;
+    let mut sum = [0];
+    world.allreduce(&[me], &mut sum, Sum)?;
+    let message = world.isend(vec![me; 3], right, 5)?;
+    let mut theirs = [0; 3];
+    world.recv(&mut theirs, left, 5)?;
+    message.wait()?;
+    let late = world.iallreduce(vec![me], vec![0], Max)?;
+    world.barrier()?;
+    assert_eq!(received(late)?, [size - 1]);
+    assert_eq!(theirs, [left; 3]);
+    let all = received(early)?;
+    assert!(
+        all.iter()
+            .enumerate()
+            .all(|(index, &rank)| rank == index / 100)
+    );
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn what_is_dropped_leaves_nothing_to_later_operations(world: Communicator) -> Result<()> {
+    let size = world.size();
+    for round in 0..20 {
+        drop(world.iallreduce(vec![1000 + round], vec![0], Sum)?);
+        drop(world.iallgather(vec![round; 50], vec![0; 50 * size])?);
+        drop(world.ibarrier()?);
+        let sum = received(world.iallreduce(vec![1], vec![0], Sum)?)?;
+        assert_eq!(sum, [size]);
+    }
+    still_works(&world)
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn mistakes_of_one_rank_are_errors_before_anything_is_sent(world: Communicator) -> Result<()> {
+    let size = world.size();
+    let kind =
+        |result: Result<Request<(Vec<i32>, Vec<i32>)>>| result.expect_err("a mistake").kind();
+    let (three, blocks) = (vec![1; 3], Blocks::from_counts(&vec![2; size])?);
+    assert_eq!(
+        kind(world.iallreduce(three.clone(), vec![0; 2], Sum)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.iscan(three.clone(), vec![0; 2], Sum)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.iexscan(three.clone(), vec![0; 2], Sum)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.iallgather(three.clone(), vec![0; 3 * size + 1])),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.ialltoall(three.clone(), vec![0; 4])),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.ireduce_scatter_block(three.clone(), vec![0; 4], Sum)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.ireduce_scatter(three.clone(), vec![0; 9], Sum, &blocks)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.iallgatherv(three.clone(), vec![0; 2 * size], &blocks)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.igather(three.clone(), vec![0; 3 * size], size)),
+        ErrorKind::Root
+    );
+    assert_eq!(
+        kind(world.iscatter(three.clone(), vec![0; 1], size)),
+        ErrorKind::Root
+    );
+    assert_eq!(
+        kind(world.ireduce(three.clone(), three.clone(), Sum, size)),
+        ErrorKind::Root
+    );
+    assert_eq!(
+        kind(world.igatherv(vec![1; 2], vec![0; 2 * size], &blocks, size)),
+        ErrorKind::Root
+    );
+    let error = world.ibcast(three, size).expect_err("a mistake");
+    assert_eq!(
+        (error.kind(), error.operation()),
+        (ErrorKind::Root, "MPI_Ibcast")
+    );
+    still_works(&world)
+}
+
+#[ranks_test::ranks(2, 3, 4, in_process_only)]
+fn another_length_is_an_error_where_it_is_seen(world: Communicator) -> Result<()> {
+    let odd_one = world.size() - 1;
+    let length = if world.rank() == odd_one { 11 } else { 10 };
+    let request = world.iallreduce(vec![1_u32; length], vec![0; length], Sum)?;
+    let (_, outcome) = request.complete()?;
+    let error = outcome.expect_err("lengths differ");
+    assert_eq!(error.kind(), ErrorKind::Length);
+    let text = error.to_string();
+    let says = ["MPI_Iallreduce", "10", "11"];
+    assert!(says.iter().all(|word| text.contains(word)), "{text}");
+
+    let (_, outcome) = world.ibcast(vec![7_u32; length], 0)?.complete()?;
+    assert_eq!(outcome.is_err(), world.rank() == odd_one);
+    still_works(&world)
+}
+
+/// A rank that has begun need do nothing more for the others to end.
+#[ranks_test::ranks(2, 3, 4, in_process_only)]
+fn who_has_begun_holds_up_nobody(world: Communicator) -> Result<()> {
+    let mut sum = world.iallreduce(vec![1], vec![0], Sum)?;
+    let sums = world.iscan(vec![1.0], vec![0.0], Sum)?;
+    if world.rank() == 0 {
+        // The others tell that they are done while this rank sits in a receive.
+        for _ in 1..world.size() {
+            world.recv(&mut [0_u8], Source::Any, 0)?;
+        }
+        assert!(sum.test()?, "all have begun");
+    } else {
+        while !sum.test()? {
+            std::thread::yield_now();
+        }
+        assert_eq!(received(sums)?, [world.rank() as f64 + 1.0]);
+        world.send(&[1_u8], 0, 0)?;
+    }
+    assert_eq!(received(sum)?, [world.size()]);
+    Ok(())
+}
