@@ -1,4 +1,11 @@
 //! Collectives that return at once.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "a failure is a failed test, and ranks and lengths are small"
+)]
 
 use ranks_collectives::ops::{Max, Prod, Sum, UserOp};
 use ranks_collectives::{Blocks, Collectives, NonblockingCollectives, ScopedCollectives};

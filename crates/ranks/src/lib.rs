@@ -31,21 +31,22 @@
 //! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
 //! | … that need one slice only | [`InPlaceCollectives`] |
 //! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`] |
+//! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
 //! | communicators of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 
 pub use ranks_collectives::{
-    Blocks, Collectives, Gathered, InPlaceCollectives, Integer, Locate, Located, Number, Op,
-    Ordered, VaryingCollectives, ops,
+    Blocks, Collectives, Gathered, InPlaceCollectives, Integer, Locate, Located,
+    NonblockingCollectives, Number, Op, Ordered, ScopedCollectives, VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
 
 /// What most programs use: `use ranks::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives, Source, Tag,
-        VaryingCollectives, ops, run,
+        Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives,
+        NonblockingCollectives, ScopedCollectives, Source, Tag, VaryingCollectives, ops, run,
     };
     pub use ranks_collectives::ops::*;
     pub use ranks_comm::Result;
