@@ -1,7 +1,7 @@
 //! Blocks of more than 2³¹ elements, on any MPI. They take gigabytes, so they run when asked for.
 
-use ranks_collectives::Collectives;
 use ranks_collectives::ops::{Max, Sum};
+use ranks_collectives::{Blocks, Collectives, VaryingCollectives};
 use ranks_comm::Communicator;
 
 const HUGE: usize = (1 << 31) + 17;
@@ -54,4 +54,47 @@ fn a_gather_of_more_than_an_int_counts(world: Communicator) {
     back.fill(0);
     world.scatter(&all, &mut back, 0).unwrap();
     assert!(are_all(&back, world.rank() as u8 + 1));
+}
+
+#[ranks_test::ranks(2, timeout = 300)]
+#[ignore = "needs 10 GB of memory"]
+fn blocks_of_more_than_an_int_counts_together(world: Communicator) {
+    let (me, counts) = (world.rank(), [HUGE / 2 + 3, HUGE / 2 - 1]);
+    // In the opposite order, with a gap that stays as it is.
+    let blocks = Blocks::new(&counts, &[counts[1] + 5, 0]).unwrap();
+    let mut mine = vec![me as u8 + 1; counts[me]];
+    let mut all = vec![0; blocks.end()];
+    let are_there = |all: &[u8]| {
+        let gap = &all[counts[1]..counts[1] + 5];
+        are_all(&all[blocks.range(0)], 1) && are_all(&all[blocks.range(1)], 2) && are_all(gap, 0)
+    };
+    world.allgatherv_into(&mine, &mut all, &blocks).unwrap();
+    assert!(are_there(&all));
+    mine.fill(0);
+    let send = if me == 1 { &all[..] } else { &[] };
+    world.scatterv_into(send, &blocks, &mut mine, 1).unwrap();
+    assert!(are_all(&mine, me as u8 + 1));
+    all[blocks.range(1 - me)].fill(0);
+    world.allgatherv_in_place(&mut all, &blocks).unwrap();
+    assert!(are_there(&all));
+    all.fill(0);
+    world.gatherv_into(&mine, &mut all, &blocks, 0).unwrap();
+    assert!(me != 0 || are_there(&all));
+}
+
+#[ranks_test::ranks(2, timeout = 300)]
+#[ignore = "needs 14 GB of memory"]
+fn shares_of_more_than_an_int_counts_together(world: Communicator) {
+    let me = world.rank();
+    let half = HUGE / 2;
+    let mine = vec![me as u8 + 1; 2 * half];
+    let mut share = vec![0; half];
+    world.reduce_scatter_block(&mine, &mut share, Sum).unwrap();
+    assert!(are_all(&share, 3));
+    let blocks = Blocks::from_counts(&[half + 2, half - 2]).unwrap();
+    let mut share = vec![0; blocks.counts()[me]];
+    world
+        .reduce_scatter(&mine, &mut share, &blocks, Max)
+        .unwrap();
+    assert!(are_all(&share, 2));
 }
