@@ -25,7 +25,9 @@ pub(crate) fn allgatherv_into<T: Pod>(
     recv: &mut [T],
     blocks: &Blocks,
 ) -> Result<()> {
-    let ints = blocks.kept_ints(TypeOf::<T>::items());
+    let ints = blocks
+        .kept_ints(TypeOf::<T>::items())
+        .filter(|_| mpi::has_a_place(blocks));
     if let (Some(over), Some(ints)) = (comm.express(1), ints) {
         let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
         return mpi::allgatherv_small(over, ints, gathering);

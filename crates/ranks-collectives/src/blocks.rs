@@ -196,6 +196,7 @@ impl Blocks {
     }
 
     /// Whether the blocks lie one after the other, from 0 on and in the order of ranks.
+    #[inline]
     #[must_use]
     pub fn is_packed(&self) -> bool {
         self.shape == Shape::Packed

@@ -24,7 +24,8 @@ use crate::{
 pub trait InPlaceCollectives: Sealed {
     /// Reduces the `data` of all ranks with `op`, element by element, into `data` of `root`.
     ///
-    /// Elsewhere `data` stays as it is.
+    /// Elsewhere `data` stays as it is. On libraries of the MPICH family a root that is not rank 0 makes a copy of it,
+    /// since some of them fail otherwise.
     ///
     /// # Errors
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library reports.

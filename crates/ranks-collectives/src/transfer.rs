@@ -340,6 +340,23 @@ impl<'a, T> Transfer<'a, T> {
         self.root.rank
     }
 
+    /// Whether `recv` plays the part of `send`.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.send.is_none()
+    }
+
+    /// Calls with the same not in place, where the one slice is one block: a copy of it is what is sent.
+    pub(crate) fn with_copy<R>(self, call: impl FnOnce(Transfer<'_, T>) -> R) -> R
+    where
+        T: Copy,
+    {
+        let copy = self.recv.as_deref().unwrap_or_default().to_vec();
+        call(Transfer {
+            send: Some(&copy),
+            ..self
+        })
+    }
+
     /// The same in pieces of at most `longest` elements, for operations that go element by element.
     ///
     /// Both slices must be one block, or `recv` empty, or `send` in place.

@@ -3,7 +3,8 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::MpiComm as Comm;
-use ranks_mpi_sys::native;
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{Family, native};
 
 use super::large_reductions;
 use super::operation::{Operation, count, is_small};
@@ -18,11 +19,20 @@ pub(crate) fn reduce<T: Pod, O: Op<T>>(
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
+    if transfer.is_in_place() && transfer.root() != 0 && loses_what_is_in_place() {
+        return transfer.with_copy(|transfer| reduce(comm, op, transfer));
+    }
     if is_small::<T>(transfer.block()) {
         reduce_small(comm, op, transfer)
     } else {
         large_reductions::reduce(comm, op, transfer)
     }
+}
+
+/// Whether the library is one of those of which some read from `MPI_IN_PLACE` itself at roots that are not rank 0: MPICH
+/// from 4.0 to 4.1.1 (<https://github.com/pmodels/mpich/issues/6540>).
+fn loses_what_is_in_place() -> bool {
+    sys::loaded().is_some_and(|loaded| loaded.family() == Family::Mpich)
 }
 
 /// A block that an `int` can count.
