@@ -1,12 +1,12 @@
 //! Sends that return at once.
 #![allow(unsafe_code)]
 
+use crate::buffered::fits;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
 use crate::flight::Flight;
 use crate::mpi::SendMode;
-use crate::mpi::flight::{SEND, SYNCHRONOUS_SEND};
 use crate::owned::SendBuffer;
 use crate::request::Request;
 use crate::source::Destination;
@@ -51,10 +51,29 @@ impl Communicator {
         Ok(Request::new(self, flight, buffer))
     }
 
+    /// As [`isend`](Self::isend), by way of the [attached buffer](Self::buffer_attach), so that waiting for the request does
+    /// not wait for the receiver.
+    ///
+    /// # Errors
+    /// As [`isend`](Self::isend) and [`bsend`](Self::bsend).
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Ibsend`).
+    #[doc(alias = "MPI_Ibsend")]
+    #[doc(alias = "MPI_Ibsend_c")]
+    pub fn ibsend<B>(&self, buffer: B, dest: impl Into<Destination>, tag: i32) -> Result<Request<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
+        let flight = unsafe { self.begin_send(SendMode::Buffered, buffer.as_slice(), dest, tag)? };
+        Ok(Request::new(self, flight, buffer))
+    }
+
     /// As [`isend`](Self::isend), but the receive must have been posted before.
     ///
     /// # Safety
-    /// When this is called, `dest` has posted a receive that the message matches. Otherwise the standard lets the library do
+    /// When this is called, `dest` has begun a receive into a buffer that the message matches, and no receive of unknown
+    /// length waits there. Otherwise the standard lets the library do
     /// anything; no check can know.
     ///
     /// # Errors
@@ -86,20 +105,23 @@ impl Communicator {
         dest: impl Into<Destination>,
         tag: i32,
     ) -> Result<Flight> {
-        let role = match mode {
-            SendMode::Synchronous => &SYNCHRONOUS_SEND,
-            SendMode::Standard | SendMode::Ready => &SEND,
-        };
+        let role = mode.role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;
         self.dispatch(
             role.operation,
             |comm| {
+                if mode == SendMode::Buffered {
+                    fits(role.operation, size_of_val(data), comm.attached_bytes())?;
+                }
                 // A receive that waits for its message here may be what the receiver of this one waits for.
                 // SAFETY: by this function's contract.
                 unsafe { comm.isend(mode, data, dest, tag) }
             },
             |comm| {
+                if mode == SendMode::Buffered {
+                    fits(role.operation, size_of_val(data), comm.attached_bytes())?;
+                }
                 let synchronous = mode == SendMode::Synchronous;
                 Ok(comm.isend(role, bytemuck::cast_slice(data), dest, tag, synchronous))
             },

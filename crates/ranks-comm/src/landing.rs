@@ -88,6 +88,23 @@ impl Span {
         }
     }
 
+    /// The memory of `data`, which nobody must write to by way of the span.
+    pub(crate) fn to_read<T: Pod>(data: &[T]) -> Self {
+        Self {
+            bytes: size_of_val(data),
+            start: NonNull::from(data).cast(),
+        }
+    }
+
+    /// What is in the memory.
+    ///
+    /// # Safety
+    /// All of it is initialised, and for as long as the slice is used it stays there and does not change.
+    pub(crate) unsafe fn as_bytes<'a>(self) -> &'a [u8] {
+        // SAFETY: by this function's contract.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+    }
+
     /// How much memory it is.
     #[must_use]
     pub fn bytes(self) -> usize {

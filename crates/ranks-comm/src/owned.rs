@@ -33,7 +33,7 @@ pub unsafe trait SendBuffer {
 ///
 /// # Safety
 /// As for [`SendBuffer`]: the address stays the same when the value is moved; and nobody else looks at the elements
-/// while a message arrives, so that a shared buffer is none.
+/// while a message arrives, so that a shared buffer is none. [`as_mut_slice`](Self::as_mut_slice) itself moves no elements.
 pub unsafe trait RecvBuffer: SendBuffer {
     /// The elements, which [`SendBuffer::as_slice`] returns as well.
     fn as_mut_slice(&mut self) -> &mut [Self::Element];
@@ -158,6 +158,29 @@ impl<B> Kept<B> {
             value: MaybeUninit::uninit(),
             present: false,
         }
+    }
+
+    /// Whether there is a value.
+    pub(crate) fn is_present(&self) -> bool {
+        self.present
+    }
+
+    /// The value, of which something is assumed again.
+    pub(crate) fn get(&self) -> Option<&B> {
+        if !self.present {
+            return None;
+        }
+        // SAFETY: the value is there.
+        Some(unsafe { self.value.assume_init_ref() })
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut B> {
+        if !self.present {
+            return None;
+        }
+        // SAFETY: the value is there.
+        Some(unsafe { self.value.assume_init_mut() })
     }
 
     /// The value, once.

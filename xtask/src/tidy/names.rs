@@ -35,8 +35,6 @@ const HELPERS: [Helpers; 2] = [
             "MPI_Get_elements_x",
             "MPI_Initialized",
             "MPI_Is_thread_main",
-            "MPI_Isend_c",
-            "MPI_Wait",
         ],
     ),
 ];

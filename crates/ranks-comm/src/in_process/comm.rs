@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::mailbox::{Envelope, Pattern, Receipt};
+use super::partitioned::Channels;
 use super::world::{Place, WORLD_CONTEXT};
 use crate::buffer::{Buffer, Memory};
 use crate::element::{Pod, whole};
@@ -34,6 +35,7 @@ pub struct Comm {
     /// How many collectives that return at once this rank has begun.
     pub(super) begun: AtomicU64,
     pub(super) shape: Option<Arc<Shape>>,
+    pub(super) channels: Channels,
 }
 
 impl fmt::Debug for Comm {
@@ -61,6 +63,7 @@ impl Comm {
             info: Mutex::default(),
             begun: AtomicU64::new(0),
             shape: None,
+            channels: Channels::default(),
         }
     }
 

@@ -6,12 +6,14 @@
 
 mod agree;
 mod agreements;
+mod buffered;
 mod comm;
 mod environment;
 mod flight;
 mod intercommunicator;
 mod layout;
 mod mailbox;
+pub(crate) mod partitioned;
 mod split;
 mod topology;
 pub(crate) mod world;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::agreements::Purpose;
 use super::comm::Comm;
+use super::partitioned::Channels;
 use crate::communicator::Comparison;
 use crate::error::Result;
 
@@ -135,6 +136,7 @@ impl Comm {
             info: Mutex::default(),
             begun: AtomicU64::default(),
             shape: None,
+            channels: Channels::default(),
         }
     }
 

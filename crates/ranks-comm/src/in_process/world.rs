@@ -353,6 +353,8 @@ pub(crate) struct Place {
     pub(crate) world: std::sync::Arc<World>,
     pub(crate) rank: usize,
     pub(crate) gate: Gate,
+    /// How large the buffer is that the rank has attached for buffered sends.
+    pub(crate) attached: Mutex<Option<usize>>,
 }
 
 impl Place {
@@ -360,7 +362,12 @@ impl Place {
     pub(crate) fn new(world: std::sync::Arc<World>, rank: usize, level: ThreadLevel) -> Self {
         let gate = Gate::new();
         gate.set_level(level);
-        Self { world, rank, gate }
+        Self {
+            world,
+            rank,
+            gate,
+            attached: Mutex::default(),
+        }
     }
 }
 

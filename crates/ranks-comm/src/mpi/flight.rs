@@ -37,16 +37,18 @@ pub(crate) enum Flight {
 /// A request, and what must be known of it when it is over.
 #[derive(Debug)]
 pub(crate) struct Native {
-    cell: Cell,
-    role: &'static Role,
+    pub(super) cell: Cell,
+    pub(super) role: &'static Role,
     /// How many elements there is room for, if it receives.
-    capacity: usize,
-    count_word: CountWord,
-    cancelling: bool,
+    pub(super) capacity: usize,
+    pub(super) count_word: CountWord,
+    pub(super) cancelling: bool,
+    /// Whether the request is still there when the operation is over (see `persistent`).
+    pub(super) persistent: bool,
     /// What became of it, if the library has said so while others were waited for.
-    ended: Option<Result<Status>>,
+    pub(super) ended: Option<Result<Status>>,
     /// What the library uses until it is over.
-    keep: Option<Box<dyn Keep>>,
+    pub(super) keep: Option<Box<dyn Keep>>,
 }
 
 /// How a send ends.
@@ -56,15 +58,18 @@ pub(crate) enum SendMode {
     Standard,
     /// When the receiver has begun to receive (`MPI_Issend`).
     Synchronous,
+    /// At once, by way of the attached buffer (`MPI_Ibsend`).
+    Buffered,
     /// As standard; the caller vouches that the receive was posted before (`MPI_Irsend`).
     Ready,
 }
 
 impl SendMode {
-    fn role(self) -> &'static Role {
+    pub(crate) fn role(self) -> &'static Role {
         match self {
             Self::Standard => &SEND,
             Self::Synchronous => &SYNCHRONOUS_SEND,
+            Self::Buffered => &BUFFERED_SEND,
             Self::Ready => &READY_SEND,
         }
     }
@@ -78,7 +83,11 @@ pub(crate) static SYNCHRONOUS_SEND: Role = Role {
     operation: "MPI_Issend",
     element: None,
 };
-pub(crate) static READY_SEND: Role = Role {
+static BUFFERED_SEND: Role = Role {
+    operation: "MPI_Ibsend",
+    element: None,
+};
+static READY_SEND: Role = Role {
     operation: "MPI_Irsend",
     element: None,
 };
@@ -123,6 +132,9 @@ impl Comm {
         let call = match mode {
             SendMode::Standard => native::MPI_Isend,
             SendMode::Synchronous => native::MPI_Issend,
+            SendMode::Buffered => native::MPI_Ibsend,
+            // Where receives wait to be claimed, a receive that was begun may not be posted yet.
+            SendMode::Ready if self.claims_everything() => native::MPI_Isend,
             SendMode::Ready => native::MPI_Irsend,
         };
         let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
@@ -144,6 +156,8 @@ impl Comm {
         let call = match mode {
             SendMode::Standard => sys::MPI_Isend_c,
             SendMode::Synchronous => sys::MPI_Issend_c,
+            SendMode::Buffered => sys::MPI_Ibsend_c,
+            SendMode::Ready if self.claims_everything() => sys::MPI_Isend_c,
             SendMode::Ready => sys::MPI_Irsend_c,
         };
         let mut request = sys::MPI_REQUEST_NULL;
@@ -286,6 +300,7 @@ impl Comm {
             cancelling: false,
             ended: None,
             keep,
+            persistent: false,
         }))
     }
 
@@ -331,7 +346,7 @@ impl Flight {
 }
 
 impl Native {
-    pub(super) fn test(&mut self) -> Option<Result<Status>> {
+    pub(crate) fn test(&mut self) -> Option<Result<Status>> {
         if self.ended.is_some() {
             return self.ended.take();
         }
@@ -402,6 +417,7 @@ impl Native {
 }
 
 /// What became of an operation, given what the library says.
+#[inline]
 pub(super) fn outcome(
     code: c_int,
     words: &Words,

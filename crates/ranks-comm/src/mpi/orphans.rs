@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Orphans {
     requests: Mutex<Vec<(Native, Box<dyn Any + Send>)>>,
     claims: Mutex<Vec<Arc<Claims>>>,
+    /// Persistent requests that are not started, to be freed by a thread that may.
+    idle: Mutex<Vec<Native>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -34,6 +36,13 @@ impl Session {
         if let Ok(_entered) = GATE.enter("MPI_Test") {
             self.orphans.sweep();
         }
+    }
+}
+
+impl Session {
+    /// Keeps a persistent request that is not started until it can be freed.
+    pub(super) fn retire_later(&self, native: Native) {
+        lock(&self.orphans.idle).push(native);
     }
 }
 
@@ -57,6 +66,12 @@ impl Orphans {
         }
         let left = requests.len();
         drop(requests);
+        let mut idle = std::mem::take(&mut *lock(&self.idle));
+        let ended = over.iter_mut().map(|(native, _)| native);
+        for native in ended.chain(&mut idle) {
+            // What is not freed is only lost.
+            let _ = native.release();
+        }
         // Dropping may run anything, so the list is not locked now.
         drop(over);
         let mut claims = lock(&self.claims);

@@ -56,6 +56,26 @@ impl Comm {
         check_with(code, "MPI_Ssend", || attempt(data, dest))
     }
 
+    /// # Safety
+    /// A receive that matches is posted.
+    pub(crate) unsafe fn rsend<T: Pod>(
+        &self,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        if self.claims_everything() {
+            // A receive that waits to be claimed is not posted.
+            return self.send(data, dest, tag);
+        }
+        let (to, datatype) = (to_standard::destination(dest), TypeOf::<T>::datatype());
+        let count = large_count::<T>(data.len());
+        // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is posted, as is promised.
+        let code =
+            unsafe { sys::MPI_Rsend_c(to_read(data), count, datatype, to, tag, self.canonical) };
+        check_with(code, "MPI_Rsend", || attempt(data, dest))
+    }
+
     fn send_large<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
         let (to, datatype) = (to_standard::destination(dest), TypeOf::<T>::datatype());
         let count = large_count::<T>(data.len());

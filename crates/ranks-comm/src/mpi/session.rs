@@ -12,6 +12,7 @@ use ranks_mpi_sys::{Loaded, MPI_Comm};
 
 use super::apart::Apart;
 use super::attributes::attribute;
+use super::buffered::Attached;
 use super::children::Children;
 use super::claims::Claims;
 use super::communicator::Comm;
@@ -64,6 +65,8 @@ pub(super) struct Session {
     pub(super) datatypes: Cache,
     /// Operations that nobody waits for.
     pub(super) orphans: Orphans,
+    /// The memory of buffered sends.
+    pub(super) attached: Mutex<Attached>,
     /// Whether the library lets a thread of ours call.
     polls: bool,
     finished: bool,
@@ -272,6 +275,7 @@ fn take_over(
         aside: Mutex::default(),
         datatypes: Cache::default(),
         orphans: Orphans::default(),
+        attached: Mutex::default(),
         polls: provided == ThreadLevel::Multiple,
         finished: true,
     };
@@ -419,8 +423,8 @@ impl Session {
             GATE.close();
             return Err(error);
         }
+        let mut outcome = self.detach_what_was_left();
         let waiting = std::mem::take(&mut lock(&self.aside).waiting);
-        let mut outcome = Ok(());
         for comm in waiting.into_values() {
             outcome = outcome.and(free(comm));
         }

@@ -1,0 +1,172 @@
+//! Buffered sends, and the memory that their messages wait in.
+
+use std::fmt;
+
+use crate::backend::Backend;
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::{Error, ErrorKind, Result};
+use crate::owned::Kept;
+use crate::source::Destination;
+
+/// How many bytes of an attached buffer a message takes besides its own, at most, on any library.
+///
+/// MPI 5.0 §3.6 (`MPI_BSEND_OVERHEAD`).
+#[doc(alias = "MPI_BSEND_OVERHEAD")]
+pub const BSEND_OVERHEAD: usize = ranks_mpi_sys::MPI_BSEND_OVERHEAD as usize;
+
+/// The memory of this process's buffered sends while it is attached; from [`Communicator::buffer_attach`].
+///
+/// [`detach`](Self::detach) gives it back. If this is dropped instead, the messages that wait in it are sent all the same: the
+/// runtime keeps the memory until the next buffer is attached or the runtime ends, and detaches it then. Dropping neither
+/// waits nor frees what is in use, and `mem::forget` only leaks it.
+#[must_use = "the buffer stays attached for as long as this lives"]
+pub struct AttachedBuffer {
+    comm: Communicator,
+    buffer: Kept<Vec<u8>>,
+}
+
+impl Communicator {
+    /// Attaches `buffer` for the buffered sends of this process (in process: of this rank), on any communicator. Local.
+    ///
+    /// Each message needs as many bytes as [`pack_size`](Self::pack_size) says, and [`BSEND_OVERHEAD`], until it is
+    /// received. If the guard of an earlier buffer was dropped, this first waits until that one's messages are sent.
+    ///
+    /// ```
+    /// # fn main() -> ranks_comm::Result<()> {
+    /// # ranks_comm::run(|world| {
+    /// use ranks_comm::BSEND_OVERHEAD;
+    ///
+    /// let data = [1.0, 2.0, 3.0];
+    /// let room = vec![0; size_of_val(&data) + BSEND_OVERHEAD];
+    /// let attached = world.buffer_attach(room)?;
+    /// world.bsend(&data, world.rank(), 7)?; // to itself, with no receive yet
+    /// assert_eq!(world.recv_vec::<f64>(world.rank(), 7)?.0, data);
+    /// attached.detach()?;
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if a buffer is attached; [`ErrorKind::Length`] if this one is too small for any message;
+    /// what the library reports. The buffer is lost then.
+    ///
+    /// MPI 5.0 §3.6 (`MPI_Buffer_attach`).
+    #[doc(alias = "MPI_Buffer_attach")]
+    #[doc(alias = "MPI_Buffer_attach_c")]
+    pub fn buffer_attach(&self, buffer: Vec<u8>) -> Result<AttachedBuffer> {
+        const OPERATION: &str = "MPI_Buffer_attach";
+        if buffer.len() < BSEND_OVERHEAD {
+            return Err(Error::new(
+                ErrorKind::Length,
+                OPERATION,
+                format_args!(
+                    "{} bytes hold no message: each needs its own bytes and up to {BSEND_OVERHEAD} more",
+                    buffer.len()
+                ),
+            ));
+        }
+        let buffer = self.dispatch_with(
+            OPERATION,
+            buffer,
+            |comm, buffer| comm.attach(buffer),
+            |comm, buffer| comm.attach(buffer),
+        )?;
+        Ok(AttachedBuffer {
+            comm: self.clone(),
+            buffer,
+        })
+    }
+
+    /// Sends `data` to `dest` under `tag` by way of the attached buffer, and returns without waiting for the receiver.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`]; [`ErrorKind::Argument`] if no buffer is [attached](Self::buffer_attach) or the
+    /// message and its [overhead](BSEND_OVERHEAD) are larger than all of it; what the library reports if too little of it is
+    /// free. In process a message leaves the buffer at once.
+    ///
+    /// MPI 5.0 §3.4 (`MPI_Bsend`).
+    #[doc(alias = "MPI_Bsend")]
+    #[doc(alias = "MPI_Bsend_c")]
+    pub fn bsend<T: Pod>(&self, data: &[T], dest: impl Into<Destination>, tag: i32) -> Result<()> {
+        const OPERATION: &str = "MPI_Bsend";
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, tag)?;
+        self.dispatch(
+            OPERATION,
+            |comm| {
+                fits(OPERATION, size_of_val(data), comm.attached_bytes())?;
+                comm.bsend(data, dest, tag)
+            },
+            |comm| {
+                fits(OPERATION, size_of_val(data), comm.attached_bytes())?;
+                comm.send(bytemuck::cast_slice(data), dest, tag)
+            },
+        )
+    }
+}
+
+/// An error if a message of that many bytes can never fit, on any library: some send what is small all the same.
+pub(crate) fn fits(operation: &'static str, bytes: usize, room: Option<usize>) -> Result<()> {
+    match room {
+        Some(room) if bytes.saturating_add(BSEND_OVERHEAD) <= room => Ok(()),
+        Some(room) => Err(Error::new(
+            ErrorKind::Argument,
+            operation,
+            format_args!(
+                "a message of {bytes} bytes needs {BSEND_OVERHEAD} more in the attached buffer, which has {room}"
+            ),
+        )),
+        None => Err(Error::new(
+            ErrorKind::Argument,
+            operation,
+            "no buffer is attached; see Communicator::buffer_attach",
+        )),
+    }
+}
+
+impl AttachedBuffer {
+    /// Waits until all messages in the buffer are sent, and gives it back. Local, but ends only when receivers have
+    /// received what does not go without them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports; the runtime keeps the buffer then,
+    /// as if this had been dropped.
+    ///
+    /// MPI 5.0 §3.6 (`MPI_Buffer_detach`).
+    #[doc(alias = "MPI_Buffer_detach")]
+    #[doc(alias = "MPI_Buffer_detach_c")]
+    pub fn detach(mut self) -> Result<Vec<u8>> {
+        const OPERATION: &str = "MPI_Buffer_detach";
+        self.comm.dispatch(
+            OPERATION,
+            |comm| comm.detach(),
+            |comm| {
+                comm.detach();
+                Ok(())
+            },
+        )?;
+        Ok(self.buffer.take().unwrap_or_default())
+    }
+}
+
+impl Drop for AttachedBuffer {
+    fn drop(&mut self) {
+        if !self.buffer.is_present() {
+            return;
+        }
+        match self.comm.backend() {
+            Backend::Mpi(comm) => {
+                comm.leave_attached(std::mem::replace(&mut self.buffer, Kept::gone()))
+            }
+            Backend::InProcess(comm) => comm.detach(),
+        }
+    }
+}
+
+impl fmt::Debug for AttachedBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AttachedBuffer").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,37 @@
+//! The buffer of buffered sends. Nothing is ever put there, because every send copies its message to the receiver; but
+//! what would not fit over MPI does not go here either.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use super::comm::Comm;
+use crate::error::{Error, ErrorKind, Result};
+use crate::owned::Kept;
+
+impl Comm {
+    fn attached(&self) -> MutexGuard<'_, Option<usize>> {
+        let attached = self.place.attached.lock();
+        attached.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn attach(&self, buffer: Vec<u8>) -> Result<Kept<Vec<u8>>> {
+        let mut attached = self.attached();
+        if attached.is_some() {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Buffer_attach",
+                "this rank has a buffer attached; there can be one only, so detach it first",
+            ));
+        }
+        *attached = Some(buffer.len());
+        Ok(Kept::new(buffer))
+    }
+
+    pub(crate) fn detach(&self) {
+        *self.attached() = None;
+    }
+
+    /// How large the attached buffer is.
+    pub(crate) fn attached_bytes(&self) -> Option<usize> {
+        *self.attached()
+    }
+}

@@ -1,0 +1,132 @@
+//! The buffer of buffered sends: one a process, the library's from attaching to detaching.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::{MutexGuard, PoisonError};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Count, native};
+
+use super::buffer::{datatype, is_small, large_count, to_read};
+use super::communicator::Comm;
+use super::element::TypeOf;
+use super::error::{check, check_with};
+use super::peer::to_standard;
+use super::session::Session;
+use crate::element::Pod;
+use crate::error::{Error, ErrorKind, Result};
+use crate::owned::Kept;
+use crate::source::Destination;
+
+/// What the library has.
+#[derive(Default)]
+pub(super) enum Attached {
+    #[default]
+    Nothing,
+    /// A buffer of that many bytes that a guard keeps.
+    Held(usize),
+    /// A buffer whose guard was dropped.
+    Left(Kept<Vec<u8>>),
+    /// A buffer whose messages are waited for.
+    Leaving,
+}
+
+impl Session {
+    fn attached(&self) -> MutexGuard<'_, Attached> {
+        self.attached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Detaches what was left attached; waits until its messages are sent.
+    pub(super) fn detach_what_was_left(&self) -> Result<()> {
+        let mut attached = self.attached();
+        let buffer = match std::mem::replace(&mut *attached, Attached::Leaving) {
+            Attached::Left(buffer) => buffer,
+            other => {
+                *attached = other;
+                return Ok(());
+            }
+        };
+        drop(attached);
+        let outcome = detach();
+        // What the library has not let go of is not freed.
+        *self.attached() = match outcome {
+            Ok(()) => Attached::Nothing,
+            Err(_) => Attached::Left(buffer),
+        };
+        outcome
+    }
+}
+
+impl Comm {
+    /// Gives the library the memory of `buffer`, which is not touched until it was taken away again.
+    pub(crate) fn attach(&self, mut buffer: Vec<u8>) -> Result<Kept<Vec<u8>>> {
+        const OPERATION: &str = "MPI_Buffer_attach";
+        self.session.detach_what_was_left()?;
+        let mut attached = self.session.attached();
+        if !matches!(*attached, Attached::Nothing) {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                "this process has a buffer attached; there can be one only, so detach it first",
+            ));
+        }
+        let (start, bytes) = (buffer.as_mut_ptr().cast::<c_void>(), buffer.len());
+        let length = MPI_Count::try_from(bytes).unwrap_or(0);
+        let buffer = Kept::new(buffer);
+        // SAFETY: the memory is the library's until `detach`: the guard and after it the session keep it.
+        let code = unsafe { sys::MPI_Buffer_attach_c(start, length) };
+        check(code, OPERATION)?;
+        *attached = Attached::Held(bytes);
+        Ok(buffer)
+    }
+
+    /// Takes it away again; waits until its messages are sent.
+    pub(crate) fn detach(&self) -> Result<()> {
+        let held = std::mem::replace(&mut *self.session.attached(), Attached::Leaving);
+        let outcome = detach();
+        *self.session.attached() = match outcome {
+            Ok(()) => Attached::Nothing,
+            Err(_) => held,
+        };
+        outcome
+    }
+
+    /// How large the buffer is that a guard keeps.
+    pub(crate) fn attached_bytes(&self) -> Option<usize> {
+        match *self.session.attached() {
+            Attached::Held(bytes) => Some(bytes),
+            Attached::Nothing | Attached::Left(_) | Attached::Leaving => None,
+        }
+    }
+
+    /// Keeps the memory that nobody waits for.
+    pub(crate) fn leave_attached(&self, buffer: Kept<Vec<u8>>) {
+        *self.session.attached() = Attached::Left(buffer);
+    }
+
+    pub(crate) fn bsend<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
+        let code = if is_small(data) {
+            let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
+            let to = self.sentinels.destination(dest);
+            // SAFETY: `count` items are what `data` holds; rank and tag are checked.
+            unsafe { native::MPI_Bsend(to_read(data), count, datatype, to, tag, self.native) }
+        } else {
+            let (to, datatype) = (to_standard::destination(dest), TypeOf::<T>::datatype());
+            let count = large_count::<T>(data.len());
+            // SAFETY: `count` items are what `data` holds; rank and tag are checked.
+            unsafe { sys::MPI_Bsend_c(to_read(data), count, datatype, to, tag, self.canonical) }
+        };
+        check_with(code, "MPI_Bsend", || {
+            let bytes = size_of_val(data);
+            format!("sending {bytes} bytes, for which an attached buffer must have room")
+        })
+    }
+}
+
+fn detach() -> Result<()> {
+    let mut start: *mut c_void = ptr::null_mut();
+    let mut length: MPI_Count = 0;
+    // SAFETY: a buffer is attached; where it is and how long it is are written to places of ours.
+    let code = unsafe { sys::MPI_Buffer_detach_c((&raw mut start).cast(), &raw mut length) };
+    check(code, "MPI_Buffer_detach")
+}

@@ -1,0 +1,238 @@
+//! Requests that the library keeps, to begin the same operation again and again.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
+
+use super::buffer::{large_count, to_read};
+use super::communicator::Comm;
+use super::element::TypeOf;
+use super::error::check;
+use super::flight::{Cell, Flight, Native, SendMode, outcome};
+use super::peer::to_standard;
+use super::session::GATE;
+use super::status;
+use crate::element::Pod;
+use crate::error::Result;
+use crate::flight;
+use crate::landing::{Role, Span};
+use crate::source::{Destination, Source};
+use crate::status::{ROOM, Status};
+use crate::tag::Tag;
+
+/// How many are started or completed by one call.
+pub(crate) const ROOMS: usize = 64;
+
+impl Comm {
+    /// Prepares a send.
+    ///
+    /// # Safety
+    /// Until the request is given to [`retire`](Self::retire), `data` stays where it is; while it is started, it does not
+    /// change. For [`SendMode::Ready`], a receive is posted whenever it is started.
+    pub(crate) unsafe fn send_init<T: Pod>(
+        &self,
+        mode: SendMode,
+        role: &'static Role,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<Native> {
+        let call = match mode {
+            SendMode::Standard => sys::MPI_Send_init_c,
+            SendMode::Synchronous => sys::MPI_Ssend_init_c,
+            SendMode::Buffered => sys::MPI_Bsend_init_c,
+            // A receive that waits to be claimed is not posted.
+            SendMode::Ready if self.claims_everything() => sys::MPI_Send_init_c,
+            SendMode::Ready => sys::MPI_Rsend_init_c,
+        };
+        let mut request = sys::MPI_REQUEST_NULL;
+        let (count, datatype) = (large_count::<T>(data.len()), TypeOf::<T>::datatype());
+        let (from, to, comm) = (
+            to_read(data),
+            to_standard::destination(dest),
+            self.canonical,
+        );
+        // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
+        let code = unsafe { call(from, count, datatype, to, tag, comm, &raw mut request) };
+        check(code, role.operation)?;
+        Ok(self.persistent(request, role, 0))
+    }
+
+    /// Prepares a receive; `None` if it cannot be posted on this library, or need not be.
+    pub(crate) fn recv_init(
+        &self,
+        role: &'static Role,
+        span: Span,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<Native>> {
+        let Some(element) = role.element else {
+            return Ok(None);
+        };
+        if source == Source::Null || span.bytes() < self.claim_below.max(1) {
+            return Ok(None);
+        }
+        let mut request = sys::MPI_REQUEST_NULL;
+        let start: *mut c_void = span.start().cast();
+        let count = MPI_Count::try_from(span.bytes()).unwrap_or(0);
+        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+        // SAFETY: the span has `count` bytes and is promised whenever it is started; this library writes no more.
+        let code = unsafe {
+            sys::MPI_Recv_init_c(
+                start,
+                count,
+                sys::MPI_BYTE,
+                from,
+                under,
+                self.canonical,
+                &raw mut request,
+            )
+        };
+        check(code, role.operation)?;
+        let capacity = span.bytes() / element.width.max(1);
+        Ok(Some(self.persistent(request, role, capacity)))
+    }
+
+    pub(super) fn persistent(
+        &self,
+        request: MPI_Request,
+        role: &'static Role,
+        capacity: usize,
+    ) -> Native {
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let cell = unsafe { Cell::holding(request) };
+        Native {
+            cell,
+            role,
+            capacity,
+            count_word: self.count_word,
+            cancelling: false,
+            ended: None,
+            keep: None,
+            persistent: true,
+        }
+    }
+
+    /// Whether a receive that is started now could overtake one that waits for its message.
+    pub(crate) fn has_claims(&self) -> bool {
+        self.claims.is_waiting()
+    }
+
+    /// Frees a request that is not started, now if this thread may, or later.
+    pub(crate) fn retire(&self, mut native: Native) -> Result<()> {
+        match GATE.enter("MPI_Request_free") {
+            Ok(_entered) => native.release(),
+            Err(_) => {
+                self.session.retire_later(native);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Native {
+    #[inline(always)]
+    pub(crate) fn start(&mut self) -> Result<()> {
+        // SAFETY: the request was made by an `_init` and is not started; what it works on is there, by their contract.
+        let code = unsafe { native::MPI_Start(&raw mut self.cell) };
+        check(code, "MPI_Start")
+    }
+
+    /// Waits for what was started.
+    #[inline]
+    pub(crate) fn finish(&mut self) -> Result<Status> {
+        let mut words = ROOM;
+        // SAFETY: the request was made by an `_init`; the status is ours.
+        let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
+        outcome(code, &words, self.role, self.capacity, self.count_word)
+    }
+
+    /// Whether it receives.
+    pub(crate) fn receives(&self) -> bool {
+        self.role.element.is_some()
+    }
+
+    /// Whether the library has let go of it, as Open MPI does of those that have failed.
+    pub(crate) fn is_gone(&self) -> bool {
+        // SAFETY: the library is loaded and has written the request when it was made.
+        unsafe { self.cell.get() == sys::MPI_REQUEST_NULL }
+    }
+
+    /// Frees a request that is not started; one that is over has been freed if it is not persistent.
+    pub(super) fn release(&mut self) -> Result<()> {
+        if !self.persistent || self.is_gone() {
+            return Ok(());
+        }
+        // SAFETY: the request was made by an `_init` and is not started.
+        let code = unsafe { native::MPI_Request_free(&raw mut self.cell) };
+        check(code, "MPI_Request_free")
+    }
+
+    /// For what was started and will not be asked for again.
+    pub(crate) fn into_flight(self) -> flight::Flight {
+        flight::Flight::Mpi(Flight::Native(self))
+    }
+}
+
+/// The requests of several operations side by side, as the library takes them.
+pub(crate) struct Side {
+    request_stride: usize,
+    words: [u64; ROOMS],
+    used: usize,
+}
+
+impl Side {
+    /// With nothing in it; the library is loaded, as there is a `Comm`.
+    pub(crate) fn new(_: &Comm) -> Self {
+        Self {
+            request_stride: native::request_stride(),
+            words: [0; ROOMS],
+            used: 0,
+        }
+    }
+
+    /// Takes a request in; no more than [`ROOMS`].
+    pub(crate) fn put(&mut self, native: &Native) {
+        if self.used < ROOMS {
+            let place = self.place(self.used);
+            let from = (&raw const native.cell).cast::<u8>();
+            // SAFETY: a request of the library's has that many bytes, in its cell and here, which are apart.
+            unsafe { ptr::copy_nonoverlapping(from, place, self.request_stride) };
+            self.used += 1;
+        }
+    }
+
+    /// Gives the request at `index` back to where it came from: a call may have changed it.
+    pub(crate) fn give_back(&mut self, index: usize, native: &mut Native) {
+        if index < self.used {
+            let place = self.place(index);
+            let to = (&raw mut native.cell).cast::<u8>();
+            // SAFETY: a request of the library's has that many bytes, in its cell and here, which are apart.
+            unsafe { ptr::copy_nonoverlapping(place, to, self.request_stride) };
+        }
+    }
+
+    /// Starts all of them, none of which is. After an error any may be.
+    pub(crate) fn start(&mut self) -> Result<()> {
+        // SAFETY: that many requests lie side by side, each made by an `_init` and not started.
+        let code = unsafe { native::MPI_Startall(self.count(), self.words.as_mut_ptr().cast()) };
+        check(code, "MPI_Startall")
+    }
+
+    fn place(&mut self, index: usize) -> *mut u8 {
+        let start = self.words.as_mut_ptr().cast::<u8>();
+        // SAFETY: `index` is less than `ROOMS`, as callers have compared, and a request has at most 8 bytes.
+        unsafe { start.add(index * self.request_stride) }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "at most ROOMS"
+    )]
+    fn count(&self) -> c_int {
+        self.used as c_int
+    }
+}

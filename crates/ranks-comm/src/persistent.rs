@@ -1,0 +1,641 @@
+//! Operations that are prepared once and done many times.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::backend::Backend;
+use crate::buffered::fits;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::{Flight, Landed, Pause};
+use crate::landing::{Element, Landing, Role, Span};
+use crate::mpi::{Native, ROOMS, SendMode, Side};
+use crate::owned::{Kept, RecvBuffer, SendBuffer};
+use crate::source::{Destination, Source};
+use crate::status::Status;
+use crate::tag::Tag;
+
+/// A send or a receive that is prepared and not under way; it owns its buffer, which can be used meanwhile.
+///
+/// From [`Communicator::send_init`], [`recv_init`](Communicator::recv_init) and their kin. [`start`](Self::start) makes an
+/// [`Active`] of it, and [`Active::wait`] this again, so that nothing can be started twice, waited for without being
+/// started, or touched while a message travels:
+///
+/// ```
+/// # fn main() -> ranks_comm::Result<()> {
+/// # ranks_comm::run(|world| {
+/// let mut sending = world.send_init(vec![0u32; 4], world.rank(), 7)?;
+/// let mut receiving = world.recv_init(vec![0u32; 4], world.rank(), 7)?;
+/// for step in 0..10 {
+///     sending.buffer_mut().fill(step);
+///     let (to_come, to_go) = (receiving.start()?, sending.start()?);
+///     (receiving, _) = to_come.wait()?;
+///     (sending, _) = to_go.wait()?;
+///     assert_eq!(receiving.buffer(), [step; 4]);
+/// }
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+///
+/// ```compile_fail,E0382
+/// # fn twice(request: ranks_comm::Persistent<Vec<u8>>) -> ranks_comm::Result<()> {
+/// let active = request.start()?;
+/// request.buffer(); // a message may just be arriving there
+/// # Ok(())
+/// # }
+/// ```
+///
+/// ```compile_fail,E0599
+/// # fn missing_start(request: ranks_comm::Persistent<Vec<u8>>) -> ranks_comm::Result<()> {
+/// request.wait()?; // it was not started
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A buffer cannot be made longer or shorter: the library knows where it is.
+///
+/// ```compile_fail,E0599
+/// # fn longer(mut request: ranks_comm::Persistent<Vec<u8>>) {
+/// request.buffer_mut().push(1);
+/// # }
+/// ```
+///
+/// MPI 5.0 §3.9.
+pub struct Persistent<B: Send + 'static>(Box<Inner<B>>);
+
+/// A [`Persistent`] operation that is under way.
+///
+/// If it is dropped, it is left to the runtime with its buffer until it is over, as a [`Request`](crate::Request) is.
+#[must_use = "an operation is over when it has been waited for"]
+pub struct Active<B: Send + 'static>(Box<Inner<B>>);
+
+struct Inner<B: Send + 'static> {
+    comm: Communicator,
+    /// What the library keeps; `None` where each start begins an operation of its own.
+    native: Option<Native>,
+    phase: Phase,
+    /// In [`Phase::Flying`]: what was begun, or what became of it.
+    flight: Flight,
+    plan: Plan<B>,
+    last: Status,
+    buffer: Kept<B>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// `native` is started.
+    Started,
+    /// `flight` is under way or over.
+    Flying,
+}
+
+/// What is begun where the library keeps nothing.
+struct Plan<B> {
+    role: &'static Role,
+    what: What,
+    span: fn(&mut B) -> Span,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Send(SendMode, Destination, i32),
+    Recv(Source, Tag),
+}
+
+static SEND: Role = Role::of("MPI_Send_init");
+static SYNCHRONOUS_SEND: Role = Role::of("MPI_Ssend_init");
+static BUFFERED_SEND: Role = Role::of("MPI_Bsend_init");
+static READY_SEND: Role = Role::of("MPI_Rsend_init");
+
+/// What receives of `T` are, for their texts.
+struct Of<T>(std::marker::PhantomData<T>);
+
+impl<T> Of<T> {
+    const RECV: &'static Role = &Role {
+        operation: "MPI_Recv_init",
+        element: Some(Element::of::<T>()),
+    };
+}
+
+impl Communicator {
+    /// Prepares to send `buffer`, as often as the result is started. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`], or what the library reports.
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Send_init`).
+    #[doc(alias = "MPI_Send_init")]
+    #[doc(alias = "MPI_Send_init_c")]
+    pub fn send_init<B>(
+        &self,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: a standard send promises nothing.
+        unsafe { self.any_send_init(SendMode::Standard, buffer, dest, tag) }
+    }
+
+    /// As [`send_init`](Self::send_init), each send over only when the receiver has begun to receive.
+    ///
+    /// # Errors
+    /// As [`send_init`](Self::send_init).
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Ssend_init`).
+    #[doc(alias = "MPI_Ssend_init")]
+    #[doc(alias = "MPI_Ssend_init_c")]
+    pub fn ssend_init<B>(
+        &self,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: a synchronous send promises nothing.
+        unsafe { self.any_send_init(SendMode::Synchronous, buffer, dest, tag) }
+    }
+
+    /// As [`send_init`](Self::send_init), each send by way of the [attached buffer](Self::buffer_attach).
+    ///
+    /// # Errors
+    /// As [`send_init`](Self::send_init); where the message does not fit, [`Persistent::start`] says so.
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Bsend_init`).
+    #[doc(alias = "MPI_Bsend_init")]
+    #[doc(alias = "MPI_Bsend_init_c")]
+    pub fn bsend_init<B>(
+        &self,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: a buffered send promises nothing.
+        unsafe { self.any_send_init(SendMode::Buffered, buffer, dest, tag) }
+    }
+
+    /// As [`send_init`](Self::send_init), for receives that were begun before.
+    ///
+    /// # Safety
+    /// That of [`rsend`](Self::rsend), whenever the result is started.
+    ///
+    /// # Errors
+    /// As [`send_init`](Self::send_init).
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Rsend_init`).
+    #[doc(alias = "MPI_Rsend_init")]
+    #[doc(alias = "MPI_Rsend_init_c")]
+    pub unsafe fn rsend_init<B>(
+        &self,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: by this function's contract.
+        unsafe { self.any_send_init(SendMode::Ready, buffer, dest, tag) }
+    }
+
+    /// Prepares to receive messages of at most the length of `buffer`, one for each start. Local.
+    ///
+    /// On libraries that write past the end of a buffer (Open MPI does) each start begins a receive of its own, which is
+    /// matched when the length of its message is known.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`], or what the library reports.
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Recv_init`).
+    #[doc(alias = "MPI_Recv_init")]
+    #[doc(alias = "MPI_Recv_init_c")]
+    pub fn recv_init<B>(
+        &self,
+        mut buffer: B,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Persistent<B>>
+    where
+        B: RecvBuffer + Send + 'static,
+    {
+        let role = Of::<B::Element>::RECV;
+        let source = self.source(role.operation, source)?;
+        let tag = self.tag(role.operation, tag)?;
+        // SAFETY: the buffer is touched by nobody while the request is under way; a `RecvBuffer` stays where it is.
+        let span = |buffer: &mut B| unsafe { Span::of(buffer.as_mut_slice()) };
+        let here = span(&mut buffer);
+        let native = self.dispatch(
+            role.operation,
+            |comm| comm.recv_init(role, here, source, tag),
+            |_| Ok(None),
+        )?;
+        let what = What::Recv(source, tag);
+        let plan = Plan { role, what, span };
+        Ok(Persistent::new(self, native, plan, buffer))
+    }
+
+    /// # Safety
+    /// For [`SendMode::Ready`], that of [`rsend_init`](Self::rsend_init).
+    unsafe fn any_send_init<B>(
+        &self,
+        mode: SendMode,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        let role = match mode {
+            SendMode::Standard => &SEND,
+            SendMode::Synchronous => &SYNCHRONOUS_SEND,
+            SendMode::Buffered => &BUFFERED_SEND,
+            SendMode::Ready => &READY_SEND,
+        };
+        let dest = self.destination(role.operation, dest)?;
+        self.check_tag(role.operation, tag)?;
+        let native = self.dispatch(
+            role.operation,
+            |comm| {
+                // SAFETY: the request owns the buffer until it is retired, and a `SendBuffer` stays where it is; the rest is
+                // this function's contract.
+                let native = unsafe { comm.send_init(mode, role, buffer.as_slice(), dest, tag)? };
+                Ok(Some(native))
+            },
+            |_| Ok(None),
+        )?;
+        let plan = Plan {
+            role,
+            what: What::Send(mode, dest, tag),
+            span: |buffer: &mut B| Span::to_read(buffer.as_slice()),
+        };
+        Ok(Persistent::new(self, native, plan, buffer))
+    }
+}
+
+impl<B: Send + 'static> Persistent<B> {
+    fn new(comm: &Communicator, native: Option<Native>, plan: Plan<B>, buffer: B) -> Self {
+        Self(Box::new(Inner {
+            comm: comm.clone(),
+            native,
+            phase: Phase::Idle,
+            flight: Flight::Gone,
+            plan,
+            last: Status::null(),
+            buffer: Kept::new(buffer),
+        }))
+    }
+
+    /// Begins the operation, and returns.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Start`).
+    #[doc(alias = "MPI_Start")]
+    #[inline]
+    pub fn start(mut self) -> Result<Active<B>> {
+        self.0.start()?;
+        Ok(Active(self.0))
+    }
+
+    /// Begins all of them, by as few calls as possible.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start); all of them are lost then, and what was begun is left to the runtime.
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Startall`).
+    #[doc(alias = "MPI_Startall")]
+    pub fn start_all(mut requests: Vec<Self>) -> Result<Vec<Active<B>>> {
+        for some in requests.chunks_mut(ROOMS) {
+            if start_together(some)? {
+                continue;
+            }
+            for request in some {
+                request.0.start()?;
+            }
+        }
+        Ok(requests
+            .into_iter()
+            .map(|request| Active(request.0))
+            .collect())
+    }
+
+    /// What the last wait said.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.0.last
+    }
+
+    /// The communicator that it was prepared on.
+    #[must_use]
+    pub fn communicator(&self) -> &Communicator {
+        &self.0.comm
+    }
+
+    /// Gives the buffer back; the request is gone. So it is when this is dropped.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Request_free`).
+    #[doc(alias = "MPI_Request_free")]
+    pub fn free(mut self) -> Result<B> {
+        self.0.retire()?;
+        self.0.buffer.take().ok_or_else(|| gone(self.0.plan.role))
+    }
+}
+
+impl<B: SendBuffer + Send + 'static> Persistent<B> {
+    /// What is sent next, or was received last.
+    #[must_use]
+    pub fn buffer(&self) -> &[B::Element] {
+        self.0.buffer.get().map_or(&[], SendBuffer::as_slice)
+    }
+
+    /// The same, to be changed.
+    #[must_use]
+    pub fn buffer_mut(&mut self) -> &mut [B::Element]
+    where
+        B: RecvBuffer,
+    {
+        match self.0.buffer.get_mut() {
+            Some(buffer) => buffer.as_mut_slice(),
+            None => &mut [],
+        }
+    }
+}
+
+impl<B: Send + 'static> Active<B> {
+    /// Waits until the operation is over, and gives what can be started again, and the status.
+    ///
+    /// The status of a send says nothing. With the error the request is lost; [`complete`](Self::complete) gives both.
+    ///
+    /// # Errors
+    /// Those of the operation, see [`Request::wait`](crate::Request::wait).
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    #[doc(alias = "MPI_Wait")]
+    #[inline]
+    pub fn wait(mut self) -> Result<(Persistent<B>, Status)> {
+        let status = self.0.wait()??;
+        Ok((Persistent(self.0), status))
+    }
+
+    /// As [`wait`](Self::wait), but gives the request back even if the operation has failed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]: the operation goes on without you.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    pub fn complete(mut self) -> Result<(Persistent<B>, Result<Status>)> {
+        let outcome = self.0.wait()?;
+        Ok((Persistent(self.0), outcome))
+    }
+
+    /// Waits for all of them. Their statuses are in [`Persistent::status`].
+    ///
+    /// # Errors
+    /// That of the first that has failed; all of them are over and lost then. [`ErrorKind::WrongThread`] and
+    /// [`ErrorKind::Finalized`]: they go on without you.
+    ///
+    /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
+    #[doc(alias = "MPI_Waitall")]
+    pub fn wait_all(mut requests: Vec<Self>) -> Result<Vec<Persistent<B>>> {
+        let mut first = Ok(());
+        for request in &mut requests {
+            let outcome = request.0.wait()?.map(drop);
+            first = first.and(outcome);
+        }
+        first?;
+        Ok(requests
+            .into_iter()
+            .map(|request| Persistent(request.0))
+            .collect())
+    }
+
+    /// Whether the operation is over; does not wait. If it is, [`wait`](Self::wait) returns at once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]. How the operation itself went is told by `wait`.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Test`).
+    #[doc(alias = "MPI_Test")]
+    pub fn test(&mut self) -> Result<bool> {
+        self.0.test()
+    }
+
+    /// As [`test`](Self::test), but waits for up to `limit`.
+    ///
+    /// # Errors
+    /// As [`test`](Self::test).
+    pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
+        let end = Instant::now().checked_add(limit);
+        let mut pause = Pause::default();
+        while !self.test()? {
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Ok(false);
+            }
+            pause.rest();
+        }
+        Ok(true)
+    }
+}
+
+/// Starts all of them by one call, if that can be done.
+fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<bool> {
+    let Some(first) = requests.first() else {
+        return Ok(true);
+    };
+    let Some(mut side) = first.0.comm.express(1).map(Side::new) else {
+        return Ok(false);
+    };
+    for request in requests.iter() {
+        match &request.0.native {
+            Some(native) => side.put(native),
+            None => return Ok(false),
+        }
+    }
+    let started = side.start();
+    for (index, request) in requests.iter_mut().enumerate() {
+        if let Some(native) = &mut request.0.native {
+            side.give_back(index, native);
+            // After an error as well: asked later, one that was not started says that it is over.
+            request.0.phase = Phase::Started;
+        }
+    }
+    started.map(|()| true)
+}
+
+impl<B: Send + 'static> Inner<B> {
+    #[inline(always)]
+    fn start(&mut self) -> Result<()> {
+        match (self.comm.express(1), &mut self.native) {
+            (Some(_), Some(native)) => {
+                native.start()?;
+                self.phase = Phase::Started;
+                Ok(())
+            }
+            _ => self.start_in_full(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn start_in_full(&mut self) -> Result<()> {
+        let _entered = self.comm.enter("MPI_Start")?;
+        if let (Backend::Mpi(comm), Some(native)) = (self.comm.backend(), &mut self.native) {
+            if !native.receives() || !comm.has_claims() {
+                native.start()?;
+                self.phase = Phase::Started;
+                return Ok(());
+            }
+        }
+        self.flight = begin(&self.comm, &self.plan, &mut self.buffer)?;
+        self.phase = Phase::Flying;
+        Ok(())
+    }
+
+    /// An outer error says that this thread may not wait; the inner one is the operation's own.
+    #[inline(always)]
+    fn wait(&mut self) -> Result<Result<Status>> {
+        match (self.comm.express(1), &mut self.native) {
+            (Some(_), Some(native)) if self.phase == Phase::Started => {
+                let outcome = native.finish();
+                self.phase = Phase::Idle;
+                if let Ok(status) = &outcome {
+                    self.last = *status;
+                }
+                Ok(outcome)
+            }
+            _ => self.wait_in_full(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_in_full(&mut self) -> Result<Result<Status>> {
+        let outcome = match (self.phase, &mut self.native) {
+            (Phase::Started, Some(native)) => {
+                let _entered = self.comm.enter("MPI_Wait")?;
+                native.finish()
+            }
+            (Phase::Flying, _) => {
+                self.flight.wait(&self.comm)?;
+                self.flight.take().map(|landed| landed.status)
+            }
+            _ => Ok(Status::null()),
+        };
+        self.phase = Phase::Idle;
+        if let Ok(status) = &outcome {
+            self.last = *status;
+        }
+        Ok(outcome)
+    }
+
+    fn test(&mut self) -> Result<bool> {
+        match (self.phase, &mut self.native) {
+            (Phase::Started, Some(native)) => {
+                let _entered = self.comm.enter("MPI_Test")?;
+                let Some(outcome) = native.test() else {
+                    return Ok(false);
+                };
+                self.flight = Flight::Over(outcome.map(Landed::plain));
+                self.phase = Phase::Flying;
+                Ok(true)
+            }
+            (Phase::Flying, _) => self.flight.test(&self.comm),
+            _ => Ok(true),
+        }
+    }
+
+    /// Frees what the library keeps, none of which is started.
+    fn retire(&mut self) -> Result<()> {
+        match (self.comm.backend(), self.native.take()) {
+            (Backend::Mpi(comm), Some(native)) => comm.retire(native),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Begins an operation of its own.
+fn begin<B>(comm: &Communicator, plan: &Plan<B>, buffer: &mut Kept<B>) -> Result<Flight> {
+    let role = plan.role;
+    let Some(buffer) = buffer.get_mut() else {
+        return Err(gone(role));
+    };
+    let span = (plan.span)(buffer);
+    match (plan.what, comm.backend()) {
+        (What::Recv(source, tag), Backend::Mpi(comm)) => {
+            comm.irecv(role, Landing::Into(span), source, tag)
+        }
+        (What::Recv(source, tag), Backend::InProcess(comm)) => {
+            Ok(comm.irecv(role, Landing::Into(span), source, tag))
+        }
+        (What::Send(mode, dest, tag), Backend::InProcess(comm)) => {
+            // SAFETY: the elements of the buffer, which is there and nobody's but ours.
+            let bytes = unsafe { span.as_bytes() };
+            if mode == SendMode::Buffered {
+                fits(role.operation, bytes.len(), comm.attached_bytes())?;
+            }
+            Ok(comm.isend(role, bytes, dest, tag, mode == SendMode::Synchronous))
+        }
+        (What::Send(..), Backend::Mpi(_)) => Err(gone(role)),
+    }
+}
+
+#[cold]
+fn gone(role: &Role) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        "MPI_Start",
+        format_args!("this request of {} is gone", role.operation),
+    )
+}
+
+impl<B: Send + 'static> Drop for Inner<B> {
+    fn drop(&mut self) {
+        let flight = match (self.phase, self.native.take()) {
+            (Phase::Started, Some(native)) => native.into_flight(),
+            (phase, native) => {
+                self.native = native;
+                // What is not freed is only lost.
+                let _ = self.retire();
+                if phase != Phase::Flying {
+                    return;
+                }
+                std::mem::replace(&mut self.flight, Flight::Gone)
+            }
+        };
+        if !flight.is_over() {
+            let buffer = std::mem::replace(&mut self.buffer, Kept::gone());
+            flight.abandon(&self.comm, buffer.into_any());
+        }
+    }
+}
+
+impl<B: Send + 'static> fmt::Debug for Persistent<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Persistent")
+            .field("operation", &self.0.plan.role.operation)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<B: Send + 'static> fmt::Debug for Active<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Active")
+            .field("operation", &self.0.plan.role.operation)
+            .finish_non_exhaustive()
+    }
+}
