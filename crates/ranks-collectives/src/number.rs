@@ -4,15 +4,19 @@ use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
 use ranks_mpi_sys::MPI_Datatype;
 
-/// A type that [`reduce`](crate::Collectives::reduce) and its kin can add, multiply and compare:
-/// the integers from 8 to 64 bits, `isize`, `usize`, `f32` and `f64`.
+/// A type that [`reduce`](crate::Collectives::reduce) and its kin can add and multiply:
+/// the integers from 8 to 64 bits, `isize`, `usize`, `f32` and `f64`; with the feature `num-complex` also
+/// `num_complex::Complex` of the latter two, and with the feature `half` `half::f16` and `half::bf16`.
+///
+/// No MPI of today computes with 16-bit floating-point numbers. They are computed here, as operations of the program's own
+/// ([`UserOp`](crate::ops::UserOp)) are: two at a time as `f32`, and rounded each time.
 ///
 /// Data that is only moved (broadcast, gathered, …) may be of any [`Pod`] type instead.
 ///
 /// The trait is sealed: MPI knows no other arithmetic types.
 #[diagnostic::on_unimplemented(
     message = "reductions do not compute with `{Self}`",
-    label = "not an integer of 8 to 64 bits, `f32` or `f64`",
+    label = "not an integer of 8 to 64 bits, `f32` or `f64` (or a type of the features `half` and `num-complex`)",
     note = "any `Pod` type can be moved by bcast, gather, allgather, scatter and alltoall"
 )]
 pub trait Number: Pod + arithmetic::Arithmetic {}
@@ -123,3 +127,43 @@ macro_rules! floats {
 
 integers! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
 floats! { f32 f64 }
+
+#[cfg(feature = "half")]
+macro_rules! halves {
+    ($($type:ty)*) => { $(
+        impl Number for $type {}
+        impl Ordered for $type {}
+        impl arithmetic::Arithmetic for $type {
+            #[inline(always)]
+            fn datatype() -> Option<MPI_Datatype> { None }
+            fn sum(self, other: $type) -> $type { self + other }
+            fn product(self, other: $type) -> $type { self * other }
+        }
+        impl arithmetic::Compare for $type {
+            fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
+            fn larger(self, other: $type) -> $type { if other > self { other } else { self } }
+        }
+    )* };
+}
+
+#[cfg(feature = "half")]
+halves! { half::f16 half::bf16 }
+
+#[cfg(feature = "num-complex")]
+macro_rules! complex {
+    ($($type:ty: $datatype:expr;)*) => { $(
+        impl Number for num_complex::Complex<$type> {}
+        impl arithmetic::Arithmetic for num_complex::Complex<$type> {
+            #[inline(always)]
+            fn datatype() -> Option<MPI_Datatype> { Some($datatype) }
+            fn sum(self, other: Self) -> Self { self + other }
+            fn product(self, other: Self) -> Self { self * other }
+        }
+    )* };
+}
+
+#[cfg(feature = "num-complex")]
+complex! {
+    f32: ranks_mpi_sys::MPI_C_FLOAT_COMPLEX;
+    f64: ranks_mpi_sys::MPI_C_DOUBLE_COMPLEX;
+}

@@ -22,6 +22,8 @@ mod in_process;
 mod located;
 mod mistakes;
 mod model;
+#[cfg(any(feature = "half", feature = "num-complex"))]
+mod other_numbers;
 mod reduce;
 mod rsmpi;
 mod scan;
