@@ -15,6 +15,8 @@ pub mod element;
 mod environment;
 mod error;
 mod flight;
+#[cfg(feature = "async")]
+mod future;
 mod graph;
 mod grid;
 mod group;
@@ -61,6 +63,8 @@ pub use dims::balanced_dims;
 pub use dist_graph::DistGraph;
 pub use element::{Pod, Zeroable};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "async")]
+pub use future::RequestFuture;
 pub use graph::Graph;
 pub use group::Group;
 pub use halo_exchange::HaloExchange;

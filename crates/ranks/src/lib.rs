@@ -26,6 +26,8 @@
 //! | ranks and their groups | [`Communicator`], [`Group`] |
 //! | ranks in grids and graphs | [`Cartesian`], [`Graph`], [`DistGraph`]; halos: [`HaloExchange`] |
 //! | messages between two ranks | the methods of [`Communicator`] |
+//! | … that return at once | [`Request`], [`Requests`], [`Scope`]; futures with the feature `async` |
+//! | … of parts of arrays and structs | [`layout`] |
 //! | memory that is fast to send | [`Buffer`] |
 //! | values of any type, with the feature `serde` | `send_value`, `recv_value`, `bcast_value` |
 //! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
