@@ -9,6 +9,7 @@ use crate::{Outcome, workspace};
 pub(crate) mod aliases;
 pub(crate) mod functions;
 mod page;
+mod reasons;
 
 /// What to do with the page.
 #[derive(clap::Args)]
@@ -29,7 +30,8 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
                 .into(),
         );
     }
-    let page = page::page(&functions, &aliases::aliases(&tree));
+    let reasons = reasons::Reasons::read()?;
+    let page = page::page(&functions, &aliases::aliases(&tree), &reasons);
     if !arguments.check {
         fs::write(workspace::root().join(PAGE), page)
             .map_err(|error| format!("{PAGE}: {error}"))?;

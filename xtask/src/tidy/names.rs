@@ -29,7 +29,6 @@ const HELPERS: [Helpers; 2] = [
         &[
             "MPI_Allreduce",
             "MPI_Comm_set_errhandler",
-            "MPI_Comm_test_inter",
             "MPI_Error_string",
             "MPI_Finalized",
             "MPI_Get_elements_x",
