@@ -288,6 +288,17 @@ impl Communicator {
         }
     }
 
+    /// As [`enter`](Self::enter), to end what was begun: after the runtime was asked to end, MPI lives on as long as there is a
+    /// communicator. `None` if this thread may not.
+    #[cold]
+    pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<Entered<'_>> {
+        match self.enter(operation) {
+            Ok(entered) => Some(entered),
+            Err(error) if error.kind() == ErrorKind::Finalized => Some(Entered::freely()),
+            Err(_) => None,
+        }
+    }
+
     /// Does `operation` (the C name) on whichever backend this is, if this thread may.
     ///
     /// What is called often tries [`express`](Self::express) first and does this out of line.

@@ -211,6 +211,53 @@ impl Flight {
         }
     }
 
+    /// As [`cancel`](Self::cancel), for a scope that cannot wait for long; the caller was let in, if only to end.
+    pub(crate) fn give_up(&mut self, comm: &Communicator) {
+        match self {
+            Self::Over(_) | Self::Gone | Self::Deferred(_) => {}
+            Self::Pair(pair) => {
+                pair.0.give_up(comm);
+                pair.1.give_up(comm);
+            }
+            Self::Mpi(flight) => {
+                // What cannot be cancelled is asked for until it is over.
+                if let Ok(true) = flight.cancel() {
+                    *self = Self::over(Status::cancelled());
+                }
+            }
+            // Its memory is touched by nobody but who asks, so that it is over as soon as nobody does.
+            Self::InProcess(flight) => {
+                if flight.cancel(comm) {
+                    *self = Self::over(Status::cancelled());
+                } else if let Some(outcome) = flight.test(comm) {
+                    *self = Self::Over(outcome);
+                } else {
+                    std::mem::replace(self, Self::Gone).abandon(comm, Box::new(()));
+                }
+            }
+        }
+    }
+
+    /// Whether it is over and its memory free; the caller was let in, if only to end. An error of the thread or of a
+    /// runtime that was asked to end is none here: while there is a communicator, MPI lives.
+    pub(crate) fn is_settled(&mut self, comm: &Communicator) -> bool {
+        match self {
+            Self::Over(_) | Self::Gone | Self::InProcess(_) => true,
+            Self::Pair(pair) => {
+                let sent = pair.0.is_settled(comm);
+                pair.1.is_settled(comm) && sent
+            }
+            Self::Mpi(flight) => match flight.test() {
+                Some(outcome) => {
+                    *self = Self::Over(outcome);
+                    true
+                }
+                None => false,
+            },
+            Self::Deferred(deferred) => advance(deferred.as_mut(), comm, false).is_some(),
+        }
+    }
+
     /// Leaves it to the runtime, with the memory that it works on.
     pub(crate) fn abandon(self, comm: &Communicator, keep: Box<dyn Any + Send>) {
         match (self, comm.backend()) {

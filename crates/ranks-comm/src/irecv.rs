@@ -3,11 +3,11 @@
 
 use crate::communicator::Communicator;
 use crate::element::Pod;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::flight::Flight;
 use crate::landing::{Element, Landing, Role, Span};
 use crate::mpi::SendMode;
-use crate::owned::{RecvBuffer, SendBuffer};
+use crate::owned::{Kept, RecvBuffer, SendBuffer};
 use crate::request::Request;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
@@ -41,7 +41,7 @@ impl Communicator {
     #[doc(alias = "MPI_Irecv_c")]
     pub fn irecv<B>(
         &self,
-        mut buffer: B,
+        buffer: B,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Request<B>>
@@ -49,9 +49,10 @@ impl Communicator {
         B: RecvBuffer + Send + 'static,
     {
         // SAFETY: the request keeps the buffer until the flight is over, and a `RecvBuffer` stays where it is.
-        let span = unsafe { Span::of(buffer.as_mut_slice()) };
+        let lend = |buffer: &mut B| unsafe { Span::of(buffer.as_mut_slice()) };
+        let (buffer, span) = Kept::lending(buffer, lend);
         let flight = self.begin_recv::<B::Element>(span, source, tag)?;
-        Ok(Request::new(self, flight, buffer))
+        Ok(Request::kept(self, flight, buffer))
     }
 
     /// Begins to receive a message of whatever length into a new `Vec`.
@@ -88,7 +89,7 @@ impl Communicator {
         send: S,
         dest: impl Into<Destination>,
         send_tag: i32,
-        mut recv: R,
+        recv: R,
         source: impl Into<Source>,
         recv_tag: impl Into<Tag>,
     ) -> Result<Request<(S, R)>>
@@ -100,21 +101,26 @@ impl Communicator {
         // Checked before anything is begun: there is no way back from half of it.
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, send_tag)?;
-        // SAFETY: the request keeps the buffer until the flight is over, and a `RecvBuffer` stays where it is.
-        let span = unsafe { Span::of(recv.as_mut_slice()) };
-        let mut receiving = self.begin_recv::<R::Element>(span, source, recv_tag)?;
-        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
-        let sending =
-            unsafe { self.begin_send(SendMode::Standard, send.as_slice(), dest, send_tag) };
+        // SAFETY: the request keeps the buffers until the flight is over, and a `RecvBuffer` stays where it is.
+        let receive = |recv: &mut R| unsafe { Span::of(recv.as_mut_slice()) };
+        // SAFETY: as above, for a `SendBuffer`.
+        let send_from = |send: &mut S| unsafe {
+            self.begin_send(SendMode::Standard, send.as_slice(), dest, send_tag)
+        };
+        let (buffers, begun) = Kept::lending((send, recv), |(send, recv)| {
+            let receiving = self.begin_recv::<R::Element>(receive(recv), source, recv_tag)?;
+            Ok::<_, Error>((send_from(send), receiving))
+        });
+        let (sending, mut receiving) = begun?;
         match sending {
             Ok(sending) => {
                 let pair = Flight::Pair(Box::new((sending, receiving)));
-                Ok(Request::new(self, pair, (send, recv)))
+                Ok(Request::kept(self, pair, buffers))
             }
             Err(error) => {
-                // What could not be cancelled is left to the runtime with its buffer.
+                // What could not be cancelled is left to the runtime with its buffers.
                 let _ = receiving.cancel(self);
-                drop(Request::new(self, receiving, recv));
+                drop(Request::kept(self, receiving, buffers));
                 Err(error)
             }
         }

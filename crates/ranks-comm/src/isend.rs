@@ -7,7 +7,7 @@ use crate::element::Pod;
 use crate::error::Result;
 use crate::flight::Flight;
 use crate::mpi::SendMode;
-use crate::owned::SendBuffer;
+use crate::owned::{Kept, SendBuffer};
 use crate::request::Request;
 use crate::source::Destination;
 
@@ -29,8 +29,11 @@ impl Communicator {
         B: SendBuffer + Send + 'static,
     {
         // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
-        let flight = unsafe { self.begin_send(SendMode::Standard, buffer.as_slice(), dest, tag)? };
-        Ok(Request::new(self, flight, buffer))
+        let begin = |buffer: &mut B| unsafe {
+            self.begin_send(SendMode::Standard, buffer.as_slice(), dest, tag)
+        };
+        let (buffer, flight) = Kept::lending(buffer, begin);
+        Ok(Request::kept(self, flight?, buffer))
     }
 
     /// As [`isend`](Self::isend), but over only when the receiver has begun to receive.
@@ -46,9 +49,11 @@ impl Communicator {
         B: SendBuffer + Send + 'static,
     {
         // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
-        let flight =
-            unsafe { self.begin_send(SendMode::Synchronous, buffer.as_slice(), dest, tag)? };
-        Ok(Request::new(self, flight, buffer))
+        let begin = |buffer: &mut B| unsafe {
+            self.begin_send(SendMode::Synchronous, buffer.as_slice(), dest, tag)
+        };
+        let (buffer, flight) = Kept::lending(buffer, begin);
+        Ok(Request::kept(self, flight?, buffer))
     }
 
     /// As [`isend`](Self::isend), by way of the [attached buffer](Self::buffer_attach), so that waiting for the request does
@@ -65,8 +70,11 @@ impl Communicator {
         B: SendBuffer + Send + 'static,
     {
         // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
-        let flight = unsafe { self.begin_send(SendMode::Buffered, buffer.as_slice(), dest, tag)? };
-        Ok(Request::new(self, flight, buffer))
+        let begin = |buffer: &mut B| unsafe {
+            self.begin_send(SendMode::Buffered, buffer.as_slice(), dest, tag)
+        };
+        let (buffer, flight) = Kept::lending(buffer, begin);
+        Ok(Request::kept(self, flight?, buffer))
     }
 
     /// As [`isend`](Self::isend), but the receive must have been posted before.
@@ -92,8 +100,11 @@ impl Communicator {
         B: SendBuffer + Send + 'static,
     {
         // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
-        let flight = unsafe { self.begin_send(SendMode::Ready, buffer.as_slice(), dest, tag)? };
-        Ok(Request::new(self, flight, buffer))
+        let begin = |buffer: &mut B| unsafe {
+            self.begin_send(SendMode::Ready, buffer.as_slice(), dest, tag)
+        };
+        let (buffer, flight) = Kept::lending(buffer, begin);
+        Ok(Request::kept(self, flight?, buffer))
     }
 
     /// # Safety

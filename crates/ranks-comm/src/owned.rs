@@ -152,6 +152,16 @@ impl<B> Kept<B> {
         }
     }
 
+    /// Puts a value away and has addresses taken of what it owns, which stay good: it is not moved as a `Box` or a
+    /// `&mut` any more.
+    pub(crate) fn lending<R>(value: B, lend: impl FnOnce(&mut B) -> R) -> (Self, R) {
+        let mut value = MaybeUninit::new(value);
+        // SAFETY: it was written in the line above.
+        let lent = lend(unsafe { value.assume_init_mut() });
+        let present = true;
+        (Self { value, present }, lent)
+    }
+
     /// Nothing.
     pub(crate) fn gone() -> Self {
         Self {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::backend::Begun;
 use crate::communicator::Communicator;
 use crate::element::Pod;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::flight::{Flight, Pause};
 use crate::irecv::receive_of;
 use crate::landing::{Role, Span};
@@ -110,8 +110,9 @@ impl Communicator {
     /// # }
     /// ```
     ///
-    /// If `f` panics, receives that have no message are cancelled, and everything else is waited for. What has not
-    /// ended after ten seconds ends the job: memory that a library may still write to cannot be given back.
+    /// If `f` returns an error, receives that have no message are cancelled, because it may never come, and everything
+    /// else is waited for. So it is if `f` panics; but what has not ended after ten seconds then ends the job: memory
+    /// that a library may still use cannot be given back.
     ///
     /// # Errors
     /// That of `f`, or of an operation that nobody waited for. Those are completed together and nobody sees their statuses:
@@ -138,6 +139,9 @@ impl Communicator {
             };
             f(&scope)
         };
+        if result.is_err() {
+            inner.cancel_receives();
+        }
         let ended = inner.finish();
         let value = result?;
         ended?;
@@ -390,31 +394,51 @@ impl Inner<'_> {
         self.batch.is_empty() && self.others.borrow().iter().all(Option::is_none)
     }
 
+    /// After an error: their messages may never come.
+    #[cold]
+    #[inline(never)]
+    fn cancel_receives(&self) {
+        if self.is_idle() {
+            return;
+        }
+        if let Ok(_entered) = self.comm.enter("MPI_Cancel") {
+            self.batch.cancel_all();
+            for flight in self.others.borrow_mut().iter_mut().flatten() {
+                // What cannot be cancelled is waited for.
+                let _ = flight.cancel(self.comm);
+            }
+        }
+    }
+
+    /// Ends the receives that have no message. The caller was let in.
+    #[cold]
+    fn cancel(&self) {
+        self.batch.cancel_all();
+        for flight in self.others.borrow_mut().iter_mut().flatten() {
+            flight.give_up(self.comm);
+        }
+    }
+
     /// Ends everything as fast as it can be, without the right to fail.
     #[cold]
     fn give_up(&self) {
-        if self.comm.enter("MPI_Cancel").is_ok() {
-            self.batch.cancel_all();
-        }
-        for flight in self.others.borrow_mut().iter_mut().flatten() {
-            // What cannot be cancelled is waited for below.
-            let _ = flight.cancel(self.comm);
-        }
         let end = Instant::now() + PATIENCE;
         let mut pause = Pause::default();
+        let mut cancelled = false;
         loop {
-            match self.comm.enter("MPI_Test") {
-                // While another thread is inside at `MPI_THREAD_SERIALIZED`, it is its turn.
-                Err(error) if error.kind() == ErrorKind::WrongThread => {}
-                // After the runtime was asked to end MPI lives on as long as there is a communicator.
-                Ok(_) | Err(_) => self.batch.test_all(),
-            }
-            for place in self.others.borrow_mut().iter_mut() {
-                if place
-                    .as_mut()
-                    .is_some_and(|flight| !matches!(flight.test(self.comm), Ok(false)))
-                {
-                    *place = None;
+            // While another thread is inside at `MPI_THREAD_SERIALIZED`, it is its turn.
+            if let Some(_entered) = self.comm.enter_to_end("MPI_Test") {
+                if !std::mem::replace(&mut cancelled, true) {
+                    self.cancel();
+                }
+                self.batch.test_all();
+                for place in self.others.borrow_mut().iter_mut() {
+                    if place
+                        .as_mut()
+                        .is_some_and(|flight| flight.is_settled(self.comm))
+                    {
+                        *place = None;
+                    }
                 }
             }
             if self.is_idle() {

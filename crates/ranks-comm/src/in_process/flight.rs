@@ -96,10 +96,14 @@ impl Flight {
                 pattern,
                 landing,
                 role,
-            } => world
-                .collect_posted(role.operation, me, *number, pattern, &comm.peers)
-                .transpose()
-                .map(|message| land(role, *landing, Matched::new(message?))),
+            } => match world.collect_posted(role.operation, me, *number, pattern, &comm.peers) {
+                Ok(None) => None,
+                Ok(Some(message)) => Some(land(role, *landing, Matched::new(message))),
+                Err(error) => {
+                    world.take_back(me, *number);
+                    Some(Err(error))
+                }
+            },
             Self::Unmatched {
                 receipt,
                 dest,
@@ -122,9 +126,14 @@ impl Flight {
                 landing,
                 role,
             } => {
-                let message =
-                    world.await_posted(role.operation, me, *number, pattern, &comm.peers)?;
-                land(role, *landing, Matched::new(message))
+                match world.await_posted(role.operation, me, *number, pattern, &comm.peers) {
+                    Ok(message) => land(role, *landing, Matched::new(message)),
+                    Err(error) => {
+                        // It is over, and takes no message from who comes after it.
+                        world.take_back(me, *number);
+                        Err(error)
+                    }
+                }
             }
             Self::Unmatched {
                 receipt,

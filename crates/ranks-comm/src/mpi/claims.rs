@@ -44,6 +44,8 @@ pub(super) struct Claims {
 struct Queue {
     next: u64,
     entries: Vec<Entry>,
+    /// How many have the communicator: the world may be had several times.
+    users: usize,
     /// The communicator is gone: nothing more can be claimed.
     closed: bool,
     /// Memory that nobody needs any more; dropped when the queue is not locked, since that may run anything.
@@ -215,6 +217,10 @@ impl Entry {
 }
 
 impl Queue {
+    fn is_busy(&self) -> bool {
+        !self.closed && self.entries.iter().any(|entry| !entry.is_over())
+    }
+
     fn index(&self, number: u64) -> Option<usize> {
         self.entries.iter().position(|entry| entry.number == number)
     }
@@ -238,9 +244,19 @@ impl Claims {
     pub(super) fn new(comm: MPI_Comm) -> Arc<Self> {
         Arc::new(Self {
             comm,
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue {
+                users: 1,
+                ..Queue::default()
+            }),
             waiting: AtomicUsize::new(0),
         })
+    }
+
+    /// One more has the communicator; `false` if it is closed already.
+    pub(super) fn join(&self) -> bool {
+        let mut queue = self.lock();
+        queue.users += usize::from(!queue.closed);
+        !queue.closed
     }
 
     /// Whether a receive that is posted now could overtake one that waits here.
@@ -266,11 +282,14 @@ impl Claims {
     /// Looks once, if nobody else does; whether anything is left to be done.
     pub(super) fn look_if_free(&self) -> bool {
         match self.queue.try_lock() {
-            Ok(queue) => self.look_and(queue, |queue| {
-                !queue.closed && queue.entries.iter().any(|entry| !entry.is_over())
-            }),
+            Ok(queue) => self.look_and(queue, |queue| queue.is_busy()),
             Err(_) => true,
         }
+    }
+
+    /// Whether anything is left to be done, as far as can be said without waiting. Looks at no message.
+    pub(super) fn is_busy(&self) -> bool {
+        self.queue.try_lock().map_or(true, |queue| queue.is_busy())
     }
 
     /// Looks, and then does something with the queue.
@@ -303,9 +322,13 @@ impl Claims {
         waiting.any(|entry| entry.matches(status.source(), status.tag()))
     }
 
-    /// The communicator goes: receives that have no message end without one.
+    /// The communicator goes, for the last who has it: receives that have no message end without one.
     pub(super) fn close(&self) {
         let mut queue = self.lock();
+        queue.users = queue.users.saturating_sub(1);
+        if queue.users > 0 {
+            return;
+        }
         queue.closed = true;
         let entries = std::mem::take(&mut queue.entries);
         let (ended, left): (Vec<_>, _) = entries.into_iter().partition(Entry::waits);
@@ -336,14 +359,16 @@ impl Claims {
         let mut index = 0;
         while index < queue.entries.len() {
             match queue.entries[index].phase {
+                Phase::Over(_) if queue.entries[index].abandoned.is_some() => {
+                    let entry = queue.entries.remove(index);
+                    queue.spent.extend(entry.abandoned);
+                }
                 Phase::Over(_) => index += 1,
                 Phase::Receiving { .. } => {
                     queue.entries[index].advance();
+                    // Over and abandoned, it goes in the next round.
                     let entry = &queue.entries[index];
-                    if entry.is_over() && entry.abandoned.is_some() {
-                        let entry = queue.entries.remove(index);
-                        queue.spent.extend(entry.abandoned);
-                    } else {
+                    if !entry.is_over() || entry.abandoned.is_none() {
                         index += 1;
                     }
                 }
@@ -368,31 +393,44 @@ impl Claims {
         if earlier.clone().any(|other| other.covers(entry)) {
             return false;
         }
-        let chosen = if earlier.any(|other| other.overlaps(entry)) {
-            match self.arrived(entry) {
-                Ok(None) => return false,
-                Ok(Some(status)) => queue.entries[..=index]
-                    .iter()
-                    .position(|other| other.waits() && other.matches(status.source(), status.tag()))
-                    .unwrap_or(index),
-                Err(error) => {
-                    self.is_over(queue, index, Err(error));
-                    return true;
+        if !earlier.clone().any(|other| other.overlaps(entry)) {
+            let (source, tag) = (entry.source, entry.tag);
+            return self.claim_for(queue, index, source, tag);
+        }
+        match self.arrived(entry) {
+            Ok(None) => false,
+            Ok(Some(status)) => {
+                let (source, tag) = (status.source(), status.tag());
+                let sooner = earlier.find(|other| other.matches(source, tag));
+                let sooner = sooner.and_then(|other| queue.index(other.number));
+                match (sooner, source, tag) {
+                    // The same question for the one that it goes to: one before that may want what has come meanwhile.
+                    (Some(sooner), ..) => self.look_for(queue, sooner),
+                    // This very message: what has come meanwhile from another rank may be for one of those before.
+                    (None, Some(source), Some(tag)) => {
+                        self.claim_for(queue, index, Source::Rank(source), Tag::Value(tag))
+                    }
+                    (None, ..) => false,
                 }
             }
-        } else {
-            index
-        };
-        let entry = &queue.entries[chosen];
-        match self.improbe(entry.source, entry.tag) {
+            Err(error) => {
+                self.is_over(queue, index, Err(error));
+                true
+            }
+        }
+    }
+
+    /// Claims such a message, if it has arrived, for the receive at `index`; whether something has changed.
+    fn claim_for(&self, queue: &mut Queue, index: usize, source: Source, tag: Tag) -> bool {
+        match self.improbe(source, tag) {
             Ok(None) => false,
             Ok(Some((message, status))) => {
                 self.one_less();
-                queue.entries[chosen].begin(message, status);
+                queue.entries[index].begin(message, status);
                 true
             }
             Err(error) => {
-                self.is_over(queue, chosen, Err(error));
+                self.is_over(queue, index, Err(error));
                 true
             }
         }

@@ -70,6 +70,18 @@ impl Comm {
         children: Arc<Children>,
         origin: Option<(u64, Origin)>,
     ) -> Self {
+        let claims = Claims::new(canonical);
+        Self::with_claims(canonical, session, children, origin, claims)
+    }
+
+    /// The same for a communicator that others may have too: which message goes to whom is one order for all.
+    pub(super) fn with_claims(
+        canonical: MPI_Comm,
+        session: Arc<Session>,
+        children: Arc<Children>,
+        origin: Option<(u64, Origin)>,
+        claims: Arc<Claims>,
+    ) -> Self {
         Self {
             canonical,
             // SAFETY: the library is loaded, as there is a session.
@@ -80,7 +92,7 @@ impl Comm {
             request_shift: native::request_stride().trailing_zeros(),
             session,
             children,
-            claims: Claims::new(canonical),
+            claims,
             between: false,
             origin,
             freed: AtomicBool::new(false),

@@ -274,7 +274,7 @@ impl Comm {
     /// Whether a receive into that must know the length of the message before: as [`Comm::must_claim`], and always
     /// where there are gaps.
     fn must_claim_described(&self, what: &Described<*mut c_void>, taken: &Taken) -> bool {
-        what._committed.is_some() || taken.bytes() < self.claim_below
+        what._committed.is_some() || taken.bytes() < self.claim_below || self.claims.is_waiting()
     }
 
     /// Claims the message, compares its length, receives it into what `what` describes, which is `taken`.
@@ -286,7 +286,7 @@ impl Comm {
         source: Source,
         tag: Tag,
     ) -> Result<Status> {
-        let (message, status) = self.mprobe(source, tag)?;
+        let (message, status) = self.mprobe_in_turn(source, tag)?;
         let bytes = status.bytes();
         if bytes > taken.bytes() {
             message.discard(&status);

@@ -85,7 +85,7 @@ fn run() {
         watch = lock();
         // What was done may have got more to do meanwhile.
         watch.claims.retain(|claims| {
-            !left.iter().any(|done| Arc::ptr_eq(done, claims)) || claims.look_if_free()
+            !left.iter().any(|done| Arc::ptr_eq(done, claims)) || claims.is_busy()
         });
     }
 }

@@ -52,7 +52,7 @@ impl Comm {
         source: Source,
         tag: Tag,
     ) -> Result<(Buffer<T>, Status)> {
-        let (message, status) = self.mprobe(source, tag)?;
+        let (message, status) = self.mprobe_in_turn(source, tag)?;
         message.recv_buffer("MPI_Mrecv", &status)
     }
 

@@ -59,6 +59,8 @@ pub(super) struct Session {
     size: usize,
     world_children: Arc<Children>,
     pub(super) apart: Apart,
+    /// Receives on the world that wait for their message, as long as a handle of it lives.
+    world_claims: Mutex<Weak<Claims>>,
     /// What users keep with the world, as long as a handle of it lives.
     world_attributes: Mutex<Weak<Attributes>>,
     aside: Mutex<Aside>,
@@ -152,7 +154,9 @@ pub(crate) fn start(
 
 fn world(session: &Arc<Session>, facts: &Facts, max_tag: i32) -> Communicator {
     let children = Arc::clone(&session.world_children);
-    let comm = Comm::new(sys::MPI_COMM_WORLD, Arc::clone(session), children, None);
+    let claims = session.world_claims();
+    let handle = sys::MPI_COMM_WORLD;
+    let comm = Comm::with_claims(handle, Arc::clone(session), children, None, claims);
     let mut known = lock(&session.world_attributes);
     let attributes = known.upgrade().unwrap_or_default();
     *known = Arc::downgrade(&attributes);
@@ -271,6 +275,7 @@ fn take_over(
         size,
         world_children: Arc::default(),
         apart: Apart::default(),
+        world_claims: Mutex::default(),
         world_attributes: Mutex::default(),
         aside: Mutex::default(),
         datatypes: Cache::default(),
@@ -352,6 +357,14 @@ impl Session {
         // SAFETY: the communicator is alive, and the handler is the library's own.
         let code = unsafe { sys::MPI_Comm_set_errhandler(comm, sys::MPI_ERRORS_RETURN) };
         check(code, "MPI_Comm_set_errhandler")
+    }
+
+    fn world_claims(&self) -> Arc<Claims> {
+        let mut known = lock(&self.world_claims);
+        let claims = known.upgrade().filter(|claims| claims.join());
+        let claims = claims.unwrap_or_else(|| Claims::new(sys::MPI_COMM_WORLD));
+        *known = Arc::downgrade(&claims);
+        claims
     }
 
     /// Keeps a communicator that was dropped until it can be freed.
