@@ -10,6 +10,15 @@ pub(crate) enum Join {
     Sum,
 }
 
+impl Join {
+    pub(crate) fn of(self, one: u64, other: u64) -> u64 {
+        match self {
+            Self::And => one & other,
+            Self::Sum => one.wrapping_add(other),
+        }
+    }
+}
+
 impl Communicator {
     /// The words of all ranks, joined. Collective.
     pub(crate) fn join(

@@ -16,10 +16,7 @@ impl Comm {
             let mut theirs = [0u64; 2];
             self.coll_recv(rank, bytemuck::cast_slice_mut(&mut theirs))?;
             for (word, their) in joined.iter_mut().zip(theirs) {
-                *word = match join {
-                    Join::And => *word & their,
-                    Join::Sum => word.wrapping_add(their),
-                };
+                *word = join.of(*word, their);
             }
         }
         for rank in 1..self.size() {

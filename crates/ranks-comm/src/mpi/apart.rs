@@ -161,7 +161,7 @@ impl Comm {
             }
         }
         // All but the first pass zeros.
-        let numbers = self.join(words, Join::Sum)?;
+        let numbers = self.join_all(words, Join::Sum)?;
         let proposed: Vec<u64> = numbers[1..]
             .iter()
             .copied()
@@ -181,7 +181,7 @@ impl Comm {
                 mask[0] |= 1 << bit;
             }
         }
-        let [agreed] = self.join(mask, Join::And)?;
+        let [agreed] = self.join_all(mask, Join::And)?;
         let mut outcome = Ok(());
         for (bit, &number) in proposed.iter().enumerate() {
             let Some(&(_, key)) = old.iter().find(|(mine, _)| *mine == number) else {
@@ -196,6 +196,15 @@ impl Comm {
         outcome.map(|()| numbers[0])
     }
 
+    /// Joins the words of all that have this new communicator. Collective.
+    pub(super) fn join_all<const N: usize>(&self, words: [u64; N], join: Join) -> Result<[u64; N]> {
+        if self.between {
+            self.join_groups(words, join)
+        } else {
+            self.join(words, join)
+        }
+    }
+
     /// The communicator for users, once the library has said what it is.
     pub(super) fn into_communicator(self, max_tag: i32) -> Result<Communicator> {
         let (rank, size) = rank_and_size(self.canonical)?;
@@ -207,7 +216,7 @@ impl Comm {
         Ok(Communicator::over_mpi(self, rank, size, peers, max_tag))
     }
 
-    fn remote_size(&self) -> Result<usize> {
+    pub(super) fn remote_size(&self) -> Result<usize> {
         let mut size: c_int = 0;
         // SAFETY: an intercommunicator, which is alive; the number is ours.
         let code = unsafe { sys::MPI_Comm_remote_size(self.canonical, &raw mut size) };

@@ -101,7 +101,10 @@ impl Comm {
         between: bool,
         call: impl FnOnce(*mut MPI_Comm) -> c_int,
     ) -> Result<Option<Communicator>> {
-        self.free_dropped()?;
+        let done = self.children.done();
+        if !self.between {
+            self.free_dropped(self, done)?;
+        }
         let number = self.children.number();
         let mut new = sys::MPI_COMM_NULL;
         check(call(&raw mut new), operation)?;
@@ -116,15 +119,20 @@ impl Comm {
         let mut comm = Comm::new(new, session, children, Some((self.session.key(), origin)));
         comm.between = between;
         self.session.return_errors(new)?;
+        if self.between {
+            // Users' messages may be under way between the groups; the new one has none yet, and the same ranks.
+            self.free_dropped(&comm, done)?;
+        }
         comm.into_communicator(parent.max_tag()).map(Some)
     }
 
-    /// Frees the children that every rank has dropped. Collective.
-    fn free_dropped(&self) -> Result<()> {
-        let Some(done) = self.children.done() else {
+    /// Frees the children that every rank has dropped; on this one those of `done`. The ranks agree over `over`.
+    /// Collective.
+    fn free_dropped(&self, over: &Self, done: Option<u64>) -> Result<()> {
+        let Some(done) = done else {
             return Ok(());
         };
-        let [done_by_all] = self.join([done], Join::And)?;
+        let [done_by_all] = over.join_all([done], Join::And)?;
         let mut outcome = Ok(());
         for key in self.children.agree(done_by_all) {
             let freed = self.session.free(key);
