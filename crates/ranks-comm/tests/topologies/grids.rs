@@ -5,7 +5,7 @@ use ranks_comm::{Communicator, Comparison, ErrorKind, Neighborhood, Result, Topo
 use crate::{all, square, trade};
 
 #[ranks_test::ranks(4)]
-fn a_grid_of_two_by_two(world: Communicator) -> Result<()> {
+fn rsmpi_cartesian(world: Communicator) -> Result<()> {
     let grid = world.cart_create(&[2, 2], &[false, true], true)?;
     let grid = grid.expect("the grid has room for all ranks");
     assert_eq!(grid.dimensions(), 2);
@@ -144,7 +144,7 @@ fn neighbours_on_a_grid_are_source_and_destination_by_dimension(world: Communica
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
-fn a_map_gives_each_place_to_one_rank(world: Communicator) -> Result<()> {
+fn rsmpi_cartesian_map(world: Communicator) -> Result<()> {
     let size = world.size();
     let places = size.div_ceil(2);
     let mine = world.cart_map(&[places, 1], &[true, false])?;
