@@ -52,6 +52,7 @@ mod status;
 mod tag;
 mod thread_level;
 mod topology;
+mod trusting;
 #[cfg(feature = "serde")]
 mod value;
 

@@ -173,6 +173,8 @@ pub struct Builder {
     backend: Backend,
     ranks: Option<usize>,
     required: Option<ThreadLevel>,
+    /// Whether the caller vouches that messages fit, see `trusting`.
+    pub(crate) trusting: bool,
 }
 
 impl Builder {
@@ -208,7 +210,7 @@ impl Builder {
         let environment = settings::environment()?;
         match settings::resolve(self.backend, &environment)? {
             Chosen::Mpi => {
-                let (runtime, joined) = mpi::start(&environment, self.required)?;
+                let (runtime, joined) = mpi::start(&environment, self.required, self.trusting)?;
                 run::over_mpi(runtime, joined, f)
             }
             Chosen::InProcess => {
@@ -233,7 +235,9 @@ impl Builder {
     pub fn init(self) -> Result<Runtime> {
         let environment = settings::environment()?;
         match settings::resolve(self.backend, &environment)? {
-            Chosen::Mpi => mpi::start(&environment, self.required).map(|(runtime, _)| runtime),
+            Chosen::Mpi => {
+                mpi::start(&environment, self.required, self.trusting).map(|(runtime, _)| runtime)
+            }
             Chosen::InProcess => {
                 let ranks = settings::ranks(self.ranks)?;
                 if ranks != 1 {

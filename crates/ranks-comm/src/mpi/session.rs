@@ -99,6 +99,7 @@ pub(super) fn whoami() -> Option<(usize, usize)> {
 pub(crate) fn start(
     environment: &Environment,
     required: Option<ThreadLevel>,
+    trusting: bool,
 ) -> Result<(Runtime, bool)> {
     let mut state = lock(&STATE);
     match &*state {
@@ -114,10 +115,11 @@ pub(crate) fn start(
         }
     }
     let loaded = load(environment)?;
+    let claim_below = claim_below(loaded, trusting);
     let owner = !initialized()?;
     let level = if owner {
         before_init(environment, loaded)?;
-        init(loaded, required)?
+        init(claim_below, required)?
     } else {
         adopted_level()?
     };
@@ -133,18 +135,24 @@ pub(crate) fn start(
         // Whatever goes wrong from here on, there is no second start.
         *state = State::Ended;
     }
-    let (session, facts, max_tag) =
-        match take_over(environment, loaded, owner, (provided, level), required) {
-            Ok(taken) => taken,
-            Err(error) => {
-                if owner {
-                    GATE.close();
-                    // SAFETY: we have initialised, and nobody has a handle.
-                    unsafe { sys::MPI_Finalize() };
-                }
-                return Err(error);
+    let (session, facts, max_tag) = match take_over(
+        environment,
+        loaded,
+        owner,
+        (provided, level),
+        required,
+        claim_below,
+    ) {
+        Ok(taken) => taken,
+        Err(error) => {
+            if owner {
+                GATE.close();
+                // SAFETY: we have initialised, and nobody has a handle.
+                unsafe { sys::MPI_Finalize() };
             }
-        };
+            return Err(error);
+        }
+    };
     let _ = WHO.set((facts.rank, facts.size));
     *state = State::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
     drop(state);
@@ -219,10 +227,10 @@ fn described(loaded: &Loaded) -> LoadedMpi<'_> {
     }
 }
 
-fn init(loaded: &Loaded, required: Option<ThreadLevel>) -> Result<ThreadLevel> {
+fn init(claim_below: usize, required: Option<ThreadLevel>) -> Result<ThreadLevel> {
     let level = match required {
         // Where messages are claimed, `progress` looks for them; see there.
-        Some(level) if claim_below(loaded) < usize::MAX => level,
+        Some(level) if claim_below < usize::MAX => level,
         _ => ThreadLevel::Multiple,
     };
     let asked = to_mpi(level);
@@ -264,10 +272,11 @@ fn take_over(
     owner: bool,
     (provided, level): (ThreadLevel, ThreadLevel),
     required: Option<ThreadLevel>,
+    claim_below: usize,
 ) -> Result<(Arc<Session>, Arc<Facts>, i32)> {
     let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
     let mut session = Session {
-        claim_below: claim_below(loaded),
+        claim_below,
         sentinels: Sentinels::of_library(),
         count_word: CountWord::default(),
         owner,
@@ -324,8 +333,12 @@ fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> R
 }
 
 /// Which receives are not safe, or not told, on this library; see `recv` for what was seen.
-fn claim_below(loaded: &Loaded) -> usize {
-    if loaded.is_openmpi() { usize::MAX } else { 1 }
+fn claim_below(loaded: &Loaded, trusting: bool) -> usize {
+    if loaded.is_openmpi() && !trusting {
+        usize::MAX
+    } else {
+        1
+    }
 }
 
 fn max_tag() -> Result<i32> {
