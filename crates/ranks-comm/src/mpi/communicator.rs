@@ -163,6 +163,7 @@ impl Comm {
             ));
         };
         self.claims.close();
+        self.session.orphans.cancel_on(self.canonical);
         let mut handle = self.canonical;
         // SAFETY: this is the last handle, as `Communicator::free` has checked, and `drop` looks at `freed`.
         let code = unsafe { sys::MPI_Comm_free(&raw mut handle) };

@@ -307,7 +307,7 @@ impl Comm {
     /// Keeps the memory of an operation that nobody will ask for until it is over.
     pub(crate) fn abandon(&self, flight: Flight, keep: Box<dyn Any + Send>) {
         match flight {
-            Flight::Native(native) => self.session.adopt(native, keep),
+            Flight::Native(native) => self.session.adopt(self.canonical, native, keep),
             Flight::Claim(claim) => claim.abandon(keep),
         }
     }

@@ -6,6 +6,8 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use ranks_mpi_sys::MPI_Comm;
+
 use super::claims::Claims;
 use super::flight::Native;
 use super::session::{GATE, Session};
@@ -15,10 +17,13 @@ use crate::flight::Pause;
 /// How long `MPI_Finalize` is put off for them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// An operation, its memory, and the communicator that it is on.
+type Orphan = (Native, Box<dyn Any + Send>, MPI_Comm);
+
 /// What was left behind.
 #[derive(Default)]
 pub(super) struct Orphans {
-    requests: Mutex<Vec<(Native, Box<dyn Any + Send>)>>,
+    requests: Mutex<Vec<Orphan>>,
     claims: Mutex<Vec<Arc<Claims>>>,
     /// Persistent requests that are not started, to be freed by a thread that may.
     idle: Mutex<Vec<Native>>,
@@ -30,8 +35,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Session {
     /// Keeps `keep` until the operation is over.
-    pub(super) fn adopt(&self, native: Native, keep: Box<dyn Any + Send>) {
-        lock(&self.orphans.requests).push((native, keep));
+    pub(super) fn adopt(&self, comm: MPI_Comm, native: Native, keep: Box<dyn Any + Send>) {
+        lock(&self.orphans.requests).push((native, keep, comm));
         // Only if this thread may call; otherwise somebody else will ask.
         if let Ok(_entered) = GATE.enter("MPI_Test") {
             self.orphans.sweep();
@@ -67,7 +72,7 @@ impl Orphans {
         let left = requests.len();
         drop(requests);
         let mut idle = std::mem::take(&mut *lock(&self.idle));
-        let ended = over.iter_mut().map(|(native, _)| native);
+        let ended = over.iter_mut().map(|(native, ..)| native);
         for native in ended.chain(&mut idle) {
             // What is not freed is only lost.
             let _ = native.release();
@@ -79,9 +84,25 @@ impl Orphans {
         left + claims.len()
     }
 
+    /// Cancels the receives on a communicator that is about to be freed: nobody can send to them on purpose any more,
+    /// and MPICH 4.0.2 gives their context to another communicator, whose messages they would take.
+    pub(super) fn cancel_on(&self, comm: MPI_Comm) {
+        let mut any = false;
+        for (native, _, on) in lock(&self.requests).iter_mut() {
+            if *on == comm {
+                any = true;
+                // What cannot be cancelled may still end by itself.
+                let _ = native.cancel();
+            }
+        }
+        if any {
+            self.sweep();
+        }
+    }
+
     /// Ends them before MPI ends: receives are cancelled, sends have a little time.
     pub(super) fn settle(&self) -> Result<()> {
-        for (native, _) in lock(&self.requests).iter_mut() {
+        for (native, ..) in lock(&self.requests).iter_mut() {
             // What cannot be cancelled may still end by itself.
             let _ = native.cancel();
         }
@@ -101,7 +122,7 @@ impl Orphans {
         let requests = std::mem::take(&mut *lock(&self.requests));
         let names: Vec<&str> = requests
             .iter()
-            .map(|(native, _)| native.operation())
+            .map(|(native, ..)| native.operation())
             .collect();
         let (count, names) = (names.len(), names.join(", "));
         // The library may still read them.

@@ -406,8 +406,12 @@ impl Session {
 
     /// Frees what waits under `key`. Collective over its ranks.
     pub(super) fn free(&self, key: u64) -> Result<()> {
-        match lock(&self.aside).waiting.remove(&key) {
-            Some(comm) => free(comm),
+        let waiting = lock(&self.aside).waiting.remove(&key);
+        match waiting {
+            Some(comm) => {
+                self.orphans.cancel_on(comm);
+                free(comm)
+            }
             None => Ok(()),
         }
     }
