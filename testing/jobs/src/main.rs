@@ -12,6 +12,7 @@ mod adopting;
 mod counted;
 mod failing;
 mod finalized;
+mod left_behind;
 mod long_text;
 mod outcome;
 mod sharing;
@@ -34,6 +35,7 @@ fn main() -> Outcome {
         ["adopting", "opened"] => adopting::opened_by_others(),
         ["adopting", "loaded"] => adopting::loaded_by_others(),
         ["sharing", file, handles] => sharing::main(file, handles),
+        ["left-behind"] => left_behind::main(),
         ["long-text"] => long_text::main(),
         other => Err(format!("nothing is known of {other:?}").into()),
     }?;

@@ -426,12 +426,6 @@ impl Session {
             return Ok(());
         }
         progress::stop();
-        let mut state = lock(&STATE);
-        if self.owner {
-            *state = State::Ended;
-        } else {
-            *state = State::NotStarted;
-        }
         if thread::panicking() && self.size > 1 && self.owner {
             let (rank, size) = whoami().unwrap_or_default();
             last_words(format_args!(
@@ -440,7 +434,20 @@ impl Session {
             // SAFETY: MPI is alive until the end of this function.
             unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, 101) };
         }
-        if self.level < ThreadLevel::Multiple && !GATE.is_main() {
+        let may_call = self.level == ThreadLevel::Multiple || GATE.is_main();
+        // Before the state is locked: an operation that ends may look at it to ask for a length.
+        let settled = if may_call {
+            self.orphans.settle()
+        } else {
+            Ok(())
+        };
+        let mut state = lock(&STATE);
+        if self.owner {
+            *state = State::Ended;
+        } else {
+            *state = State::NotStarted;
+        }
+        if !may_call {
             GATE.close();
             eprintln!(
                 "ranks: MPI_Finalize was not called, because the last handle went on another thread than the one \
@@ -449,7 +456,7 @@ impl Session {
             );
             return Ok(());
         }
-        if let Err(error) = self.orphans.settle() {
+        if let Err(error) = settled {
             GATE.close();
             return Err(error);
         }

@@ -13,3 +13,9 @@ fn every_operation_is_refused_and_the_last_handle_ends_mpi() {
 fn the_last_handle_may_go_on_another_thread() {
     succeeds_on_each(2, &["last-handle-elsewhere"]);
 }
+
+#[test]
+#[ignore = "needs an MPI"]
+fn what_nobody_waits_for_does_not_keep_the_runtime_from_its_end() {
+    succeeds_on_each(2, &["left-behind"]);
+}
