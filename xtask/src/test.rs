@@ -259,6 +259,7 @@ fn run(suite: &Suite<'_>, at: &str, tally: &mut Tally) -> (Cell, Option<String>)
         began.elapsed().as_secs_f64()
     );
     for report in ran.reports {
+        tally.took(report.time, &report.test, at);
         match report.verdict {
             Verdict::Passed => {}
             Verdict::Known(fault) => {

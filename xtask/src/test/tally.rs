@@ -1,7 +1,12 @@
 //! What ran where, counted, and the table of it.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::ops::AddAssign;
+use std::time::Duration;
+
+/// How many of the slowest tests are named.
+const SLOWEST: usize = 12;
 
 /// The tests of one MPI and one number of ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,16 +83,22 @@ pub(super) struct Tally {
     /// Tests that this machine is too small for, each in a line.
     pub(super) left_out: Vec<String>,
     pub(super) total: Cell,
+    /// How long each test took, and where it ran.
+    pub(super) times: Vec<(Duration, String)>,
 }
 
 impl Tally {
+    pub(super) fn took(&mut self, time: Duration, test: &str, place: &str) {
+        self.times.push((time, format!("{test} ({place})")));
+    }
+
     /// A failure that no cell counts.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.total.failed += 1;
         self.failures.push(failure);
     }
 
-    /// The table, the known faults that were met and the failures.
+    /// The table, the known faults that were met, the slowest tests and the failures.
     pub(super) fn table(&self) -> String {
         let mut lines = vec![vec![
             "MPI".to_owned(),
@@ -132,6 +143,14 @@ impl Tally {
             for line in &self.left_out {
                 let _ = writeln!(table, "  {line}");
             }
+        }
+        let mut times: Vec<_> = self.times.iter().collect();
+        times.sort_by_key(|(time, _)| Reverse(*time));
+        if !times.is_empty() {
+            let _ = writeln!(table, "\nthe slowest:");
+        }
+        for (time, test) in times.into_iter().take(SLOWEST) {
+            let _ = writeln!(table, "  {:6.1} s  {test}", time.as_secs_f64());
         }
         for failure in &self.failures {
             let Failure {
