@@ -3,7 +3,8 @@
 //! Where a library has no `MPI_…_c`, the function of the same name without the suffix carries the call
 //! out: as it is if every count fits, else with one element of a derived datatype that stands for all
 //! the elements (MPI 5.0 §5.1). Arrays of counts and reductions, which take no derived datatypes, are
-//! not emulated: the call answers that the function is not in the library.
+//! not emulated, nor are several counts of one datatype, such as those of a vector: the call answers
+//! that the function is not in the library.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
@@ -18,6 +19,8 @@ pub(crate) struct Shrink {
     name: &'static str,
     /// A count that does not fit, until the datatype that belongs to it comes by.
     pending: Option<MPI_Count>,
+    /// Counts since the last datatype.
+    counts: usize,
     /// Datatypes that stand for many elements; freed after the call.
     made: [MPI_Datatype; 2],
     /// Places for counts that the library writes, and where they belong.
@@ -30,6 +33,7 @@ impl Shrink {
         Shrink {
             name,
             pending: None,
+            counts: 0,
             made: [MPI_DATATYPE_NULL; 2],
             written: [const { (Cell::new(0), ptr::null_mut()) }; 4],
             refusal: None,
@@ -103,10 +107,9 @@ unchanged! {
 
 impl Shrinks<c_int> for MPI_Count {
     fn shrink(self, call: &mut Shrink) -> c_int {
+        call.counts += 1;
         c_int::try_from(self).unwrap_or_else(|_| {
-            if call.pending.replace(self).is_some() {
-                call.refuse();
-            }
+            call.pending = Some(self);
             1
         })
     }
@@ -121,11 +124,18 @@ impl Shrinks<MPI_Aint> for MPI_Count {
     }
 }
 
+/// A datatype can stand for as many elements as one count says. Where several come before it (the length
+/// and the stride of a vector's blocks, the room that is unpacked from) they are not all numbers of it.
 impl Shrinks<MPI_Datatype> for MPI_Datatype {
     fn shrink(self, call: &mut Shrink) -> MPI_Datatype {
+        let counts = std::mem::take(&mut call.counts);
         let Some(count) = call.pending.take() else {
             return self;
         };
+        if counts > 1 {
+            call.refuse();
+            return self;
+        }
         let Some(free) = call.made.iter().position(|made| *made == MPI_DATATYPE_NULL) else {
             call.refuse();
             return self;

@@ -54,3 +54,70 @@ fn a_datatype_of_more_bytes_than_an_int_counts(world: Communicator) {
     assert_eq!((size, lower, extent), (bytes, 0, bytes));
     ok(unsafe { MPI_Type_free(&raw mut made) });
 }
+
+/// The size and the extent of a datatype that was made, which is freed; or what was not in the library.
+fn measured(code: i32, mut made: MPI_Datatype) -> Result<(MPI_Count, MPI_Count), &'static str> {
+    if let Some(absent) = missing(code) {
+        return Err(absent.name());
+    }
+    ok(code);
+    let (mut size, mut lower, mut extent) = (0, -1, 0);
+    ok(unsafe { MPI_Type_size_c(made, &raw mut size) });
+    ok(unsafe { MPI_Type_get_extent_c(made, &raw mut lower, &raw mut extent) });
+    ok(unsafe { MPI_Type_free(&raw mut made) });
+    assert_eq!(lower, 0);
+    Ok((size, extent))
+}
+
+/// A count of a vector is no number of its elements, so that a library either has the function or refuses.
+#[ranks_test::ranks(1, mpi_only)]
+fn vectors_of_more_than_an_int_counts(world: Communicator) {
+    let _ = world;
+    let many = (1 << 31) + 3;
+    for (count, length, stride) in [(2, 3, many), (2, many, many), (many, 1, 2)] {
+        let mut made = MPI_DATATYPE_NULL;
+        let code = unsafe { MPI_Type_vector_c(count, length, stride, MPI_BYTE, &raw mut made) };
+        let expected = (count * length, (count - 1) * stride + length);
+        let found = measured(code, made);
+        assert!(
+            found == Ok(expected) || found == Err("MPI_Type_vector_c"),
+            "{found:?} of {count} blocks of {length}, {stride} apart"
+        );
+    }
+    for (count, length) in [(2, many), (many, 1)] {
+        let mut made = MPI_DATATYPE_NULL;
+        let code = unsafe { MPI_Type_create_hvector_c(count, length, many, MPI_BYTE, &raw mut made) };
+        let expected = (count * length, (count - 1) * many + length);
+        let found = measured(code, made);
+        assert!(
+            found == Ok(expected) || found == Err("MPI_Type_create_hvector_c"),
+            "{found:?} of {count} blocks of {length}, {many} bytes apart"
+        );
+    }
+    let places = [0, 3 * many];
+    let mut made = MPI_DATATYPE_NULL;
+    let code = unsafe {
+        MPI_Type_create_hindexed_block_c(2, many, places.as_ptr(), MPI_BYTE, &raw mut made)
+    };
+    let found = measured(code, made);
+    assert!(
+        found == Ok((2 * many, 4 * many)) || found == Err("MPI_Type_create_hindexed_block_c"),
+        "{found:?}"
+    );
+}
+
+#[ranks_test::ranks(1, mpi_only)]
+fn vectors_that_an_int_counts(world: Communicator) {
+    let _ = world;
+    let mut made = MPI_DATATYPE_NULL;
+    let code = unsafe { MPI_Type_vector_c(3, 2, 5, MPI_INT32_T, &raw mut made) };
+    assert_eq!(measured(code, made), Ok((24, 48)));
+    // What is apart by more bytes than an int counts is said by an address in both functions.
+    let code = unsafe { MPI_Type_create_hvector_c(2, 3, 1 << 32, MPI_INT32_T, &raw mut made) };
+    assert_eq!(measured(code, made), Ok((24, (1 << 32) + 12)));
+    let places = [0, 1 << 33];
+    let code = unsafe {
+        MPI_Type_create_hindexed_block_c(2, 3, places.as_ptr(), MPI_INT32_T, &raw mut made)
+    };
+    assert_eq!(measured(code, made), Ok((24, (1 << 33) + 12)));
+}
