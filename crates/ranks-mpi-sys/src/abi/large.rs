@@ -181,6 +181,14 @@ impl Shrinks<*mut c_int> for *mut MPI_Count {
             return ptr::null_mut();
         };
         free.1 = self;
+        // These begin at the position that they find there; elsewhere the place may hold nothing yet.
+        if matches!(call.name, "MPI_Pack_c" | "MPI_Unpack_c") {
+            // SAFETY: the caller of MPI gave a position at this place.
+            match c_int::try_from(unsafe { self.read() }) {
+                Ok(position) => free.0.set(position),
+                Err(_) => call.refusal = Some(absent_code(call.name)),
+            }
+        }
         free.0.as_ptr()
     }
 }

@@ -86,7 +86,8 @@ fn vectors_of_more_than_an_int_counts(world: Communicator) {
     }
     for (count, length) in [(2, many), (many, 1)] {
         let mut made = MPI_DATATYPE_NULL;
-        let code = unsafe { MPI_Type_create_hvector_c(count, length, many, MPI_BYTE, &raw mut made) };
+        let code =
+            unsafe { MPI_Type_create_hvector_c(count, length, many, MPI_BYTE, &raw mut made) };
         let expected = (count * length, (count - 1) * many + length);
         let found = measured(code, made);
         assert!(
@@ -120,4 +121,28 @@ fn vectors_that_an_int_counts(world: Communicator) {
         MPI_Type_create_hindexed_block_c(2, 3, places.as_ptr(), MPI_INT32_T, &raw mut made)
     };
     assert_eq!(measured(code, made), Ok((24, (1 << 33) + 12)));
+}
+
+#[ranks_test::ranks(1, mpi_only)]
+fn packing_goes_on_from_its_position(world: Communicator) {
+    let _ = world;
+    let comm = Comm::new();
+    let mut size = 0;
+    ok(unsafe { MPI_Pack_size_c(3, MPI_INT32_T, comm.0, &raw mut size) });
+    let mut packed = vec![0_u8; usize::try_from(2 * size).unwrap()];
+    let (room, end) = (packed.as_mut_ptr().cast(), 2 * size);
+    let mut position = 0;
+    for part in [[1, 2, 3], [4, 5, 6]] {
+        let data = part.as_ptr().cast();
+        ok(unsafe { MPI_Pack_c(data, 3, MPI_INT32_T, room, end, &raw mut position, comm.0) });
+    }
+    assert!((24..=end).contains(&position), "{position} of {end}");
+    let (mut begin, mut parts) = (0, [[0; 3]; 2]);
+    for part in &mut parts {
+        let data = part.as_mut_ptr().cast();
+        let from = room.cast_const();
+        let code = unsafe { MPI_Unpack_c(from, end, &raw mut begin, data, 3, MPI_INT32_T, comm.0) };
+        ok(code);
+    }
+    assert_eq!((begin, parts), (position, [[1, 2, 3], [4, 5, 6]]));
 }
