@@ -118,10 +118,10 @@ pub(crate) unsafe extern "C" fn MPI_Waitall<A: Abi>(
     requests: *mut MPI_Request,
     statuses: *mut MPI_Status,
 ) -> c_int {
+    type Call<A> = unsafe extern "C" fn(c_int, Requests<A>, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(c_int, Requests<A>, *mut c_void) -> c_int =
-        unsafe { library(&slots::MPI_Waitall::LIBRARY) };
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Waitall::LIBRARY) };
     // SAFETY: the arrays are in the family's own form.
     let call = |requests, statuses| unsafe { call(count, requests, statuses) };
     // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
@@ -137,10 +137,10 @@ pub(crate) unsafe extern "C" fn MPI_Testall<A: Abi>(
     flag: *mut c_int,
     statuses: *mut MPI_Status,
 ) -> c_int {
+    type Call<A> = unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int =
-        unsafe { library(&slots::MPI_Testall::LIBRARY) };
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Testall::LIBRARY) };
     // SAFETY: the arrays are in the family's own form.
     let call = |requests, statuses| unsafe { call(count, requests, flag, statuses) };
     // SAFETY: the caller of MPI gives `count` statuses, or IGNORE.
@@ -156,10 +156,10 @@ pub(crate) unsafe extern "C" fn MPI_Waitany<A: Abi>(
     index: *mut c_int,
     status: *mut MPI_Status,
 ) -> c_int {
+    type Call<A> = unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_void) -> c_int =
-        unsafe { library(&slots::MPI_Waitany::LIBRARY) };
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Waitany::LIBRARY) };
     // SAFETY: the arguments are in the family's own form.
     let call = |requests, status| unsafe { call(count, requests, index, status) };
     // SAFETY: the caller of MPI gives a status, or IGNORE.
@@ -176,15 +176,11 @@ pub(crate) unsafe extern "C" fn MPI_Testany<A: Abi>(
     flag: *mut c_int,
     status: *mut MPI_Status,
 ) -> c_int {
+    type Call<A> =
+        unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(
-        c_int,
-        Requests<A>,
-        *mut c_int,
-        *mut c_int,
-        *mut c_void,
-    ) -> c_int = unsafe { library(&slots::MPI_Testany::LIBRARY) };
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Testany::LIBRARY) };
     // SAFETY: the arguments are in the family's own form.
     let call = |requests, status| unsafe { call(count, requests, index, flag, status) };
     // SAFETY: the caller of MPI gives a status, or IGNORE.
@@ -249,10 +245,10 @@ pub(crate) unsafe extern "C" fn MPI_Startall<A: Abi>(
     count: c_int,
     requests: *mut MPI_Request,
 ) -> c_int {
+    type Call<A> = unsafe extern "C" fn(c_int, Requests<A>) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(c_int, Requests<A>) -> c_int =
-        unsafe { library(&slots::MPI_Startall::LIBRARY) };
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Startall::LIBRARY) };
     // SAFETY: the array is in the family's own form.
     let call = |requests| unsafe { call(count, requests) };
     // SAFETY: the caller of MPI gives `count` requests.
@@ -267,10 +263,10 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_all<A: Abi>(
     flag: *mut c_int,
     statuses: *mut MPI_Status,
 ) -> c_int {
+    type Call<A> = unsafe extern "C" fn(c_int, ConstRequests<A>, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(c_int, ConstRequests<A>, *mut c_int, *mut c_void) -> c_int =
-        unsafe { library(&slots::MPI_Request_get_status_all::LIBRARY) };
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Request_get_status_all::LIBRARY) };
     // SAFETY: the caller of MPI gives `count` requests.
     let handles = unsafe { Handles::<A, MPI_Request>::new(requests, n) };
     // SAFETY: the arrays are in the family's own form.
@@ -286,14 +282,10 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_any<A: Abi>(
     flag: *mut c_int,
     status: *mut MPI_Status,
 ) -> c_int {
+    type Call<A> =
+        unsafe extern "C" fn(c_int, ConstRequests<A>, *mut c_int, *mut c_int, *mut c_void) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(
-        c_int,
-        ConstRequests<A>,
-        *mut c_int,
-        *mut c_int,
-        *mut c_void,
-    ) -> c_int = unsafe { library(&slots::MPI_Request_get_status_any::LIBRARY) };
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Request_get_status_any::LIBRARY) };
     // SAFETY: the caller of MPI gives `count` requests.
     let handles = unsafe { Handles::<A, MPI_Request>::new(requests, length(count)) };
     // SAFETY: the arguments are in the family's own form.
@@ -309,15 +301,11 @@ pub(crate) unsafe extern "C" fn MPI_Request_get_status_some<A: Abi>(
     indices: *mut c_int,
     statuses: *mut MPI_Status,
 ) -> c_int {
+    type Call<A> =
+        unsafe extern "C" fn(c_int, ConstRequests<A>, *mut c_int, *mut c_int, *mut c_void) -> c_int;
     let n = length(count);
     // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(
-        c_int,
-        ConstRequests<A>,
-        *mut c_int,
-        *mut c_int,
-        *mut c_void,
-    ) -> c_int = unsafe { library(&slots::MPI_Request_get_status_some::LIBRARY) };
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Request_get_status_some::LIBRARY) };
     // SAFETY: the caller of MPI gives `count` requests.
     let handles = unsafe { Handles::<A, MPI_Request>::new(requests, n) };
     // SAFETY: the arrays are in the family's own form.

@@ -22,14 +22,10 @@ pub(crate) unsafe extern "C" fn MPI_Type_create_struct<A: Abi>(
     types: *const MPI_Datatype,
     new: *mut MPI_Datatype,
 ) -> c_int {
+    type Call<A> =
+        unsafe extern "C" fn(c_int, *const c_int, *const MPI_Aint, Types<A>, Made<A>) -> c_int;
     // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(
-        c_int,
-        *const c_int,
-        *const MPI_Aint,
-        Types<A>,
-        Made<A>,
-    ) -> c_int = unsafe { library(&slots::MPI_Type_create_struct::LIBRARY) };
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Type_create_struct::LIBRARY) };
     // SAFETY: the caller of MPI gives `count` datatypes.
     let types = unsafe { Handles::<A, MPI_Datatype>::new(types, length(count)) };
     // SAFETY: the arguments are in the family's own form.
@@ -45,14 +41,15 @@ pub(crate) unsafe extern "C" fn MPI_Type_create_struct_c<A: Abi>(
     types: *const MPI_Datatype,
     new: *mut MPI_Datatype,
 ) -> c_int {
-    // SAFETY: the type of this function in the family's header.
-    let call: unsafe extern "C" fn(
+    type Call<A> = unsafe extern "C" fn(
         MPI_Count,
         *const MPI_Count,
         *const MPI_Count,
         Types<A>,
         Made<A>,
-    ) -> c_int = unsafe { library(&slots::MPI_Type_create_struct_c::LIBRARY) };
+    ) -> c_int;
+    // SAFETY: the type of this function in the family's header.
+    let call = unsafe { library::<Call<A>>(&slots::MPI_Type_create_struct_c::LIBRARY) };
     // SAFETY: the caller of MPI gives `count` datatypes.
     let types = unsafe { Handles::<A, MPI_Datatype>::new(types, length(count)) };
     // SAFETY: the arguments are in the family's own form.
