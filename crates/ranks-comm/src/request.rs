@@ -118,6 +118,12 @@ impl<B: Send + 'static> Request<B> {
         &mut self.flight
     }
 
+    /// Lets go of an operation that somebody else ends, who keeps its memory until then.
+    pub(crate) fn let_go(&mut self) -> Kept<B> {
+        self.flight = Flight::Gone;
+        std::mem::replace(&mut self.buffer, Kept::gone())
+    }
+
     /// What is over, taken apart.
     fn finish(mut self) -> Result<(B, Result<Status>)> {
         let outcome = self.flight.take();

@@ -102,11 +102,7 @@ pub enum CHandle {
 /// [`crate::load()`] has returned.
 pub unsafe fn comm_to_c(standard: MPI_Comm) -> CHandle {
     // SAFETY: the tables are filled, by this function's contract.
-    let word = unsafe { handle::to_native_word(standard) };
-    match crate::load::family() {
-        Family::Mpich => CHandle::Int(NativeHandle::from_word(word)),
-        Family::Standard | Family::OpenMpi => CHandle::Pointer(word),
-    }
+    unsafe { to_c(standard) }
 }
 
 /// The communicator that C code has; `None` if this is not what the library's handles are.
@@ -114,13 +110,63 @@ pub unsafe fn comm_to_c(standard: MPI_Comm) -> CHandle {
 /// # Safety
 /// [`crate::load()`] has returned.
 pub unsafe fn comm_from_c(c: CHandle) -> Option<MPI_Comm> {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { from_c(c) }
+}
+
+/// A datatype as C code has it.
+///
+/// # Safety
+/// [`crate::load()`] has returned.
+pub unsafe fn datatype_to_c(standard: MPI_Datatype) -> CHandle {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { to_c(standard) }
+}
+
+/// The datatype that C code has; `None` if this is not what the library's handles are.
+///
+/// # Safety
+/// [`crate::load()`] has returned.
+pub unsafe fn datatype_from_c(c: CHandle) -> Option<MPI_Datatype> {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { from_c(c) }
+}
+
+/// A request as C code has it.
+///
+/// # Safety
+/// [`crate::load()`] has returned.
+pub unsafe fn request_to_c(standard: MPI_Request) -> CHandle {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { to_c(standard) }
+}
+
+/// The request that C code has; `None` if this is not what the library's handles are.
+///
+/// # Safety
+/// [`crate::load()`] has returned.
+pub unsafe fn request_from_c(c: CHandle) -> Option<MPI_Request> {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { from_c(c) }
+}
+
+unsafe fn to_c<H: HandleKind>(standard: H) -> CHandle {
+    // SAFETY: the tables are filled, by the caller's contract.
+    let word = unsafe { handle::to_native_word(standard) };
+    match crate::load::family() {
+        Family::Mpich => CHandle::Int(NativeHandle::from_word(word)),
+        Family::Standard | Family::OpenMpi => CHandle::Pointer(word),
+    }
+}
+
+unsafe fn from_c<H: HandleKind<Mpich = c_int>>(c: CHandle) -> Option<H> {
     match (crate::load::family(), c) {
-        (Family::Standard, CHandle::Pointer(word)) => Some(MPI_Comm(word)),
-        // SAFETY: the tables are filled, by this function's contract.
-        (Family::Mpich, CHandle::Int(int)) => Some(unsafe { handle::to_standard::<Mpich, _>(int) }),
+        (Family::Standard, CHandle::Pointer(word)) => Some(H::from_word(word)),
+        // SAFETY: the tables are filled, by the caller's contract.
+        (Family::Mpich, CHandle::Int(int)) => Some(unsafe { handle::to_standard::<Mpich, H>(int) }),
         (Family::OpenMpi, CHandle::Pointer(word)) => {
             // SAFETY: as above.
-            Some(unsafe { handle::to_standard::<OpenMpi, _>(word) })
+            Some(unsafe { handle::to_standard::<OpenMpi, H>(word) })
         }
         _ => None,
     }

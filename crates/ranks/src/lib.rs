@@ -34,7 +34,7 @@
 //! | … that need one slice only | [`InPlaceCollectives`] |
 //! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`] |
 //! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
-//! | communicators of code in C or Python, and ours for it | [`interop`] |
+//! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-// A part of a program that is written in C and linked to MPI: it initialises MPI, makes communicators, and talks on
-// those that it is given. src/sharing.rs opens it and is the other part.
+// A part of a program that is written in C and linked to MPI: it initialises MPI, makes communicators, datatypes and
+// requests, and uses those that it is given. src/sharing/ opens it and is the other part.
 #include MPI_HEADER
 #include <stddef.h>
 
@@ -60,4 +60,65 @@ double side_sum(MPI_Comm comm, double mine) {
     double sum = -1;
     MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
     return sum;
+}
+
+// A double and an int of every 32 bytes.
+MPI_Datatype side_make_type(void) {
+    int lengths[] = {1, 1};
+    MPI_Aint places[] = {0, sizeof(double)};
+    MPI_Datatype kinds[] = {MPI_DOUBLE, MPI_INT}, both, made = MPI_DATATYPE_NULL;
+    MPI_Type_create_struct(2, lengths, places, kinds, &both);
+    MPI_Type_create_resized(both, 0, 32, &made);
+    MPI_Type_commit(&made);
+    MPI_Type_free(&both);
+    return made;
+}
+
+MPI_Datatype side_make_backward_type(void) {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_vector(2, 1, -2, MPI_DOUBLE, &made);
+    MPI_Type_commit(&made);
+    return made;
+}
+
+MPI_Datatype side_null_type(void) { return MPI_DATATYPE_NULL; }
+
+int side_free_type(MPI_Datatype type) { return MPI_Type_free(&type); }
+
+int side_send_of(MPI_Comm comm, int dest, const void *data, int count, MPI_Datatype type) {
+    return MPI_Send(data, count, type, dest, 6, comm);
+}
+
+// Of `type`, which is predefined.
+int side_sum_of(MPI_Comm comm, const void *mine, void *sum, MPI_Datatype type) {
+    return MPI_Allreduce(mine, sum, 1, type, MPI_SUM, comm);
+}
+
+int side_recv_of(MPI_Comm comm, int source, void *data, int count, MPI_Datatype type) {
+    return MPI_Recv(data, count, type, source, 6, comm, MPI_STATUS_IGNORE);
+}
+
+MPI_Request side_isend(MPI_Comm comm, int dest, const double *data, int count) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Isend(data, count, MPI_DOUBLE, dest, 7, comm, &request);
+    return request;
+}
+
+MPI_Request side_irecv(MPI_Comm comm, int source, double *data, int count) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(data, count, MPI_DOUBLE, source, 7, comm, &request);
+    return request;
+}
+
+MPI_Request side_null_request(void) { return MPI_REQUEST_NULL; }
+
+// How many doubles a request has received, or less than zero.
+int side_wait(MPI_Request request) {
+    MPI_Status status;
+    int count = -1;
+    if (MPI_Wait(&request, &status) != MPI_SUCCESS || request != MPI_REQUEST_NULL) {
+        return -2;
+    }
+    MPI_Get_count(&status, MPI_DOUBLE, &count);
+    return count;
 }

@@ -1,7 +1,10 @@
 //! What the parts of the program return, and how they insist.
 
+/// What a part found wrong.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 /// How a part went.
-pub(crate) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+pub(crate) type Outcome = Result<(), Failure>;
 
 /// Insists that an operation failed, and in this way.
 pub(crate) fn refused<T>(

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Datatype};
@@ -22,6 +22,15 @@ pub(super) struct Description {
     pub(super) known: Arc<Known>,
     pub(super) element: Element,
     pub(super) items: Items,
+    /// Where it begins all the same, and how far apart two lie, if others are to use it.
+    pub(super) frame: Option<Frame>,
+}
+
+/// Bytes from the address that a datatype is used with to where its first element is, and to the next one of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Frame {
+    pub(super) start: usize,
+    pub(super) extent: usize,
 }
 
 /// What the elements are to the library.
@@ -48,7 +57,11 @@ impl Committed {
 ///
 /// Only the cache frees them, so that whoever holds one needs not know whether MPI still lives.
 #[derive(Debug, Default)]
-pub(super) struct Cache(Mutex<Kept>);
+pub(super) struct Cache {
+    kept: Mutex<Kept>,
+    /// Duplicates of others' datatypes that nobody has any more.
+    retired: Mutex<Vec<MPI_Datatype>>,
+}
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -62,7 +75,7 @@ impl Cache {
 
     /// The datatype of that description. MPI must be alive, and this thread may call it.
     pub(super) fn get(&self, description: Description) -> Result<Arc<Committed>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.now += 1;
         let now = kept.now;
         if let Some((committed, used)) = kept.by_description.get_mut(&description) {
@@ -81,13 +94,32 @@ impl Cache {
 
     /// Frees all of them. Nobody may use one any more.
     pub(super) fn free(&self) -> Result<()> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut outcome = Ok(());
+        let mut outcome = self.free_retired();
+        let mut kept = lock(&self.kept);
         for (_, (committed, _)) in kept.by_description.drain() {
             outcome = outcome.and(free(committed.0));
         }
         outcome
     }
+
+    /// Keeps the duplicate of a datatype until it can be freed.
+    pub(super) fn retire(&self, datatype: MPI_Datatype) {
+        lock(&self.retired).push(datatype);
+    }
+
+    /// Frees the duplicates that nobody has any more. MPI must be alive, and this thread may call it.
+    pub(super) fn free_retired(&self) -> Result<()> {
+        let retired = std::mem::take(&mut *lock(&self.retired));
+        let mut outcome = Ok(());
+        for datatype in retired {
+            outcome = outcome.and(free(datatype));
+        }
+        outcome
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Kept {
@@ -107,16 +139,23 @@ impl Kept {
 }
 
 fn free(mut datatype: MPI_Datatype) -> Result<()> {
-    // SAFETY: it was committed by the cache, which has let go of it and frees it once; MPI is alive.
+    // SAFETY: it was committed or duplicated for the cache, which has let go of it and frees it once; MPI is alive.
     let code = unsafe { sys::MPI_Type_free(&raw mut datatype) };
     check(code, "MPI_Type_free")
 }
 
 fn make(description: &Description) -> Result<Made> {
     let one = One::of(&description.element, description.items)?;
-    match description.known.shape() {
+    let made = match description.known.shape() {
         Some(shape) => one.shape(shape),
         None => one.run(0),
+    }?;
+    match description.frame {
+        Some(frame) => {
+            let placed = hindexed(&[1], &[address(frame.start)?], &made)?;
+            resized(&placed, address(frame.extent)?)
+        }
+        None => Ok(made),
     }
 }
 
@@ -285,7 +324,7 @@ fn repeat(count: usize, stride: usize, of: &Made) -> Result<Made> {
     hindexed(&lengths, &places.collect::<Result<Vec<_>>>()?, &of)
 }
 
-/// The same with another extent; the only one that anything rests on.
+/// The same with another extent; nothing rests on any other one.
 fn resized(of: &Made, extent: MPI_Aint) -> Result<Made> {
     let mut made = sys::MPI_DATATYPE_NULL;
     // SAFETY: the datatype is alive, and there is a place for the new one.

@@ -1,19 +1,23 @@
-//! Communicators that other parts of the program have made, and ours for them.
+//! Communicators and requests that other parts of the program have made, and ours for them.
 
 use std::ffi::c_int;
 use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::MPI_Comm;
 use ranks_mpi_sys::native::{self, CHandle};
+use ranks_mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Request};
 
 use super::children::Children;
 use super::communicator::{Comm, Origin};
 use super::error::{check, library};
+use super::flight::{Cell, Flight};
 use super::split::rank_and_size;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::flight::{self, Keep};
 use crate::interop::Ownership;
+use crate::landing::Role;
+use crate::status::Status;
 
 impl Comm {
     /// The handle as C code has it.
@@ -26,14 +30,47 @@ impl Comm {
     pub(crate) fn canonical_of(&self, operation: &'static str, raw: CHandle) -> Result<MPI_Comm> {
         // SAFETY: the library is loaded, as there is a `Comm`.
         let canonical = unsafe { native::comm_from_c(raw) };
-        canonical.ok_or_else(|| {
-            let (is, are) = match raw {
-                CHandle::Int(_) => ("an int", "pointers"),
-                CHandle::Pointer(_) => ("a pointer", "ints"),
-            };
-            let detail = format_args!("the handle is {is}; those of {} are {are}", library());
-            Error::new(ErrorKind::Argument, operation, detail)
-        })
+        canonical.ok_or_else(|| other_form(operation, raw))
+    }
+
+    /// The standard's form of a datatype that C code has.
+    pub(crate) fn canonical_datatype(
+        &self,
+        operation: &'static str,
+        raw: CHandle,
+    ) -> Result<MPI_Datatype> {
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let canonical = unsafe { native::datatype_from_c(raw) };
+        canonical.ok_or_else(|| other_form(operation, raw))
+    }
+
+    /// The standard's form of a request that C code has.
+    pub(crate) fn canonical_request(
+        &self,
+        operation: &'static str,
+        raw: CHandle,
+    ) -> Result<MPI_Request> {
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let canonical = unsafe { native::request_from_c(raw) };
+        canonical.ok_or_else(|| other_form(operation, raw))
+    }
+
+    /// Makes an operation of this runtime of one that others have begun; of none one that is over.
+    ///
+    /// # Safety
+    /// That of `Communicator::request_from_raw`; if the role has an element, it is a receive of at most `capacity`.
+    pub(crate) unsafe fn take_over_request(
+        &self,
+        raw: MPI_Request,
+        role: &'static Role,
+        capacity: usize,
+    ) -> flight::Flight {
+        if raw == sys::MPI_REQUEST_NULL || raw.0.is_null() {
+            return flight::Flight::over(Status::null());
+        }
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let cell = unsafe { Cell::holding(raw) };
+        self.native(cell, role, capacity)
     }
 
     /// Makes a communicator of this runtime of one that others have made.
@@ -75,4 +112,49 @@ impl Comm {
         let comm = Comm::new(raw, Arc::clone(&self.session), children, origin);
         Ok(Communicator::over_mpi(comm, rank, size, size, max_tag))
     }
+}
+
+impl Flight {
+    /// Lets go of a request that somebody else completes from now on; an error if the library does not have it.
+    pub(crate) fn hand_over(&mut self) -> Result<Handed> {
+        match self {
+            Self::Native(native) if native.ended.is_none() && !native.persistent => {
+                let cell = std::mem::replace(&mut native.cell, Cell::new());
+                Ok((cell, native.keep.take()))
+            }
+            flight => Err(Error::new(
+                ErrorKind::NotInLibrary,
+                flight.operation(),
+                format_args!(
+                    "{} does not have this request: its message is looked for here; wait for it",
+                    library()
+                ),
+            )),
+        }
+    }
+}
+
+/// A request, and what the library uses until it is over.
+pub(crate) type Handed = (Cell, Option<Box<dyn Keep>>);
+
+/// A request that is under way, in the standard's terms.
+pub(crate) fn request_handle(cell: &Cell) -> MPI_Request {
+    // SAFETY: the library is loaded and has written the request, as it comes from `hand_over`.
+    unsafe { cell.get() }
+}
+
+/// The same as C code has it.
+pub(crate) fn request_c_handle(cell: &Cell) -> CHandle {
+    // SAFETY: the library is loaded, as it has begun a request.
+    unsafe { native::request_to_c(request_handle(cell)) }
+}
+
+#[cold]
+fn other_form(operation: &'static str, raw: CHandle) -> Error {
+    let (is, are) = match raw {
+        CHandle::Int(_) => ("an int", "pointers"),
+        CHandle::Pointer(_) => ("a pointer", "ints"),
+    };
+    let detail = format_args!("the handle is {is}; those of {} are {are}", library());
+    Error::new(ErrorKind::Argument, operation, detail)
 }

@@ -97,6 +97,7 @@ impl Comm {
             known: Arc::clone(layout.known()),
             element: element.clone(),
             items,
+            frame: None,
         })?;
         Ok(Described {
             pointer,

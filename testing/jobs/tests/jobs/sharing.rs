@@ -1,4 +1,4 @@
-//! Communicators go to and fro between this program and a part of it in C, which is linked to the same MPI.
+//! Communicators, datatypes and requests go to and fro between this program and a part of it in C, which is linked to the same MPI.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::{all, assert_done, is_mpich, job, named, scratch};
 
 #[test]
 #[ignore = "needs an MPI"]
-fn communicators_are_shared_with_code_in_c() {
+fn handles_are_shared_with_code_in_c() {
     for installation in named() {
         let name = installation.name.clone();
         let folder = scratch(&format!("sharing-{name}"));

@@ -1,25 +1,12 @@
-//! Sharing communicators with other parts of the program that speak MPI: in C, C++, Fortran or Python.
-//!
-//! Such a part has opened or linked the MPI library itself. If it has initialised MPI, [`Builder::init`] takes that as
-//! it is and leaves it running; if it has not, the runtime does, and the part must not. Then communicators go both
-//! ways, as handles:
-//!
-//! | | to others | from others |
-//! |---|---|---|
-//! | as the library's `mpi.h` has them | [`Communicator::as_native_raw`] | [`Runtime::communicator_from_native_raw`] |
-//! | as the functions of `ranks-mpi-sys` take them | [`Communicator::as_raw`] | [`Runtime::communicator_from_raw`] |
-//!
-//! A handle means something only in the process, and to the library, that it comes from.
-//!
-//! [`Builder::init`]: crate::Builder::init
-#![allow(unsafe_code)]
+//! Communicators of other parts of the program, and ours for them.
 
-pub use ranks_mpi_sys::MPI_Comm;
-pub use ranks_mpi_sys::native::CHandle;
+use ranks_mpi_sys::MPI_Comm;
+use ranks_mpi_sys::native::CHandle;
 
+use super::no_handles;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::runtime::Runtime;
 
 /// Who frees a communicator that another part of the program has made.
@@ -90,9 +77,11 @@ impl Runtime {
     /// place among the communicators that they make.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if it is `MPI_COMM_NULL`, connects two groups, or is `MPI_COMM_WORLD` or `MPI_COMM_SELF`
-    /// and [`Ownership::Owned`]; [`ErrorKind::NotInLibrary`] in process; [`ErrorKind::Finalized`],
-    /// [`ErrorKind::WrongThread`], or what the library reports.
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if it is `MPI_COMM_NULL`, connects two groups, or is
+    /// `MPI_COMM_WORLD` or `MPI_COMM_SELF` and [`Ownership::Owned`];
+    /// [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) in process;
+    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized), [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), or what
+    /// the library reports.
     ///
     /// # Safety
     /// `raw` is a communicator of the library that this runtime has, or null. It is alive, and nobody frees it
@@ -120,7 +109,7 @@ impl Runtime {
     /// The same, by the library's own handle, as C code has it.
     ///
     /// # Errors
-    /// As [`communicator_from_raw`](Self::communicator_from_raw); [`ErrorKind::Argument`] also if the handle is a
+    /// As [`communicator_from_raw`](Self::communicator_from_raw); [`ErrorKind::Argument`](crate::ErrorKind::Argument) also if the handle is a
     /// pointer and the library's handles are ints, or the other way round.
     ///
     /// # Safety
@@ -144,17 +133,10 @@ impl Runtime {
     }
 }
 
-fn no_handles(operation: &'static str) -> Error {
-    Error::new(
-        ErrorKind::NotInLibrary,
-        operation,
-        "ranks in process have no handles of MPI",
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::runtime;
 
     #[test]

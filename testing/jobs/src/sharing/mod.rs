@@ -1,4 +1,7 @@
-//! Communicators that this program shares with a part of it in C, which is `c/sharing.c`.
+//! Communicators, datatypes and requests that this program shares with a part of it in C, which is `c/sharing.c`.
+
+mod datatypes;
+mod requests;
 
 use std::ffi::{CStr, c_int, c_void};
 
@@ -7,7 +10,7 @@ use ranks::ops::Sum;
 use ranks::{Collectives, Communicator, ErrorKind, Runtime};
 use ranks_load::{Candidate, Library};
 
-use crate::outcome::{Outcome, refused};
+use crate::outcome::{Failure, Outcome, refused};
 
 /// The part in C, whose handles are `H`.
 struct Side<H> {
@@ -22,9 +25,20 @@ struct Side<H> {
     send: unsafe extern "C" fn(H, c_int, f64) -> c_int,
     recv: unsafe extern "C" fn(H, c_int) -> f64,
     sum: unsafe extern "C" fn(H, f64) -> f64,
+    make_type: unsafe extern "C" fn() -> H,
+    make_backward_type: unsafe extern "C" fn() -> H,
+    null_type: unsafe extern "C" fn() -> H,
+    free_type: unsafe extern "C" fn(H) -> c_int,
+    send_of: unsafe extern "C" fn(H, c_int, *const c_void, c_int, H) -> c_int,
+    recv_of: unsafe extern "C" fn(H, c_int, *mut c_void, c_int, H) -> c_int,
+    sum_of: unsafe extern "C" fn(H, *const c_void, *mut c_void, H) -> c_int,
+    isend: unsafe extern "C" fn(H, c_int, *const f64, c_int) -> H,
+    irecv: unsafe extern "C" fn(H, c_int, *mut f64, c_int) -> H,
+    null_request: unsafe extern "C" fn() -> H,
+    wait: unsafe extern "C" fn(H) -> c_int,
 }
 
-/// What an `MPI_Comm` is in C.
+/// What an `MPI_Comm`, an `MPI_Datatype` and an `MPI_Request` are in C.
 trait Handle: Copy {
     fn to_c(self) -> CHandle;
     fn from_c(c: CHandle) -> Option<Self>;
@@ -84,7 +98,7 @@ impl<H: Handle> Side<H> {
             unsafe { std::mem::transmute_copy(&address) }
         }
         Ok(Self {
-            // SAFETY: the function of that name has this type in c/sharing.c, where `H` is an `MPI_Comm`.
+            // SAFETY: the function of that name has this type in c/sharing.c, where `H` is any handle.
             init: unsafe { function(address(c"side_init")?) },
             // SAFETY: as above.
             finalize: unsafe { function(address(c"side_finalize")?) },
@@ -106,6 +120,28 @@ impl<H: Handle> Side<H> {
             recv: unsafe { function(address(c"side_recv")?) },
             // SAFETY: as above.
             sum: unsafe { function(address(c"side_sum")?) },
+            // SAFETY: as above.
+            make_type: unsafe { function(address(c"side_make_type")?) },
+            // SAFETY: as above.
+            make_backward_type: unsafe { function(address(c"side_make_backward_type")?) },
+            // SAFETY: as above.
+            null_type: unsafe { function(address(c"side_null_type")?) },
+            // SAFETY: as above.
+            free_type: unsafe { function(address(c"side_free_type")?) },
+            // SAFETY: as above.
+            send_of: unsafe { function(address(c"side_send_of")?) },
+            // SAFETY: as above.
+            recv_of: unsafe { function(address(c"side_recv_of")?) },
+            // SAFETY: as above.
+            sum_of: unsafe { function(address(c"side_sum_of")?) },
+            // SAFETY: as above.
+            isend: unsafe { function(address(c"side_isend")?) },
+            // SAFETY: as above.
+            irecv: unsafe { function(address(c"side_irecv")?) },
+            // SAFETY: as above.
+            null_request: unsafe { function(address(c"side_null_request")?) },
+            // SAFETY: as above.
+            wait: unsafe { function(address(c"side_wait")?) },
         })
     }
 }
@@ -123,6 +159,12 @@ fn both<H: Handle>(side: &Side<H>) -> Outcome {
     ours(side, &runtime)?;
     owned(side, &runtime)?;
     not_taken(side, &runtime)?;
+    datatypes::ours(side, &runtime)?;
+    datatypes::theirs(side, &runtime)?;
+    datatypes::not_taken(side, &runtime)?;
+    requests::ours(side, &runtime)?;
+    requests::theirs(side, &runtime)?;
+    requests::not_taken(side, &runtime)?;
     runtime.finalize()?;
     // SAFETY: the part in C has initialised, and no handle of the runtime is left.
     done("side_finalize", unsafe { (side.finalize)() })
@@ -135,7 +177,7 @@ fn done(what: &str, code: c_int) -> Outcome {
     }
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, is: &T, should: &T) -> Outcome {
+fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, is: &T, should: &T) -> Outcome {
     if is == should {
         Ok(())
     } else {
@@ -215,11 +257,8 @@ fn not_taken<H: Handle>(side: &Side<H>, runtime: &Runtime) -> Outcome {
     let refuse = |what: &str, result| refused(what, result, ErrorKind::Argument);
     refuse("null", take(null.to_c(), Ownership::Borrowed))?;
     refuse("world", take(world.to_c(), Ownership::Owned))?;
-    let other_form = match null.to_c() {
-        CHandle::Int(_) => CHandle::Pointer(std::ptr::null_mut()),
-        CHandle::Pointer(_) => CHandle::Int(0),
-    };
-    refuse("another form", take(other_form, Ownership::Borrowed))?;
+    let other_form = take(other_form(null), Ownership::Borrowed);
+    refuse("another form", other_form)?;
     same(
         "the world",
         &take(world.to_c(), Ownership::Borrowed)?.compare(&runtime.world())?,
@@ -230,6 +269,59 @@ fn not_taken<H: Handle>(side: &Side<H>, runtime: &Runtime) -> Outcome {
     refuse("two groups", take(between.to_c(), Ownership::Borrowed))?;
     // SAFETY: nobody else has it.
     done("side_free", unsafe { (side.free)(between) })
+}
+
+/// A handle that the library cannot have.
+fn other_form<H: Handle>(handle: H) -> CHandle {
+    match handle.to_c() {
+        CHandle::Int(_) => CHandle::Pointer(std::ptr::null_mut()),
+        CHandle::Pointer(_) => CHandle::Int(0),
+    }
+}
+
+/// A new communicator of all ranks, its handle there, and the ranks to the left and to the right.
+fn ring<H: Handle>(runtime: &Runtime) -> Result<Ring<H>, Failure> {
+    let comm = runtime.world().dup()?;
+    let handle = comm.as_native_raw().and_then(H::from_c);
+    let (rank, size) = (comm.rank(), comm.size());
+    Ok(Ring {
+        handle: handle.ok_or("handles of another form")?,
+        left: (rank + size - 1) % size,
+        right: (rank + 1) % size,
+        comm,
+    })
+}
+
+struct Ring<H> {
+    comm: Communicator,
+    handle: H,
+    left: usize,
+    right: usize,
+}
+
+impl<H> Ring<H> {
+    /// Runs both, of which one sends to the right and the other receives from the left.
+    fn pass<T>(
+        &self,
+        send: impl FnOnce() -> Outcome,
+        receive: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if self.comm.rank() == 0 {
+            send()?;
+            return receive();
+        }
+        let got = receive()?;
+        send()?;
+        Ok(got)
+    }
+
+    fn left_in_c(&self) -> Result<c_int, Failure> {
+        Ok(c_int::try_from(self.left)?)
+    }
+
+    fn right_in_c(&self) -> Result<c_int, Failure> {
+        Ok(c_int::try_from(self.right)?)
+    }
 }
 
 /// Messages and a collective, each with some ranks in Rust and some in C, and the other way round.

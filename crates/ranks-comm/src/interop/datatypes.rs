@@ -1,0 +1,91 @@
+//! Our datatypes, for other parts of the program.
+
+use ranks_mpi_sys::MPI_Datatype;
+use ranks_mpi_sys::native::CHandle;
+
+use super::no_handles;
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::Result;
+use crate::layout::{Element, Fields, Layout};
+use crate::mpi::SharedDatatype;
+
+/// A committed datatype for other parts of the program, from [`Communicator::datatype`].
+///
+/// It stays committed as long as this is kept. Do not free it.
+#[derive(Debug)]
+pub struct Datatype(SharedDatatype);
+
+impl Communicator {
+    /// The datatype of a [layout](crate::layout) of elements of `T`.
+    ///
+    /// One of it at the beginning of a slice is what [`Layout::of`] takes of the slice, and `count` of it are what
+    /// [`repeat(count)`](Layout::repeat) of the layout takes. Inside of it numbers are MPI's own, all else is bytes; for
+    /// the numbers of a struct see [`datatype_of_fields`](Self::datatype_of_fields). The datatype of
+    /// `Layout::contiguous(1)` is the predefined one if `T` is a number, so that it can be reduced: `MPI_DOUBLE` for `f64`.
+    ///
+    /// Local.
+    ///
+    /// ```
+    /// use ranks_comm::interop::{CHandle, Datatype};
+    /// use ranks_comm::{Communicator, ErrorKind, Layout};
+    ///
+    /// # ranks_comm::run(|world| {
+    /// match world.datatype::<f64>(&Layout::vector(4, 1, 10)) {
+    ///     Ok(column) => match column.as_native_raw() {
+    ///         CHandle::Int(_) => println!("to be passed to C as an int"),
+    ///         CHandle::Pointer(_) => println!("to be passed to C as a pointer"),
+    ///     },
+    ///     Err(error) => assert_eq!(error.kind(), ErrorKind::NotInLibrary),
+    /// }
+    /// # Ok::<(), ranks_comm::Error>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) in process; [`ErrorKind::Length`](crate::ErrorKind::Length)
+    /// if the layout reaches beyond what memory can hold; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §5.1.9 (`MPI_Type_commit`).
+    pub fn datatype<T: Pod>(&self, layout: &Layout) -> Result<Datatype> {
+        self.share(Element::whole::<T>(), layout)
+    }
+
+    /// The same of these fields of each `T`.
+    ///
+    /// # Errors
+    /// As [`datatype`](Self::datatype).
+    ///
+    /// MPI 5.0 §5.1.9 (`MPI_Type_commit`).
+    pub fn datatype_of_fields<T: Pod>(
+        &self,
+        layout: &Layout,
+        fields: &Fields<T>,
+    ) -> Result<Datatype> {
+        self.share(Element::of_fields(fields), layout)
+    }
+
+    fn share(&self, element: Element, layout: &Layout) -> Result<Datatype> {
+        const OPERATION: &str = "MPI_Type_commit";
+        self.dispatch(
+            OPERATION,
+            |comm| comm.share_datatype(element, layout).map(Datatype),
+            |_| Err(no_handles(OPERATION)),
+        )
+    }
+}
+
+impl Datatype {
+    /// The handle in the terms of the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
+    /// library.
+    #[must_use]
+    pub fn as_raw(&self) -> MPI_Datatype {
+        self.0.canonical()
+    }
+
+    /// The library's own handle, which a C function takes that was compiled with the library's `mpi.h`.
+    #[must_use]
+    pub fn as_native_raw(&self) -> CHandle {
+        self.0.c_handle()
+    }
+}

@@ -1,0 +1,51 @@
+//! Sharing communicators, datatypes and requests with other parts of the program that speak MPI: in C, C++, Fortran or
+//! Python.
+//!
+//! Such a part has opened or linked the MPI library itself. If it has initialised MPI, [`Builder::init`] takes that as
+//! it is and leaves it running; if it has not, the runtime does, and the part must not. Then communicators, datatypes
+//! and requests go both ways, as handles:
+//!
+//! | | to others | from others |
+//! |---|---|---|
+//! | a communicator | [`Communicator::as_native_raw`] | [`Runtime::communicator_from_native_raw`] |
+//! | a datatype | [`Communicator::datatype`], [`Datatype::as_native_raw`] | [`Runtime::datatype_from_native_raw`] |
+//! | a request | [`Request::into_raw`], [`HandedOver::as_native_raw`] | [`Communicator::request_from_native_raw`], [`Communicator::recv_request_from_native_raw`] |
+//!
+//! These are handles as the library's `mpi.h` has them. Where the name has no `native`, as in
+//! [`Communicator::as_raw`], it is the form of the standard ABI, which the functions of `ranks-mpi-sys` take on every library.
+//!
+//! A handle means something only in the process, and to the library, that it comes from.
+//!
+//! [`Builder::init`]: crate::Builder::init
+//! [`Communicator::as_native_raw`]: crate::Communicator::as_native_raw
+//! [`Communicator::as_raw`]: crate::Communicator::as_raw
+//! [`Communicator::datatype`]: crate::Communicator::datatype
+//! [`Communicator::request_from_native_raw`]: crate::Communicator::request_from_native_raw
+//! [`Communicator::recv_request_from_native_raw`]: crate::Communicator::recv_request_from_native_raw
+//! [`Request::into_raw`]: crate::Request::into_raw
+//! [`Runtime::communicator_from_native_raw`]: crate::Runtime::communicator_from_native_raw
+//! [`Runtime::datatype_from_native_raw`]: crate::Runtime::datatype_from_native_raw
+#![allow(unsafe_code)]
+
+mod communicators;
+mod datatypes;
+mod foreign;
+mod requests;
+
+pub use communicators::Ownership;
+pub use datatypes::Datatype;
+pub(crate) use foreign::Bounds;
+pub use foreign::ForeignDatatype;
+pub use ranks_mpi_sys::native::CHandle;
+pub use ranks_mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Request};
+pub use requests::HandedOver;
+
+use crate::error::{Error, ErrorKind};
+
+fn no_handles(operation: &'static str) -> Error {
+    Error::new(
+        ErrorKind::NotInLibrary,
+        operation,
+        "ranks in process have no handles of MPI",
+    )
+}

@@ -1,0 +1,260 @@
+//! Requests of other parts of the program, and ours for them.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+
+use ranks_mpi_sys::MPI_Request;
+use ranks_mpi_sys::native::CHandle;
+
+use super::no_handles;
+use crate::backend::{Backend, Keep};
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::Flight;
+use crate::irecv::receive_of;
+use crate::landing::Role;
+use crate::mpi;
+use crate::owned::{Kept, RecvBuffer};
+use crate::request::Request;
+
+/// What another part of the program has begun is called in texts.
+static FOREIGN: Role = Role::of("MPI_Wait");
+
+/// A request that another part of the program completes, with the memory that its operation works on; from
+/// [`Request::into_raw`].
+///
+/// When the other part has completed the request, [`over`](Self::over) gives the memory back. If this is dropped the
+/// memory is lost, for the library may still use it.
+#[must_use = "the memory comes back from `over`"]
+pub struct HandedOver<B: Send + 'static> {
+    cell: mpi::Cell,
+    operation: &'static str,
+    /// So that it is not freed meanwhile.
+    _comm: Communicator,
+    buffer: ManuallyDrop<Kept<B>>,
+    keep: ManuallyDrop<Option<Box<dyn Keep>>>,
+}
+
+impl<B: Send + 'static> Request<B> {
+    /// Hands the operation over to another part of the program, which has to complete it, with `MPI_Wait` say.
+    ///
+    /// # Errors
+    /// With the request, which goes on as before: [`ErrorKind::NotInLibrary`] if the library does not have it, in process or
+    /// because it is a receive that is not given to the library before its message is there (as all are on Open MPI, and
+    /// those of unknown length everywhere); [`ErrorKind::Argument`] if it is over already, or is two requests in one.
+    pub fn into_raw(mut self) -> std::result::Result<HandedOver<B>, (Self, Error)> {
+        let operation = self.flight_mut().operation();
+        let refused = |why| Error::new(ErrorKind::Argument, operation, why);
+        let handed = match self.flight_mut() {
+            Flight::Mpi(flight) => flight.hand_over(),
+            Flight::Over(_) | Flight::Gone => Err(refused("the operation is over; wait for it")),
+            Flight::Pair(_) => Err(refused(
+                "there are two requests; begin the send and the receive apart",
+            )),
+            Flight::InProcess(_) | Flight::Deferred(_) => Err(no_handles(operation)),
+        };
+        match handed {
+            Ok((cell, keep)) => Ok(HandedOver {
+                cell,
+                operation,
+                _comm: self.communicator().clone(),
+                buffer: ManuallyDrop::new(self.let_go()),
+                keep: ManuallyDrop::new(keep),
+            }),
+            Err(error) => Err((self, error)),
+        }
+    }
+}
+
+impl<B: Send + 'static> HandedOver<B> {
+    /// The handle in the terms of the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
+    /// library.
+    #[must_use]
+    pub fn as_raw(&self) -> MPI_Request {
+        mpi::request_handle(&self.cell)
+    }
+
+    /// The library's own handle, which a C function takes that was compiled with the library's `mpi.h`.
+    #[must_use]
+    pub fn as_native_raw(&self) -> CHandle {
+        mpi::request_c_handle(&self.cell)
+    }
+
+    /// The memory, after the other part has completed the request.
+    ///
+    /// # Errors
+    /// If an operation with counts of its own or with a function of the program's says so, as [`Request::wait`] would.
+    ///
+    /// # Safety
+    /// The request was completed: a call of MPI has said that the operation is over.
+    pub unsafe fn over(self) -> Result<B> {
+        let mut buffer = ManuallyDrop::into_inner(self.buffer);
+        if let Some(mut keep) = ManuallyDrop::into_inner(self.keep) {
+            keep.ended(self.operation)?;
+        }
+        buffer.take().ok_or_else(|| {
+            Error::new(
+                ErrorKind::Argument,
+                self.operation,
+                "the request has been waited for",
+            )
+        })
+    }
+}
+
+impl Communicator {
+    /// A request for an operation that another part of the program has begun on this communicator, and which works on
+    /// memory of `buffer`; by its handle in the terms of the standard ABI.
+    ///
+    /// The status that it ends with says nothing; for a receive there is
+    /// [`recv_request_from_raw`](Self::recv_request_from_raw). `MPI_REQUEST_NULL` is an operation that is over.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`] in process. With an error the buffer is lost, for something may be using it.
+    ///
+    /// # Safety
+    /// `raw` is a request of the library that this runtime has, or null; it is active and not persistent, and nobody else
+    /// completes, cancels or frees it. The memory that it works on belongs to `buffer`, stays where it is when that is moved,
+    /// and all of it is initialised. If it receives, no message that it matches is longer than its memory: there is a
+    /// library, Open MPI, that writes past the end otherwise.
+    pub unsafe fn request_from_raw<B: Send + 'static>(
+        &self,
+        raw: MPI_Request,
+        buffer: B,
+    ) -> Result<Request<B>> {
+        const OPERATION: &str = "Communicator::request_from_raw";
+        let buffer = Kept::new(buffer);
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.taken_over(OPERATION, |_| Ok(raw), (&FOREIGN, 0), buffer) }
+    }
+
+    /// The same, by the library's own handle, as C code has it.
+    ///
+    /// # Errors
+    /// As [`request_from_raw`](Self::request_from_raw); [`ErrorKind::Argument`] also if the handle is a pointer and
+    /// the library's handles are ints, or the other way round.
+    ///
+    /// # Safety
+    /// As [`request_from_raw`](Self::request_from_raw).
+    pub unsafe fn request_from_native_raw<B: Send + 'static>(
+        &self,
+        raw: CHandle,
+        buffer: B,
+    ) -> Result<Request<B>> {
+        const OPERATION: &str = "Communicator::request_from_native_raw";
+        let raw = |comm: &mpi::Comm| comm.canonical_request(OPERATION, raw);
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.taken_over(OPERATION, raw, (&FOREIGN, 0), Kept::new(buffer)) }
+    }
+
+    /// As [`request_from_raw`](Self::request_from_raw), for a receive into the elements of `buffer`.
+    ///
+    /// Its status says who sent how much, and a message that is not a whole number of elements is
+    /// [`ErrorKind::Type`], as with [`irecv`](Self::irecv).
+    ///
+    /// # Errors
+    /// As [`request_from_raw`](Self::request_from_raw).
+    ///
+    /// # Safety
+    /// As [`request_from_raw`](Self::request_from_raw); it is a receive, begun with the address of the first element.
+    pub unsafe fn recv_request_from_raw<B: RecvBuffer + Send + 'static>(
+        &self,
+        raw: MPI_Request,
+        buffer: B,
+    ) -> Result<Request<B>> {
+        const OPERATION: &str = "Communicator::recv_request_from_raw";
+        let (buffer, length) = Kept::lending(buffer, |buffer| buffer.as_slice().len());
+        let receive = (receive_of::<B::Element>(), length);
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.taken_over(OPERATION, |_| Ok(raw), receive, buffer) }
+    }
+
+    /// The same, by the library's own handle, as C code has it.
+    ///
+    /// # Errors
+    /// As [`request_from_native_raw`](Self::request_from_native_raw).
+    ///
+    /// # Safety
+    /// As [`recv_request_from_raw`](Self::recv_request_from_raw).
+    pub unsafe fn recv_request_from_native_raw<B: RecvBuffer + Send + 'static>(
+        &self,
+        raw: CHandle,
+        buffer: B,
+    ) -> Result<Request<B>> {
+        const OPERATION: &str = "Communicator::recv_request_from_native_raw";
+        let raw = |comm: &mpi::Comm| comm.canonical_request(OPERATION, raw);
+        let (buffer, length) = Kept::lending(buffer, |buffer| buffer.as_slice().len());
+        let receive = (receive_of::<B::Element>(), length);
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.taken_over(OPERATION, raw, receive, buffer) }
+    }
+
+    /// A request for what others have begun; `buffer` outlives it, also where this fails.
+    ///
+    /// # Safety
+    /// That of `request_from_raw` for what `raw` returns; an operation with an element in its role is a receive of so many.
+    unsafe fn taken_over<B: Send + 'static>(
+        &self,
+        operation: &'static str,
+        raw: impl FnOnce(&mpi::Comm) -> Result<MPI_Request>,
+        (role, capacity): (&'static Role, usize),
+        buffer: Kept<B>,
+    ) -> Result<Request<B>> {
+        let flight = match self.backend() {
+            Backend::Mpi(comm) => raw(comm).map(|raw| {
+                // SAFETY: the caller's contract is the same.
+                unsafe { comm.take_over_request(raw, role, capacity) }
+            }),
+            Backend::InProcess(_) => Err(no_handles(operation)),
+        };
+        match flight {
+            Ok(flight) => Ok(Request::kept(self, flight, buffer)),
+            Err(error) => {
+                // Something may still work on it.
+                std::mem::forget(buffer);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl<B: Send + 'static> fmt::Debug for HandedOver<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandedOver")
+            .field("operation", &self.operation)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime;
+    use crate::runtime::Runtime;
+
+    #[test]
+    fn in_process_the_request_comes_back() {
+        let runtime = Runtime::builder()
+            .backend(runtime::Backend::InProcess)
+            .ranks(1)
+            .init()
+            .unwrap();
+        let world = runtime.world();
+        let receiving = world.irecv(vec![0u8; 3], 0, 1).unwrap();
+        let (receiving, error) = receiving.into_raw().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotInLibrary);
+        let anything = world.irecv_vec::<u8>(0, 2).unwrap();
+        let (anything, error) = anything.into_raw().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotInLibrary);
+        world.send(&[7u8, 8], 0, 1).unwrap();
+        world.send(&[9u8], 0, 2).unwrap();
+        assert_eq!(receiving.wait().unwrap().0, [7, 8, 0]);
+        assert_eq!(anything.wait().unwrap().0, [9]);
+        // SAFETY: in process nothing is done with the handle.
+        let refused = unsafe { world.request_from_raw(ranks_mpi_sys::MPI_REQUEST_NULL, ()) };
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotInLibrary);
+        // SAFETY: as above.
+        let refused = unsafe { world.recv_request_from_native_raw(CHandle::Int(0), vec![0u8]) };
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotInLibrary);
+    }
+}
