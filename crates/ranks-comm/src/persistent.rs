@@ -457,13 +457,14 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
     let Some(first) = requests.first() else {
         return Ok(true);
     };
-    let Some(mut side) = first.0.comm.express(1).map(Side::new) else {
+    if first.0.comm.express(1).is_none() {
         return Ok(false);
-    };
+    }
+    let mut side = Side::new();
     for request in requests.iter() {
         match &request.0.native {
-            Some(native) => side.put(native),
-            None => return Ok(false),
+            Some(native) if side.put(native) => {}
+            _ => return Ok(false),
         }
     }
     let started = side.start();

@@ -12,6 +12,7 @@ use super::communicator::Comm;
 use super::error::{check, class, failed, library};
 use super::express::Unclaimed;
 use super::flight::{Cell as Request, SEND, SendMode, outcome};
+use super::side::ROOMS;
 use super::status;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
@@ -21,9 +22,6 @@ use crate::landing::Role;
 use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status, Words};
 use crate::tag::Tag;
-
-/// How many requests a batch holds.
-const ROOMS: usize = 64;
 
 /// Requests that are under way, in rooms 0 to `used`.
 ///

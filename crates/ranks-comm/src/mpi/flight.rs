@@ -375,8 +375,8 @@ impl Native {
 
     /// Asks the library to let go of it. It is over when it has said so.
     pub(super) fn cancel(&mut self) -> Result<()> {
-        if self.role.element.is_none() {
-            // Libraries differ in whether sends can be cancelled, and MPI 4.0 has deprecated it.
+        // Libraries differ in whether sends can be cancelled, and MPI 4.0 has deprecated it.
+        if self.role.element.is_none() || self.ended.is_some() {
             return Ok(());
         }
         // SAFETY: the request was begun and is not over.
@@ -387,14 +387,6 @@ impl Native {
 
     pub(super) fn operation(&self) -> &'static str {
         self.role.operation
-    }
-
-    /// Copies the request to a place in an array of the library's, which is as large as a request.
-    pub(super) fn copy_request_to(&self, room: &mut [u8]) {
-        let length = room.len().min(size_of::<Cell>());
-        let from = (&raw const self.cell).cast::<u8>();
-        // SAFETY: a cell has at least that many bytes, which the library has written: they are a request.
-        unsafe { std::ptr::copy_nonoverlapping(from, room.as_mut_ptr(), length) };
     }
 
     /// The library says that it is over.

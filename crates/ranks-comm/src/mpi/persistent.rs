@@ -1,7 +1,6 @@
 //! Requests that the library keeps, to begin the same operation again and again.
 
-use std::ffi::{c_int, c_void};
-use std::ptr;
+use std::ffi::c_void;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
@@ -21,9 +20,6 @@ use crate::landing::{Role, Span};
 use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status};
 use crate::tag::Tag;
-
-/// How many are started or completed by one call.
-pub(crate) const ROOMS: usize = 64;
 
 impl Comm {
     /// Prepares a send.
@@ -173,66 +169,5 @@ impl Native {
     /// For what was started and will not be asked for again.
     pub(crate) fn into_flight(self) -> flight::Flight {
         flight::Flight::Mpi(Flight::Native(self))
-    }
-}
-
-/// The requests of several operations side by side, as the library takes them.
-pub(crate) struct Side {
-    request_stride: usize,
-    words: [u64; ROOMS],
-    used: usize,
-}
-
-impl Side {
-    /// With nothing in it; the library is loaded, as there is a `Comm`.
-    pub(crate) fn new(_: &Comm) -> Self {
-        Self {
-            request_stride: native::request_stride(),
-            words: [0; ROOMS],
-            used: 0,
-        }
-    }
-
-    /// Takes a request in; no more than [`ROOMS`].
-    pub(crate) fn put(&mut self, native: &Native) {
-        if self.used < ROOMS {
-            let place = self.place(self.used);
-            let from = (&raw const native.cell).cast::<u8>();
-            // SAFETY: a request of the library's has that many bytes, in its cell and here, which are apart.
-            unsafe { ptr::copy_nonoverlapping(from, place, self.request_stride) };
-            self.used += 1;
-        }
-    }
-
-    /// Gives the request at `index` back to where it came from: a call may have changed it.
-    pub(crate) fn give_back(&mut self, index: usize, native: &mut Native) {
-        if index < self.used {
-            let place = self.place(index);
-            let to = (&raw mut native.cell).cast::<u8>();
-            // SAFETY: a request of the library's has that many bytes, in its cell and here, which are apart.
-            unsafe { ptr::copy_nonoverlapping(place, to, self.request_stride) };
-        }
-    }
-
-    /// Starts all of them, none of which is. After an error any may be.
-    pub(crate) fn start(&mut self) -> Result<()> {
-        // SAFETY: that many requests lie side by side, each made by an `_init` and not started.
-        let code = unsafe { native::MPI_Startall(self.count(), self.words.as_mut_ptr().cast()) };
-        check(code, "MPI_Startall")
-    }
-
-    fn place(&mut self, index: usize) -> *mut u8 {
-        let start = self.words.as_mut_ptr().cast::<u8>();
-        // SAFETY: `index` is less than `ROOMS`, as callers have compared, and a request has at most 8 bytes.
-        unsafe { start.add(index * self.request_stride) }
-    }
-
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_possible_wrap,
-        reason = "at most ROOMS"
-    )]
-    fn count(&self) -> c_int {
-        self.used as c_int
     }
 }

@@ -1,0 +1,96 @@
+//! Requests of several operations side by side, as the library takes them.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use ranks_mpi_sys::native;
+
+use super::error::check;
+use super::flight::Native;
+use super::status;
+use crate::error::Result;
+use crate::status::Words;
+
+/// How many are begun or completed by one call.
+pub(crate) const ROOMS: usize = 64;
+
+/// Copies of up to [`ROOMS`] requests, on the stack.
+///
+/// A call may change a copy, and then its [`Native`] must have it back: the library has let go of what was there.
+pub(crate) struct Side {
+    request_stride: usize,
+    words: [u64; ROOMS],
+    used: usize,
+}
+
+impl Side {
+    /// With nothing in it; the library is loaded, as there are requests to be put in.
+    pub(crate) fn new() -> Self {
+        Self {
+            request_stride: native::request_stride(),
+            words: [0; ROOMS],
+            used: 0,
+        }
+    }
+
+    /// Takes a request in, behind the others; whether there was room.
+    pub(crate) fn put(&mut self, native: &Native) -> bool {
+        if self.used == ROOMS {
+            return false;
+        }
+        let place = self.place(self.used);
+        let from = (&raw const native.cell).cast::<u8>();
+        // SAFETY: a request of the library's has that many bytes, in its cell and here, which are apart.
+        unsafe { ptr::copy_nonoverlapping(from, place, self.request_stride) };
+        self.used += 1;
+        true
+    }
+
+    /// Gives the request at `index` back to where it came from: a call may have changed it.
+    pub(crate) fn give_back(&mut self, index: usize, native: &mut Native) {
+        if index < self.used {
+            let place = self.place(index);
+            let to = (&raw mut native.cell).cast::<u8>();
+            // SAFETY: a request of the library's has that many bytes, in its cell and here, which are apart.
+            unsafe { ptr::copy_nonoverlapping(place, to, self.request_stride) };
+        }
+    }
+
+    /// Starts all of them, none of which is. After an error any may be.
+    pub(crate) fn start(&mut self) -> Result<()> {
+        // SAFETY: that many requests lie side by side, each made by an `_init` and not started.
+        let code = unsafe { native::MPI_Startall(self.count(), self.words.as_mut_ptr().cast()) };
+        check(code, "MPI_Startall")
+    }
+
+    /// Waits until one of them is over, none of which is yet: what the library says, and of which, if it says so.
+    pub(super) fn wait_any(&mut self, words: &mut Words) -> (c_int, Option<usize>) {
+        let mut index: c_int = -1;
+        // SAFETY: that many requests that are not over lie side by side; index and status are ours.
+        let code = unsafe {
+            native::MPI_Waitany(
+                self.count(),
+                self.words.as_mut_ptr().cast(),
+                &raw mut index,
+                status::to_write(words),
+            )
+        };
+        let index = usize::try_from(index).ok();
+        (code, index.filter(|&index| index < self.used))
+    }
+
+    fn place(&mut self, index: usize) -> *mut u8 {
+        let start = self.words.as_mut_ptr().cast::<u8>();
+        // SAFETY: `index` is less than `ROOMS`, as callers have compared, and a request has at most 8 bytes.
+        unsafe { start.add(index * self.request_stride) }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "at most ROOMS"
+    )]
+    fn count(&self) -> c_int {
+        self.used as c_int
+    }
+}
