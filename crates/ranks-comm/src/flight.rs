@@ -174,17 +174,7 @@ impl Flight {
 
     /// Waits at most that long; whether it is over.
     pub(crate) fn wait_timeout(&mut self, comm: &Communicator, limit: Duration) -> Result<bool> {
-        let end = Instant::now().checked_add(limit);
-        let mut pause = Pause::default();
-        loop {
-            if self.test(comm)? {
-                return Ok(true);
-            }
-            if end.is_some_and(|end| Instant::now() >= end) {
-                return Ok(false);
-            }
-            pause.rest();
-        }
+        Pause::until(limit, || self.test(comm))
     }
 
     /// Asks that a receive which has no message yet ends without one.
@@ -291,6 +281,22 @@ fn advance(deferred: &mut dyn Deferred, comm: &Communicator, wait: bool) -> Opti
 pub(crate) struct Pause(u32);
 
 impl Pause {
+    /// Looks until `is_over` says so or the time is up; whether it said so.
+    pub(crate) fn until(
+        limit: Duration,
+        mut is_over: impl FnMut() -> Result<bool>,
+    ) -> Result<bool> {
+        let end = Instant::now().checked_add(limit);
+        let mut pause = Self::default();
+        while !is_over()? {
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Ok(false);
+            }
+            pause.rest();
+        }
+        Ok(true)
+    }
+
     pub(crate) fn rest(&mut self) {
         const SPINS: u32 = 16;
         const YIELDS: u32 = 4096;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::backend::Backend;
 use crate::buffered::fits;
@@ -440,15 +440,7 @@ impl<B: Send + 'static> Active<B> {
     /// # Errors
     /// As [`test`](Self::test).
     pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
-        let end = Instant::now().checked_add(limit);
-        let mut pause = Pause::default();
-        while !self.test()? {
-            if end.is_some_and(|end| Instant::now() >= end) {
-                return Ok(false);
-            }
-            pause.rest();
-        }
-        Ok(true)
+        Pause::until(limit, || self.test())
     }
 }
 

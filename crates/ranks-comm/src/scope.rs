@@ -529,17 +529,7 @@ impl<B: Borrowed> ScopedRequest<'_, B> {
     /// # Errors
     /// As [`Request::test`](crate::Request::test).
     pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
-        let end = Instant::now().checked_add(limit);
-        let mut pause = Pause::default();
-        loop {
-            if self.test()? {
-                return Ok(true);
-            }
-            if end.is_some_and(|end| Instant::now() >= end) {
-                return Ok(false);
-            }
-            pause.rest();
-        }
+        Pause::until(limit, || self.test())
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ranks_mpi_sys::MPI_Comm;
 
@@ -106,15 +106,11 @@ impl Orphans {
             // What cannot be cancelled may still end by itself.
             let _ = native.cancel();
         }
-        let end = Instant::now() + PATIENCE;
-        let mut pause = Pause::default();
-        while self.sweep() > 0 {
-            if Instant::now() >= end {
-                return Err(self.never_ended());
-            }
-            pause.rest();
+        if Pause::until(PATIENCE, || Ok(self.sweep() == 0))? {
+            Ok(())
+        } else {
+            Err(self.never_ended())
         }
-        Ok(())
     }
 
     #[cold]
