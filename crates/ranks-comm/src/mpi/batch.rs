@@ -197,14 +197,17 @@ impl<'a> Batch<'a> {
             return Some(Ok(Status::null()));
         }
         let mut words = ROOM;
+        let code = self.ask(room, &mut words)?;
+        Some(self.outcome(comm, room, code, &words))
+    }
+
+    /// What the library says of a request that was not seen to be over, if it is now.
+    fn ask(&self, room: u32, words: &mut Words) -> Option<c_int> {
         let mut flag: c_int = 0;
         let place = self.place(room);
         // SAFETY: the request was begun and is not over; flag and status are ours.
-        let code = unsafe { native::MPI_Test(place, &raw mut flag, status::to_write(&mut words)) };
-        if code == sys::MPI_SUCCESS && flag == 0 {
-            return None;
-        }
-        Some(self.outcome(comm, room, code, &words))
+        let code = unsafe { native::MPI_Test(place, &raw mut flag, status::to_write(words)) };
+        (code != sys::MPI_SUCCESS || flag != 0).then_some(code)
     }
 
     /// Waits for the request of a room.
@@ -312,16 +315,8 @@ impl<'a> Batch<'a> {
     /// Frees the rooms of those that are over, whatever became of them.
     pub(crate) fn test_all(&self) {
         for room in 0..self.used.get() {
-            if self.is_over(room) {
-                continue;
-            }
             let mut words = ROOM;
-            let mut flag: c_int = 0;
-            let place = self.place(room);
-            // SAFETY: the request was begun and is not over; flag and status are ours.
-            let code =
-                unsafe { native::MPI_Test(place, &raw mut flag, status::to_write(&mut words)) };
-            if code != sys::MPI_SUCCESS || flag != 0 {
+            if !self.is_over(room) && self.ask(room, &mut words).is_some() {
                 self.leave(room);
             }
         }

@@ -105,6 +105,8 @@ impl Comm {
         tag: i32,
     ) -> Result<flight::Flight> {
         let mut cell = Cell::new();
+        let role = mode.role();
+        let mode = self.mode_here(mode);
         let code = if is_small(data) {
             // SAFETY: by this function's contract; an `int` can count the items.
             unsafe { self.isend_small(mode, data, dest, tag, &raw mut cell) }
@@ -112,11 +114,19 @@ impl Comm {
             // SAFETY: by this function's contract.
             unsafe { self.isend_large(mode, data, dest, tag, &mut cell) }
         };
-        check(code, mode.role().operation)?;
-        Ok(self.native(cell, mode.role(), 0))
+        check(code, role.operation)?;
+        Ok(self.native(cell, role, 0))
     }
 
-    /// What an `int` can count.
+    /// How a send is done on this library: where receives wait to be claimed, one that was begun may not be posted yet.
+    pub(super) fn mode_here(&self, mode: SendMode) -> SendMode {
+        match mode {
+            SendMode::Ready if self.claims_everything() => SendMode::Standard,
+            mode => mode,
+        }
+    }
+
+    /// What an `int` can count, in a mode that is done here.
     ///
     /// # Safety
     /// As [`isend`](Self::isend); and `cell` is a place for a request.
@@ -133,8 +143,6 @@ impl Comm {
             SendMode::Standard => native::MPI_Isend,
             SendMode::Synchronous => native::MPI_Issend,
             SendMode::Buffered => native::MPI_Ibsend,
-            // Where receives wait to be claimed, a receive that was begun may not be posted yet.
-            SendMode::Ready if self.claims_everything() => native::MPI_Isend,
             SendMode::Ready => native::MPI_Irsend,
         };
         let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
@@ -143,6 +151,8 @@ impl Comm {
         unsafe { call(to_read(data), count, datatype, to, tag, self.native, cell) }
     }
 
+    /// Anything, in a mode that is done here.
+    ///
     /// # Safety
     /// As [`isend`](Self::isend).
     unsafe fn isend_large<T: Pod>(
@@ -157,7 +167,6 @@ impl Comm {
             SendMode::Standard => sys::MPI_Isend_c,
             SendMode::Synchronous => sys::MPI_Issend_c,
             SendMode::Buffered => sys::MPI_Ibsend_c,
-            SendMode::Ready if self.claims_everything() => sys::MPI_Isend_c,
             SendMode::Ready => sys::MPI_Irsend_c,
         };
         let mut request = sys::MPI_REQUEST_NULL;

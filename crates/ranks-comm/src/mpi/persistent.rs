@@ -35,12 +35,10 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<Native> {
-        let call = match mode {
+        let call = match self.mode_here(mode) {
             SendMode::Standard => sys::MPI_Send_init_c,
             SendMode::Synchronous => sys::MPI_Ssend_init_c,
             SendMode::Buffered => sys::MPI_Bsend_init_c,
-            // A receive that waits to be claimed is not posted.
-            SendMode::Ready if self.claims_everything() => sys::MPI_Send_init_c,
             SendMode::Ready => sys::MPI_Rsend_init_c,
         };
         let mut request = sys::MPI_REQUEST_NULL;
