@@ -5,26 +5,12 @@ use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, Result};
 use crate::flight::Flight;
-use crate::landing::{Element, Landing, Role, Span};
+use crate::landing::{Landing, Role, Span};
 use crate::mpi::SendMode;
 use crate::owned::{Kept, RecvBuffer, SendBuffer};
 use crate::request::Request;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
-
-/// What receives of `T` are, for their texts.
-struct Of<T>(std::marker::PhantomData<T>);
-
-impl<T> Of<T> {
-    const RECV: &'static Role = &Role {
-        operation: "MPI_Irecv",
-        element: Some(Element::of::<T>()),
-    };
-    const RECV_ANY_LENGTH: &'static Role = &Role {
-        operation: "MPI_Imrecv",
-        element: Some(Element::of::<T>()),
-    };
-}
 
 impl Communicator {
     /// Begins to receive a message of at most the length of `buffer`, which the request owns until it is over.
@@ -71,7 +57,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Request<Vec<T>>> {
-        let role = Of::<T>::RECV_ANY_LENGTH;
+        let role = const { &Role::receiving::<T>("MPI_Imrecv") };
         let flight = self.begin_landing(role, Landing::New(align_of::<T>()), source, tag)?;
         Ok(Request::of_any_length(self, flight))
     }
@@ -133,7 +119,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Flight> {
-        self.begin_landing(Of::<T>::RECV, Landing::Into(span), source, tag)
+        self.begin_landing(receive_of::<T>(), Landing::Into(span), source, tag)
     }
 
     fn begin_landing(
@@ -155,5 +141,5 @@ impl Communicator {
 
 /// What receives of `T` are called and made of.
 pub(crate) fn receive_of<T>() -> &'static Role {
-    Of::<T>::RECV
+    const { &Role::receiving::<T>("MPI_Irecv") }
 }

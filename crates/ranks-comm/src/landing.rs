@@ -27,6 +27,14 @@ impl Role {
         }
     }
 
+    /// An operation of that C name that receives elements of `T`.
+    pub(crate) const fn receiving<T>(operation: &'static str) -> Self {
+        Self {
+            operation,
+            element: Some(Element::of::<T>()),
+        }
+    }
+
     /// The C name.
     #[must_use]
     pub const fn operation(&self) -> &'static str {
@@ -43,7 +51,7 @@ pub(crate) struct Element {
 }
 
 impl Element {
-    pub(crate) const fn of<T>() -> Self {
+    const fn of<T>() -> Self {
         Self {
             width: size_of::<T>(),
             name: type_name::<T>,

@@ -9,7 +9,7 @@ use crate::buffered::fits;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{Flight, Landed, Pause};
-use crate::landing::{Element, Landing, Role, Span};
+use crate::landing::{Landing, Role, Span};
 use crate::mpi::{Native, ROOMS, SendMode, Side};
 use crate::owned::{Kept, RecvBuffer, SendBuffer};
 use crate::source::{Destination, Source};
@@ -109,16 +109,6 @@ static SEND: Role = Role::of("MPI_Send_init");
 static SYNCHRONOUS_SEND: Role = Role::of("MPI_Ssend_init");
 static BUFFERED_SEND: Role = Role::of("MPI_Bsend_init");
 static READY_SEND: Role = Role::of("MPI_Rsend_init");
-
-/// What receives of `T` are, for their texts.
-struct Of<T>(std::marker::PhantomData<T>);
-
-impl<T> Of<T> {
-    const RECV: &'static Role = &Role {
-        operation: "MPI_Recv_init",
-        element: Some(Element::of::<T>()),
-    };
-}
 
 impl Communicator {
     /// Prepares to send `buffer`, as often as the result is started. Local.
@@ -228,7 +218,7 @@ impl Communicator {
     where
         B: RecvBuffer + Send + 'static,
     {
-        let role = Of::<B::Element>::RECV;
+        let role = const { &Role::receiving::<B::Element>("MPI_Recv_init") };
         let source = self.source(role.operation, source)?;
         let tag = self.tag(role.operation, tag)?;
         // SAFETY: the buffer is touched by nobody while the request is under way; a `RecvBuffer` stays where it is.

@@ -75,22 +75,10 @@ impl SendMode {
     }
 }
 
-pub(crate) static SEND: Role = Role {
-    operation: "MPI_Isend",
-    element: None,
-};
-pub(crate) static SYNCHRONOUS_SEND: Role = Role {
-    operation: "MPI_Issend",
-    element: None,
-};
-static BUFFERED_SEND: Role = Role {
-    operation: "MPI_Ibsend",
-    element: None,
-};
-static READY_SEND: Role = Role {
-    operation: "MPI_Irsend",
-    element: None,
-};
+pub(crate) static SEND: Role = Role::of("MPI_Isend");
+pub(crate) static SYNCHRONOUS_SEND: Role = Role::of("MPI_Issend");
+static BUFFERED_SEND: Role = Role::of("MPI_Ibsend");
+static READY_SEND: Role = Role::of("MPI_Irsend");
 
 impl Comm {
     /// Begins a send.
