@@ -93,22 +93,26 @@ impl Communicator {
         const OPERATION: &str = "MPI_Bsend";
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, tag)?;
-        self.dispatch(
-            OPERATION,
-            |comm| {
-                fits(OPERATION, size_of_val(data), comm.attached_bytes())?;
-                comm.bsend(data, dest, tag)
-            },
-            |comm| {
-                fits(OPERATION, size_of_val(data), comm.attached_bytes())?;
-                comm.send(bytemuck::cast_slice(data), dest, tag)
-            },
-        )
+        let _entered = self.enter(OPERATION)?;
+        self.fits_attached(OPERATION, size_of_val(data))?;
+        match self.backend() {
+            Backend::Mpi(comm) => comm.bsend(data, dest, tag),
+            Backend::InProcess(comm) => comm.send(bytemuck::cast_slice(data), dest, tag),
+        }
+    }
+
+    /// An error if a message of that many bytes can never go by way of the attached buffer. The caller was let in.
+    pub(crate) fn fits_attached(&self, operation: &'static str, bytes: usize) -> Result<()> {
+        let attached = match self.backend() {
+            Backend::Mpi(comm) => comm.attached_bytes(),
+            Backend::InProcess(comm) => comm.attached_bytes(),
+        };
+        fits(operation, bytes, attached)
     }
 }
 
 /// An error if a message of that many bytes can never fit, on any library: some send what is small all the same.
-pub(crate) fn fits(operation: &'static str, bytes: usize, room: Option<usize>) -> Result<()> {
+fn fits(operation: &'static str, bytes: usize, room: Option<usize>) -> Result<()> {
     match room {
         Some(room) if bytes.saturating_add(BSEND_OVERHEAD) <= room => Ok(()),
         Some(room) => Err(Error::new(

@@ -1,7 +1,7 @@
 //! Sends that return at once.
 #![allow(unsafe_code)]
 
-use crate::buffered::fits;
+use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
@@ -28,12 +28,8 @@ impl Communicator {
     where
         B: SendBuffer + Send + 'static,
     {
-        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
-        let begin = |buffer: &mut B| unsafe {
-            self.begin_send(SendMode::Standard, buffer.as_slice(), dest, tag)
-        };
-        let (buffer, flight) = Kept::lending(buffer, begin);
-        Ok(Request::kept(self, flight?, buffer))
+        // SAFETY: a standard send promises nothing.
+        unsafe { self.any_isend(SendMode::Standard, buffer, dest, tag) }
     }
 
     /// As [`isend`](Self::isend), but over only when the receiver has begun to receive.
@@ -48,12 +44,8 @@ impl Communicator {
     where
         B: SendBuffer + Send + 'static,
     {
-        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
-        let begin = |buffer: &mut B| unsafe {
-            self.begin_send(SendMode::Synchronous, buffer.as_slice(), dest, tag)
-        };
-        let (buffer, flight) = Kept::lending(buffer, begin);
-        Ok(Request::kept(self, flight?, buffer))
+        // SAFETY: a synchronous send promises nothing.
+        unsafe { self.any_isend(SendMode::Synchronous, buffer, dest, tag) }
     }
 
     /// As [`isend`](Self::isend), by way of the [attached buffer](Self::buffer_attach), so that waiting for the request does
@@ -69,12 +61,8 @@ impl Communicator {
     where
         B: SendBuffer + Send + 'static,
     {
-        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
-        let begin = |buffer: &mut B| unsafe {
-            self.begin_send(SendMode::Buffered, buffer.as_slice(), dest, tag)
-        };
-        let (buffer, flight) = Kept::lending(buffer, begin);
-        Ok(Request::kept(self, flight?, buffer))
+        // SAFETY: a buffered send promises nothing.
+        unsafe { self.any_isend(SendMode::Buffered, buffer, dest, tag) }
     }
 
     /// As [`isend`](Self::isend), but the receive must have been posted before.
@@ -99,16 +87,31 @@ impl Communicator {
     where
         B: SendBuffer + Send + 'static,
     {
-        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
-        let begin = |buffer: &mut B| unsafe {
-            self.begin_send(SendMode::Ready, buffer.as_slice(), dest, tag)
-        };
+        // SAFETY: by this function's contract.
+        unsafe { self.any_isend(SendMode::Ready, buffer, dest, tag) }
+    }
+
+    /// # Safety
+    /// For [`SendMode::Ready`], that of [`irsend`](Self::irsend).
+    unsafe fn any_isend<B>(
+        &self,
+        mode: SendMode,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Request<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is; the rest is this
+        // function's contract.
+        let begin = |buffer: &mut B| unsafe { self.begin_send(mode, buffer.as_slice(), dest, tag) };
         let (buffer, flight) = Kept::lending(buffer, begin);
         Ok(Request::kept(self, flight?, buffer))
     }
 
     /// # Safety
-    /// Until the flight is over, `data` stays where it is and does not change.
+    /// Until the flight is over, `data` stays where it is and does not change; for [`SendMode::Ready`], as `any_isend`.
     pub(crate) unsafe fn begin_send<T: Pod>(
         &self,
         mode: SendMode,
@@ -119,23 +122,18 @@ impl Communicator {
         let role = mode.role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;
-        self.dispatch(
-            role.operation,
-            |comm| {
-                if mode == SendMode::Buffered {
-                    fits(role.operation, size_of_val(data), comm.attached_bytes())?;
-                }
-                // A receive that waits for its message here may be what the receiver of this one waits for.
-                // SAFETY: by this function's contract.
-                unsafe { comm.isend(mode, data, dest, tag) }
-            },
-            |comm| {
-                if mode == SendMode::Buffered {
-                    fits(role.operation, size_of_val(data), comm.attached_bytes())?;
-                }
+        let _entered = self.enter(role.operation)?;
+        if mode == SendMode::Buffered {
+            self.fits_attached(role.operation, size_of_val(data))?;
+        }
+        match self.backend() {
+            // A receive that waits for its message here may be what the receiver of this one waits for.
+            // SAFETY: by this function's contract.
+            Backend::Mpi(comm) => unsafe { comm.isend(mode, data, dest, tag) },
+            Backend::InProcess(comm) => {
                 let synchronous = mode == SendMode::Synchronous;
                 Ok(comm.isend(role, bytemuck::cast_slice(data), dest, tag, synchronous))
-            },
-        )
+            }
+        }
     }
 }

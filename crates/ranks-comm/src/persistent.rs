@@ -5,7 +5,6 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::backend::Backend;
-use crate::buffered::fits;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{Flight, Landed, Pause};
@@ -559,19 +558,19 @@ fn begin<B>(comm: &Communicator, plan: &Plan<B>, buffer: &mut Kept<B>) -> Result
     };
     let span = (plan.span)(buffer);
     match (plan.what, comm.backend()) {
-        (What::Recv(source, tag), Backend::Mpi(comm)) => {
-            comm.irecv(role, Landing::Into(span), source, tag)
+        (What::Recv(source, tag), Backend::Mpi(over)) => {
+            over.irecv(role, Landing::Into(span), source, tag)
         }
-        (What::Recv(source, tag), Backend::InProcess(comm)) => {
-            Ok(comm.irecv(role, Landing::Into(span), source, tag))
+        (What::Recv(source, tag), Backend::InProcess(over)) => {
+            Ok(over.irecv(role, Landing::Into(span), source, tag))
         }
-        (What::Send(mode, dest, tag), Backend::InProcess(comm)) => {
+        (What::Send(mode, dest, tag), Backend::InProcess(over)) => {
             // SAFETY: the elements of the buffer, which is there and nobody's but ours.
             let bytes = unsafe { span.as_bytes() };
             if mode == SendMode::Buffered {
-                fits(role.operation, bytes.len(), comm.attached_bytes())?;
+                comm.fits_attached(role.operation, bytes.len())?;
             }
-            Ok(comm.isend(role, bytes, dest, tag, mode == SendMode::Synchronous))
+            Ok(over.isend(role, bytes, dest, tag, mode == SendMode::Synchronous))
         }
         (What::Send(..), Backend::Mpi(_)) => Err(gone(role)),
     }
