@@ -20,6 +20,9 @@ use crate::topology::Shape;
 /// How this backend names itself where a text names the MPI library.
 pub(crate) const LIBRARY: &str = "in process";
 
+/// What errors call whatever is made of messages that no point-to-point receive can see.
+const COLLECTIVE: &str = "a collective";
+
 /// A communicator among threads of this process.
 pub struct Comm {
     pub(super) place: Arc<Place>,
@@ -266,9 +269,7 @@ impl Comm {
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank.
     pub fn coll_send(&self, dest: usize, bytes: &[u8]) -> Result<()> {
-        self.check_member("coll_send", dest)?;
-        self.deliver(dest, self.context + 1, 0, bytes, None);
-        Ok(())
+        self.numbered_send(dest, 0, bytes)
     }
 
     /// Receives the next message that `source` sent with [`Comm::coll_send`].
@@ -300,17 +301,8 @@ impl Comm {
     /// # Errors
     /// [`ErrorKind::PeerFailed`] if it can never come.
     pub fn coll_recv_vec(&self, source: usize) -> Result<Vec<u8>> {
-        self.check_member("coll_recv", source)?;
-        let pattern = Pattern {
-            context: self.context + 1,
-            source: Some(source),
-            tag: Some(0),
-        };
-        let place = &self.place;
-        let found = place
-            .world
-            .receive("a collective", place.rank, &pattern, &self.peers)?;
-        Ok(found.payload)
+        // One that waits has it.
+        Ok(self.numbered_recv(source, 0, true)?.unwrap_or_default())
     }
 
     /// The number of this rank's next collective that returns at once; the same on every rank, as all call them in the
@@ -326,7 +318,7 @@ impl Comm {
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank.
     pub fn numbered_send(&self, dest: usize, number: i32, bytes: &[u8]) -> Result<()> {
-        self.check_member("numbered_send", dest)?;
+        self.check_member(dest)?;
         self.deliver(dest, self.context + 1, number, bytes, None);
         Ok(())
     }
@@ -336,8 +328,7 @@ impl Comm {
     /// # Errors
     /// [`ErrorKind::PeerFailed`] if it can never come.
     pub fn numbered_recv(&self, source: usize, number: i32, wait: bool) -> Result<Option<Vec<u8>>> {
-        const OPERATION: &str = "a collective";
-        self.check_member("numbered_recv", source)?;
+        self.check_member(source)?;
         let pattern = Pattern {
             context: self.context + 1,
             source: Some(source),
@@ -345,20 +336,20 @@ impl Comm {
         };
         let (world, me) = (&self.place.world, self.place.rank);
         let found = if wait {
-            Some(world.receive(OPERATION, me, &pattern, &self.peers)?)
+            Some(world.receive(COLLECTIVE, me, &pattern, &self.peers)?)
         } else {
-            world.try_receive_from(OPERATION, me, &pattern, &self.peers)?
+            world.try_receive_from(COLLECTIVE, me, &pattern, &self.peers)?
         };
         Ok(found.map(|message| message.payload))
     }
 
-    fn check_member(&self, operation: &'static str, rank: usize) -> Result<()> {
+    fn check_member(&self, rank: usize) -> Result<()> {
         if rank < self.peers() {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::Rank,
-            operation,
+            COLLECTIVE,
             format_args!("rank {rank} of a communicator of {}", self.peers()),
         ))
     }
