@@ -118,58 +118,59 @@ impl Flight {
 
     /// Whether it is over now. An error says that this thread may not ask; that of the operation itself is for `take`.
     pub(crate) fn test(&mut self, comm: &Communicator) -> Result<bool> {
+        if self.is_over() {
+            return Ok(true);
+        }
+        let _entered = comm.enter("MPI_Test")?;
+        Ok(self.look(comm))
+    }
+
+    /// The same for who was let in.
+    fn look(&mut self, comm: &Communicator) -> bool {
         let outcome = match self {
-            Self::Over(_) | Self::Gone => return Ok(true),
+            Self::Over(_) | Self::Gone => return true,
             Self::Pair(pair) => {
-                let sent = pair.0.test(comm)?;
-                return Ok(pair.1.test(comm)? && sent);
+                let sent = pair.0.look(comm);
+                return pair.1.look(comm) && sent;
             }
-            Self::Mpi(flight) => {
-                let _entered = comm.enter("MPI_Test")?;
-                flight.test()
-            }
-            Self::InProcess(flight) => {
-                let _entered = comm.enter("MPI_Test")?;
-                flight.test(comm)
-            }
-            Self::Deferred(deferred) => {
-                let _entered = comm.enter("MPI_Test")?;
-                advance(deferred.as_mut(), comm, false)
-            }
+            Self::Mpi(flight) => flight.test(),
+            Self::InProcess(flight) => flight.test(comm),
+            Self::Deferred(deferred) => advance(deferred.as_mut(), comm, false),
         };
-        let Some(outcome) = outcome else {
-            return Ok(false);
-        };
-        *self = Self::Over(outcome);
-        Ok(true)
+        match outcome {
+            Some(outcome) => {
+                *self = Self::Over(outcome);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Waits until it is over; errors as for [`test`](Self::test).
     pub(crate) fn wait(&mut self, comm: &Communicator) -> Result<()> {
+        if !self.is_over() {
+            let _entered = comm.enter("MPI_Wait")?;
+            self.finish(comm);
+        }
+        Ok(())
+    }
+
+    /// The same for who was let in.
+    fn finish(&mut self, comm: &Communicator) {
         let outcome = match self {
-            Self::Over(_) | Self::Gone => return Ok(()),
+            Self::Over(_) | Self::Gone => return,
             Self::Pair(pair) => {
-                pair.1.wait(comm)?;
-                return pair.0.wait(comm);
+                pair.1.finish(comm);
+                return pair.0.finish(comm);
             }
-            Self::Mpi(flight) => {
-                let _entered = comm.enter("MPI_Wait")?;
-                flight.wait()
-            }
-            Self::InProcess(flight) => {
-                let _entered = comm.enter("MPI_Wait")?;
-                flight.wait(comm)
-            }
-            Self::Deferred(deferred) => {
-                let _entered = comm.enter("MPI_Wait")?;
-                match advance(deferred.as_mut(), comm, true) {
-                    Some(outcome) => outcome,
-                    None => return Ok(()),
-                }
-            }
+            Self::Mpi(flight) => flight.wait(),
+            Self::InProcess(flight) => flight.wait(comm),
+            Self::Deferred(deferred) => match advance(deferred.as_mut(), comm, true) {
+                Some(outcome) => outcome,
+                None => return,
+            },
         };
         *self = Self::Over(outcome);
-        Ok(())
     }
 
     /// Waits at most that long; whether it is over.
@@ -232,19 +233,12 @@ impl Flight {
     /// runtime that was asked to end is none here: while there is a communicator, MPI lives.
     pub(crate) fn is_settled(&mut self, comm: &Communicator) -> bool {
         match self {
-            Self::Over(_) | Self::Gone | Self::InProcess(_) => true,
+            Self::InProcess(_) => true,
             Self::Pair(pair) => {
                 let sent = pair.0.is_settled(comm);
                 pair.1.is_settled(comm) && sent
             }
-            Self::Mpi(flight) => match flight.test() {
-                Some(outcome) => {
-                    *self = Self::Over(outcome);
-                    true
-                }
-                None => false,
-            },
-            Self::Deferred(deferred) => advance(deferred.as_mut(), comm, false).is_some(),
+            Self::Over(_) | Self::Gone | Self::Mpi(_) | Self::Deferred(_) => self.look(comm),
         }
     }
 
