@@ -17,20 +17,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Message, MPI_Request, MPI_Status};
+use ranks_mpi_sys::{MPI_Comm, MPI_Message, MPI_Status};
 
 use super::communicator::Comm;
-use super::error::{check, library};
+use super::error::check;
 use super::peer::to_standard;
 use super::progress;
 use super::session::GATE;
 use super::status;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::flight::{Landed, Pause};
-use crate::landing::{Element, Landing, Role, Room, Span};
+use crate::landing::{Element, Landing, Role};
 use crate::source::Source;
 use crate::status::Status;
 use crate::tag::Tag;
+use queue::{Entry, Phase, Queue};
+
+mod queue;
 
 /// The receives of one communicator that wait for their message.
 pub(super) struct Claims {
@@ -38,42 +41,6 @@ pub(super) struct Claims {
     queue: Mutex<Queue>,
     /// How many have no message yet.
     waiting: AtomicUsize,
-}
-
-#[derive(Default)]
-struct Queue {
-    next: u64,
-    entries: Vec<Entry>,
-    /// How many have the communicator: the world may be had several times.
-    users: usize,
-    /// The communicator is gone: nothing more can be claimed.
-    closed: bool,
-    /// Memory that nobody needs any more; dropped when the queue is not locked, since that may run anything.
-    spent: Vec<Box<dyn Any + Send>>,
-}
-
-struct Entry {
-    number: u64,
-    role: &'static Role,
-    element: Element,
-    landing: Landing,
-    source: Source,
-    tag: Tag,
-    phase: Phase,
-    /// The memory, if nobody will ask.
-    abandoned: Option<Box<dyn Any + Send>>,
-}
-
-enum Phase {
-    Waiting,
-    Receiving {
-        request: MPI_Request,
-        status: Status,
-        room: Option<Room>,
-        /// Why the message is thrown away.
-        refused: Option<Error>,
-    },
-    Over(Result<Landed>),
 }
 
 /// One of them.
@@ -102,18 +69,7 @@ impl Comm {
     ) -> Claim {
         let claims = Arc::clone(&self.claims);
         let mut queue = claims.lock();
-        let number = queue.next;
-        queue.next += 1;
-        queue.entries.push(Entry {
-            number,
-            role,
-            element,
-            landing,
-            source,
-            tag,
-            phase: Phase::Waiting,
-            abandoned: None,
-        });
+        let number = queue.push(role, element, landing, source, tag);
         claims.one_more();
         claims.look(&mut queue);
         let all_begun = claims.waiting.load(Ordering::Relaxed) == 0;
@@ -178,64 +134,6 @@ impl Claim {
             Phase::Waiting | Phase::Receiving { .. } => {
                 queue.entries[index].abandoned = Some(keep);
             }
-        }
-    }
-}
-
-impl Entry {
-    fn waits(&self) -> bool {
-        matches!(self.phase, Phase::Waiting)
-    }
-
-    fn matches(&self, source: Option<usize>, tag: Option<i32>) -> bool {
-        let same_source = match self.source {
-            Source::Any => true,
-            Source::Rank(rank) => source == Some(rank),
-            Source::Null => false,
-        };
-        let same_tag = match self.tag {
-            Tag::Any => true,
-            Tag::Value(value) => tag == Some(value),
-        };
-        same_source && same_tag
-    }
-
-    /// Whether one message could match both.
-    fn overlaps(&self, other: &Self) -> bool {
-        let sources = self.source == other.source
-            || self.source == Source::Any
-            || other.source == Source::Any;
-        let tags = self.tag == other.tag || self.tag == Tag::Any || other.tag == Tag::Any;
-        sources && tags
-    }
-
-    /// Whether every message that matches `other` matches this one.
-    fn covers(&self, other: &Self) -> bool {
-        (self.source == Source::Any || self.source == other.source)
-            && (self.tag == Tag::Any || self.tag == other.tag)
-    }
-}
-
-impl Queue {
-    fn is_busy(&self) -> bool {
-        !self.closed && self.entries.iter().any(|entry| !entry.is_over())
-    }
-
-    fn index(&self, number: u64) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.number == number)
-    }
-
-    fn collect(&mut self, number: u64) -> Option<Result<Landed>> {
-        let Some(index) = self.index(number) else {
-            let gone = "the communicator of this receive is gone";
-            return Some(Err(Error::new(ErrorKind::Argument, "MPI_Wait", gone)));
-        };
-        match self.entries[index].phase {
-            Phase::Over(_) => match self.entries.remove(index).phase {
-                Phase::Over(outcome) => Some(outcome),
-                Phase::Waiting | Phase::Receiving { .. } => None,
-            },
-            Phase::Waiting | Phase::Receiving { .. } => None,
         }
     }
 }
@@ -473,123 +371,5 @@ impl Claims {
         };
         check(code, "MPI_Improbe")?;
         Ok((flag != 0).then(|| (message, status::decode(&status))))
-    }
-}
-
-impl Entry {
-    fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over(_))
-    }
-
-    /// Has the library receive the message it has claimed, or throw it away if it does not fit.
-    fn begin(&mut self, message: MPI_Message, status: Status) {
-        let (operation, bytes) = (self.role.operation, status.bytes());
-        let refused = self
-            .landing
-            .refuses(operation, self.element, bytes, library())
-            .map(|error| match error.kind() {
-                ErrorKind::Truncated => error.with_class(sys::MPI_ERR_TRUNCATE),
-                _ => error,
-            });
-        let align = match self.landing {
-            Landing::New(align) => align,
-            Landing::Into(_) => 1,
-        };
-        let room = match (&refused, self.landing) {
-            (None, Landing::Into(_)) => None,
-            _ => match Room::new(operation, bytes, align) {
-                Ok(room) => Some(room),
-                Err(error) => {
-                    eprintln!(
-                        "ranks: a message was not received, because there is no memory for it"
-                    );
-                    self.phase = Phase::Over(Err(refused.unwrap_or(error)));
-                    return;
-                }
-            },
-        };
-        let span = match (&room, self.landing) {
-            (None, Landing::Into(span)) => Some(span),
-            (room, _) => room.as_ref().map(Room::span),
-        };
-        self.phase = match span.map(|span| imrecv(message, span, bytes)) {
-            Some(Ok(request)) => Phase::Receiving {
-                request,
-                status,
-                room,
-                refused,
-            },
-            Some(Err(code)) => Phase::Over(check(code, operation).map(|()| Landed::plain(status))),
-            None => Phase::Over(Ok(Landed::plain(status))),
-        };
-        self.advance();
-    }
-
-    /// Asks the library whether it has received the message.
-    fn advance(&mut self) {
-        let Phase::Receiving {
-            request,
-            status,
-            room,
-            refused,
-        } = &mut self.phase
-        else {
-            return;
-        };
-        let mut flag: c_int = 0;
-        let mut ignored = MPI_Status::EMPTY;
-        // SAFETY: the request was begun by `imrecv` and is not over; flag and status are ours.
-        let code = unsafe { sys::MPI_Test(request, &raw mut flag, &raw mut ignored) };
-        if code == sys::MPI_SUCCESS && flag == 0 {
-            return;
-        }
-        let outcome = match (check(code, self.role.operation), refused.take()) {
-            (_, Some(error)) | (Err(error), None) => Err(error),
-            (Ok(()), None) => Ok(Landed {
-                status: *status,
-                room: room.take(),
-            }),
-        };
-        self.phase = Phase::Over(outcome);
-    }
-}
-
-/// Has the library receive a claimed message of that many bytes; the code, if it does not.
-fn imrecv(mut message: MPI_Message, span: Span, bytes: usize) -> Result<MPI_Request, c_int> {
-    let mut request = sys::MPI_REQUEST_NULL;
-    let start = if bytes == 0 {
-        super::buffer::to_write::<u8>(&mut [])
-    } else {
-        span.start().cast()
-    };
-    let code = match c_int::try_from(bytes) {
-        // SAFETY: the span has room for the message, as `begin` has compared, and is promised until this is over.
-        Ok(count) => unsafe {
-            sys::MPI_Imrecv(
-                start,
-                count,
-                sys::MPI_BYTE,
-                &raw mut message,
-                &raw mut request,
-            )
-        },
-        Err(_) => {
-            let count = MPI_Count::try_from(bytes).unwrap_or(0);
-            // SAFETY: as above.
-            unsafe {
-                sys::MPI_Imrecv_c(
-                    start,
-                    count,
-                    sys::MPI_BYTE,
-                    &raw mut message,
-                    &raw mut request,
-                )
-            }
-        }
-    };
-    if code == sys::MPI_SUCCESS {
-        Ok(request)
-    } else {
-        Err(code)
     }
 }
