@@ -1,0 +1,261 @@
+//! The side that receives: partitions are read as they arrive.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::{Link, let_go, width};
+use crate::backend::Backend;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::in_process::partitioned::Side;
+use crate::landing::{Role, Span};
+use crate::owned::{Kept, RecvBuffer};
+
+static RECV: Role = Role::of("MPI_Precv_init");
+
+/// A partitioned receive that is not under way; it owns its buffer. From [`Communicator::precv_init`].
+///
+/// MPI 5.0 §4.2.
+pub struct PartitionedRecv<B: RecvBuffer + Send + 'static>(Box<Receiving<B>>);
+
+/// A [`PartitionedRecv`] that is under way: partitions can be read as they arrive, by any thread.
+///
+/// If it is dropped, it is left to the runtime with its buffer.
+#[must_use = "an operation is over when it has been waited for"]
+pub struct ActiveRecv<B: RecvBuffer + Send + 'static>(Box<Receiving<B>>);
+
+struct Receiving<B: Send + 'static> {
+    comm: Communicator,
+    link: Link,
+    started: bool,
+    span: Span,
+    width: usize,
+    /// How many bytes of each partition have arrived: all, or none are to be looked at.
+    arrived: Box<[AtomicUsize]>,
+    /// In process one thread at a time puts messages where they belong.
+    turn: Mutex<()>,
+    buffer: Kept<B>,
+}
+
+impl Communicator {
+    /// Prepares to receive what a [`psend_init`](Self::psend_init) of `source` sends, in `partitions` parts of equal length. Local.
+    ///
+    /// # Errors
+    /// As [`psend_init`](Self::psend_init).
+    ///
+    /// MPI 5.0 §4.2.1 (`MPI_Precv_init`).
+    #[doc(alias = "MPI_Precv_init")]
+    pub fn precv_init<B>(
+        &self,
+        mut buffer: B,
+        partitions: usize,
+        source: usize,
+        tag: i32,
+    ) -> Result<PartitionedRecv<B>>
+    where
+        B: RecvBuffer + Send + 'static,
+    {
+        self.source(RECV.operation, source)?;
+        self.check_tag(RECV.operation, tag)?;
+        let width = width::<B>(RECV.operation, &buffer, partitions)?;
+        // SAFETY: the buffer stays in what is made here, and is lent out only where nothing is written any more.
+        let span = unsafe { Span::of(buffer.as_mut_slice()) };
+        let link = self.dispatch(
+            RECV.operation,
+            |comm| {
+                // SAFETY: as above.
+                let parts = unsafe { comm.precv_init(&RECV, span, partitions, source, tag)? };
+                Ok(Link::Mpi(parts))
+            },
+            |comm| Ok(Link::InProcess(comm.channel(Side::Receiver, source, tag))),
+        )?;
+        Ok(PartitionedRecv(Box::new(Receiving {
+            comm: self.clone(),
+            link,
+            started: false,
+            span,
+            width,
+            arrived: (0..partitions).map(|_| AtomicUsize::new(0)).collect(),
+            turn: Mutex::default(),
+            buffer: Kept::new(buffer),
+        })))
+    }
+}
+
+impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
+    /// Begins to receive a message.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
+    ///
+    /// MPI 5.0 §4.2.1 (`MPI_Start`).
+    #[doc(alias = "MPI_Start")]
+    pub fn start(mut self) -> Result<ActiveRecv<B>> {
+        let inner = &mut *self.0;
+        let arrived = inner.arrived.iter_mut();
+        arrived.for_each(|bytes| *bytes.get_mut() = 0);
+        if let Some(buffer) = inner.buffer.get_mut() {
+            // SAFETY: as in `precv_init`; it is where it was.
+            inner.span = unsafe { Span::of(buffer.as_mut_slice()) };
+        }
+        let entered = inner.comm.enter("MPI_Start")?;
+        if let Link::Mpi(parts) = &mut inner.link {
+            parts.start()?;
+        }
+        drop(entered);
+        inner.started = true;
+        Ok(ActiveRecv(self.0))
+    }
+
+    /// What was received last.
+    #[must_use]
+    pub fn buffer(&self) -> &[B::Element] {
+        self.0.buffer.get().map_or(&[], |buffer| buffer.as_slice())
+    }
+
+    /// The same, to be changed.
+    #[must_use]
+    pub fn buffer_mut(&mut self) -> &mut [B::Element] {
+        match self.0.buffer.get_mut() {
+            Some(buffer) => buffer.as_mut_slice(),
+            None => &mut [],
+        }
+    }
+}
+
+impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
+    /// How many partitions there are.
+    #[must_use]
+    pub fn partitions(&self) -> usize {
+        self.0.arrived.len()
+    }
+
+    /// The elements of partition `index`, if all of them have arrived; does not wait. Any thread may call it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if there is no such partition; [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], in process
+    /// [`ErrorKind::Length`] if the sender's length is another and [`ErrorKind::PeerFailed`] if it has ended; what the library
+    /// reports.
+    ///
+    /// MPI 5.0 §4.2.2 (`MPI_Parrived`).
+    #[doc(alias = "MPI_Parrived")]
+    pub fn parrived(&self, index: usize) -> Result<Option<&[B::Element]>> {
+        let inner = &*self.0;
+        let Some(arrived) = inner.arrived.get(index) else {
+            let count = inner.arrived.len();
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Parrived",
+                format_args!("partition {index} does not exist: there are {count}"),
+            ));
+        };
+        if arrived.load(Ordering::Acquire) < inner.width {
+            let _entered = inner.comm.enter("MPI_Parrived")?;
+            inner.look(index, arrived)?;
+            if arrived.load(Ordering::Acquire) < inner.width {
+                return Ok(None);
+            }
+        }
+        let part = inner.span.part(index * inner.width, inner.width);
+        let length = inner.width / size_of::<B::Element>().max(1);
+        let start = part.start().cast::<B::Element>().cast_const();
+        // SAFETY: these are elements of the buffer, which stays as long as `self`; they have arrived, and are not written to
+        // before the next start.
+        Ok(Some(unsafe { std::slice::from_raw_parts(start, length) }))
+    }
+
+    /// Waits until all partitions have arrived.
+    ///
+    /// # Errors
+    /// As [`parrived`](Self::parrived); [`ErrorKind::Truncated`] if the library says that more was sent. The request is lost
+    /// then.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    #[doc(alias = "MPI_Wait")]
+    pub fn wait(mut self) -> Result<PartitionedRecv<B>> {
+        let inner = &mut *self.0;
+        let entered = inner.comm.enter("MPI_Wait")?;
+        if let Link::Mpi(parts) = &mut inner.link {
+            inner.started = false;
+            parts.wait()?;
+        } else {
+            while inner.is_missing() {
+                inner.take_part(true)?;
+            }
+        }
+        inner.started = false;
+        drop(entered);
+        Ok(PartitionedRecv(self.0))
+    }
+}
+
+impl<B: Send + 'static> Receiving<B> {
+    /// Asks for one partition.
+    fn look(&self, index: usize, arrived: &AtomicUsize) -> Result<()> {
+        if let Link::Mpi(parts) = &self.link {
+            if parts.arrived(index)? {
+                arrived.store(self.width, Ordering::Release);
+            }
+            return Ok(());
+        }
+        while arrived.load(Ordering::Acquire) < self.width && self.take_part(false)? {}
+        Ok(())
+    }
+
+    fn is_missing(&self) -> bool {
+        let mut arrived = self.arrived.iter();
+        arrived.any(|bytes| bytes.load(Ordering::Acquire) < self.width)
+    }
+
+    /// Takes the next part out of the mailbox; whether there was one.
+    fn take_part(&self, wait: bool) -> Result<bool> {
+        let (Link::InProcess(channel), Backend::InProcess(comm)) =
+            (&self.link, self.comm.backend())
+        else {
+            return Ok(false);
+        };
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_missing() {
+            // What comes now is of the next message.
+            return Ok(false);
+        }
+        let part = comm.recv_part(RECV.operation, *channel, self.span, wait)?;
+        let Some((start, end)) = part else {
+            return Ok(false);
+        };
+        for (index, arrived) in self.arrived.iter().enumerate() {
+            let (first, last) = (index * self.width, (index + 1) * self.width);
+            let here = end.min(last).saturating_sub(start.max(first));
+            if here > 0 {
+                arrived.fetch_add(here, Ordering::Release);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<B: Send + 'static> Drop for Receiving<B> {
+    fn drop(&mut self) {
+        let_go(&self.comm, &mut self.link, self.started, &mut self.buffer);
+    }
+}
+
+impl<B: RecvBuffer + Send + 'static> fmt::Debug for PartitionedRecv<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("PartitionedRecv");
+        shown
+            .field("partitions", &self.0.arrived.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<B: RecvBuffer + Send + 'static> fmt::Debug for ActiveRecv<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ActiveRecv");
+        shown
+            .field("partitions", &self.0.arrived.len())
+            .finish_non_exhaustive()
+    }
+}

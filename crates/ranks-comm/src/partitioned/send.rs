@@ -1,0 +1,427 @@
+//! The side that sends: partitions are written by threads, and go as they are ready.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::{Link, let_go, width};
+use crate::backend::Backend;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::in_process::partitioned::Side;
+use crate::landing::{Role, Span};
+use crate::mpi::TypeOf;
+use crate::owned::{Kept, RecvBuffer};
+
+static SEND: Role = Role::of("MPI_Psend_init");
+
+/// A partitioned send that is not under way; it owns its buffer, which can be used meanwhile.
+///
+/// From [`Communicator::psend_init`]. [`start`](Self::start) makes an [`ActiveSend`] of it, and
+/// [`ActiveSend::wait`] this again.
+///
+/// ```
+/// # fn main() -> ranks_comm::Result<()> {
+/// # ranks_comm::run(|world| {
+/// let me = world.rank();
+/// let sending = world.psend_init(vec![0.0; 12], 4, me, 7)?.start()?;
+/// let receiving = world.precv_init(vec![0.0; 12], 2, me, 7)?.start()?;
+/// std::thread::scope(|threads| {
+///     for i in 0..4 {
+///         let mut part = sending.partition(i)?; // three elements, for this thread alone
+///         threads.spawn(move || {
+///             part.fill(i as f64);
+///             part.ready()
+///         });
+///     }
+///     ranks_comm::Result::Ok(())
+/// })?;
+/// let (sending, receiving) = (sending.wait()?, receiving.wait()?);
+/// assert_eq!(receiving.buffer(), [0., 0., 0., 1., 1., 1., 2., 2., 2., 3., 3., 3.]);
+/// # drop(sending);
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+///
+/// MPI 5.0 §4.2.
+pub struct PartitionedSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
+
+/// A [`PartitionedSend`] that is under way; shared among the threads that make its parts.
+///
+/// If it is dropped, or waited for, before all partitions are ready, the others are sent as they are. Dropped, it is left to
+/// the runtime with its buffer.
+#[must_use = "an operation is over when it has been waited for"]
+pub struct ActiveSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
+
+/// One partition of an [`ActiveSend`], to be written by its only holder until it is [`ready`](Self::ready).
+///
+/// If it is dropped, it can be had again.
+pub struct PartitionWriter<'a, T> {
+    shares: &'a Shares,
+    index: usize,
+    elements: &'a mut [T],
+}
+
+struct Sending<B: Send + 'static> {
+    shares: Shares,
+    buffer: Kept<B>,
+}
+
+/// What is known of a send without its buffer.
+struct Shares {
+    comm: Communicator,
+    link: Link,
+    started: bool,
+    /// How far each partition is: [`FREE`], [`TAKEN`], [`READY`].
+    states: Box<[AtomicU8]>,
+    span: Span,
+    /// The bytes of a partition.
+    width: usize,
+}
+
+const FREE: u8 = 0;
+const TAKEN: u8 = 1;
+const READY: u8 = 2;
+
+impl Communicator {
+    /// Prepares to send `buffer` in `partitions` parts of equal length, each when it is ready. Local.
+    ///
+    /// It goes to the [`precv_init`](Self::precv_init) of `dest` that is the how manieth this is with its rank and tag; other
+    /// receives do not see it. Both sides have the same number of elements; in how many partitions is each side's own.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`]; [`ErrorKind::Length`] if `partitions` does not divide the length;
+    /// [`ErrorKind::NotInLibrary`] before MPI 4.0, and over Open MPI, which writes past the buffer of a receiver that expects
+    /// less.
+    ///
+    /// MPI 5.0 §4.2.1 (`MPI_Psend_init`).
+    #[doc(alias = "MPI_Psend_init")]
+    pub fn psend_init<B>(
+        &self,
+        mut buffer: B,
+        partitions: usize,
+        dest: usize,
+        tag: i32,
+    ) -> Result<PartitionedSend<B>>
+    where
+        B: RecvBuffer + Send + 'static,
+    {
+        self.destination(SEND.operation, dest)?;
+        self.check_tag(SEND.operation, tag)?;
+        let width = width::<B>(SEND.operation, &buffer, partitions)?;
+        // SAFETY: the buffer stays in what is made here, and is lent out only while nothing is under way, or in partitions.
+        let span = unsafe { Span::of(buffer.as_mut_slice()) };
+        let item = TypeOf::<B::Element>::item();
+        let link = self.dispatch(
+            SEND.operation,
+            |comm| {
+                // SAFETY: as above.
+                let parts = unsafe { comm.psend_init(&SEND, span, item, partitions, dest, tag)? };
+                Ok(Link::Mpi(parts))
+            },
+            |comm| Ok(Link::InProcess(comm.channel(Side::Sender, dest, tag))),
+        )?;
+        let shares = Shares {
+            comm: self.clone(),
+            link,
+            started: false,
+            states: (0..partitions).map(|_| AtomicU8::new(FREE)).collect(),
+            span,
+            width,
+        };
+        let buffer = Kept::new(buffer);
+        Ok(PartitionedSend(Box::new(Sending { shares, buffer })))
+    }
+}
+
+impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
+    /// Begins a message, none of whose partitions is ready.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
+    ///
+    /// MPI 5.0 §4.2.1 (`MPI_Start`).
+    #[doc(alias = "MPI_Start")]
+    pub fn start(mut self) -> Result<ActiveSend<B>> {
+        let Sending { shares, buffer } = &mut *self.0;
+        let states = shares.states.iter_mut();
+        states.for_each(|state| *state.get_mut() = FREE);
+        if let Some(buffer) = buffer.get_mut() {
+            // SAFETY: as in `psend_init`; it is where it was.
+            shares.span = unsafe { Span::of(buffer.as_mut_slice()) };
+        }
+        let entered = shares.comm.enter("MPI_Start")?;
+        if let Link::Mpi(parts) = &mut shares.link {
+            parts.start()?;
+        }
+        drop(entered);
+        shares.started = true;
+        Ok(ActiveSend(self.0))
+    }
+
+    /// What is sent next.
+    #[must_use]
+    pub fn buffer(&self) -> &[B::Element] {
+        self.0.buffer.get().map_or(&[], |buffer| buffer.as_slice())
+    }
+
+    /// The same, to be changed.
+    #[must_use]
+    pub fn buffer_mut(&mut self) -> &mut [B::Element] {
+        match self.0.buffer.get_mut() {
+            Some(buffer) => buffer.as_mut_slice(),
+            None => &mut [],
+        }
+    }
+}
+
+impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
+    /// How many partitions there are.
+    #[must_use]
+    pub fn partitions(&self) -> usize {
+        self.0.shares.states.len()
+    }
+
+    /// Partition `index`, to be written by the caller alone; [`PartitionWriter::ready`] sends it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if there is no such partition, if somebody has it, or if it is ready.
+    pub fn partition(&self, index: usize) -> Result<PartitionWriter<'_, B::Element>> {
+        let shares = &self.0.shares;
+        shares.step(index, FREE, TAKEN)?;
+        let part = shares.span.part(index * shares.width, shares.width);
+        let length = shares.width / size_of::<B::Element>().max(1);
+        let start = part.start().cast::<B::Element>();
+        // SAFETY: these are elements of the buffer, which stays as long as `self`; of their partition the step above makes the
+        // caller the only holder, and the library does not look at it before it is ready.
+        let elements = unsafe { std::slice::from_raw_parts_mut(start, length) };
+        Ok(PartitionWriter {
+            shares,
+            index,
+            elements,
+        })
+    }
+
+    /// Sends partition `index` as it is. Any thread may call it, for each partition once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if there is no such partition, if somebody writes to it, or if it is ready already;
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports.
+    ///
+    /// MPI 5.0 §4.2.2 (`MPI_Pready`).
+    #[doc(alias = "MPI_Pready")]
+    pub fn pready(&self, index: usize) -> Result<()> {
+        self.0.shares.ready(&[index], FREE)
+    }
+
+    /// Sends the partitions of a range.
+    ///
+    /// # Errors
+    /// As [`pready`](Self::pready); none of them is sent if one cannot be.
+    ///
+    /// MPI 5.0 §4.2.2 (`MPI_Pready_range`).
+    #[doc(alias = "MPI_Pready_range")]
+    pub fn pready_range(&self, range: Range<usize>) -> Result<()> {
+        if range.end > self.partitions() {
+            return Err(self.0.shares.no_partition(range.end - 1));
+        }
+        let indices: Vec<usize> = range.collect();
+        self.0.shares.ready(&indices, FREE)
+    }
+
+    /// Sends those partitions.
+    ///
+    /// # Errors
+    /// As [`pready`](Self::pready); none of them is sent if one cannot be.
+    ///
+    /// MPI 5.0 §4.2.2 (`MPI_Pready_list`).
+    #[doc(alias = "MPI_Pready_list")]
+    pub fn pready_list(&self, indices: &[usize]) -> Result<()> {
+        self.0.shares.ready(indices, FREE)
+    }
+
+    /// Sends what is not ready yet, and waits until all is sent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    #[doc(alias = "MPI_Wait")]
+    pub fn wait(mut self) -> Result<PartitionedSend<B>> {
+        let shares = &mut self.0.shares;
+        shares.ready_rest()?;
+        if let Link::Mpi(parts) = &mut shares.link {
+            let _entered = shares.comm.enter("MPI_Wait")?;
+            // After an error as well, the library is done with it.
+            shares.started = false;
+            parts.wait()?;
+        }
+        shares.started = false;
+        Ok(PartitionedSend(self.0))
+    }
+}
+
+impl Shares {
+    /// Takes a partition from one state to the next.
+    fn step(&self, index: usize, from: u8, to: u8) -> Result<()> {
+        let Some(state) = self.states.get(index) else {
+            return Err(self.no_partition(index));
+        };
+        match state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Ok(()),
+            Err(READY) => Err(refused(index, "is ready already; each is made ready once")),
+            Err(_) => Err(refused(index, "is being written to")),
+        }
+    }
+
+    /// Sends these partitions, all of which are in the state `from`, or none.
+    fn ready(&self, indices: &[usize], from: u8) -> Result<()> {
+        let _entered = self.comm.enter("MPI_Pready")?;
+        for (done, &index) in indices.iter().enumerate() {
+            if let Err(error) = self.step(index, from, READY) {
+                for &index in &indices[..done] {
+                    self.states[index].store(from, Ordering::Release);
+                }
+                return Err(error);
+            }
+        }
+        self.send(indices)
+    }
+
+    fn send(&self, indices: &[usize]) -> Result<()> {
+        match (&self.link, self.comm.backend()) {
+            (Link::Mpi(parts), _) => parts.ready(indices),
+            (Link::InProcess(channel), Backend::InProcess(comm)) => {
+                for &index in indices {
+                    let start = index * self.width;
+                    // SAFETY: this partition was made ready just now by the caller, and nobody writes to it any more.
+                    let bytes = unsafe { self.span.part(start, self.width).as_bytes() };
+                    comm.send_part(*channel, self.span.bytes(), start, bytes);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends all that is not; there is no writer any more.
+    fn ready_rest(&mut self) -> Result<()> {
+        let left = |state: &AtomicU8| state.load(Ordering::Acquire) != READY;
+        if !self.states.iter().any(left) {
+            return Ok(());
+        }
+        let states = self.states.iter().enumerate();
+        let rest: Vec<usize> = states
+            .filter(|(_, state)| left(state))
+            .map(|(index, _)| index)
+            .collect();
+        let _entered = self.comm.enter("MPI_Pready")?;
+        for &index in &rest {
+            self.states[index].store(READY, Ordering::Release);
+        }
+        self.send(&rest)
+    }
+
+    #[cold]
+    fn no_partition(&self, index: usize) -> Error {
+        let count = self.states.len();
+        refused(index, &format!("does not exist: there are {count}"))
+    }
+}
+
+#[cold]
+fn refused(index: usize, why: &str) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        "MPI_Pready",
+        format_args!("partition {index} {why}"),
+    )
+}
+
+impl<T> PartitionWriter<'_, T> {
+    /// Which partition it is.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Sends the partition.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports.
+    ///
+    /// MPI 5.0 §4.2.2 (`MPI_Pready`).
+    pub fn ready(self) -> Result<()> {
+        let (shares, index) = (self.shares, self.index);
+        std::mem::forget(self);
+        let outcome = shares.ready(&[index], TAKEN);
+        if outcome.is_err() {
+            // If it was not sent, it can be had again.
+            let _ = shares.step(index, TAKEN, FREE);
+        }
+        outcome
+    }
+}
+
+impl<T> Deref for PartitionWriter<'_, T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        self.elements
+    }
+}
+
+impl<T> DerefMut for PartitionWriter<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.elements
+    }
+}
+
+impl<T> Drop for PartitionWriter<'_, T> {
+    fn drop(&mut self) {
+        self.shares.states[self.index].store(FREE, Ordering::Release);
+    }
+}
+
+impl<B: Send + 'static> Drop for Sending<B> {
+    fn drop(&mut self) {
+        let shares = &mut self.shares;
+        if shares.started {
+            // If this thread may not, the runtime says at its end what has not ended.
+            let _ = shares.ready_rest();
+        }
+        let_go(
+            &shares.comm,
+            &mut shares.link,
+            shares.started,
+            &mut self.buffer,
+        );
+    }
+}
+
+impl<B: RecvBuffer + Send + 'static> fmt::Debug for PartitionedSend<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let partitions = self.0.shares.states.len();
+        let mut shown = f.debug_struct("PartitionedSend");
+        shown
+            .field("partitions", &partitions)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<B: RecvBuffer + Send + 'static> fmt::Debug for ActiveSend<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ActiveSend");
+        shown
+            .field("states", &self.0.shares.states)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for PartitionWriter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("PartitionWriter");
+        shown.field("index", &self.index).finish_non_exhaustive()
+    }
+}
