@@ -1,0 +1,179 @@
+//! Preparing what is done many times.
+#![allow(unsafe_code)]
+
+use super::{Persistent, Plan, What};
+use crate::communicator::Communicator;
+use crate::error::Result;
+use crate::landing::{Role, Span};
+use crate::mpi::SendMode;
+use crate::owned::{RecvBuffer, SendBuffer};
+use crate::source::{Destination, Source};
+use crate::tag::Tag;
+
+static SEND: Role = Role::of("MPI_Send_init");
+static SYNCHRONOUS_SEND: Role = Role::of("MPI_Ssend_init");
+static BUFFERED_SEND: Role = Role::of("MPI_Bsend_init");
+static READY_SEND: Role = Role::of("MPI_Rsend_init");
+
+impl Communicator {
+    /// Prepares to send `buffer`, as often as the result is started. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library reports.
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Send_init`).
+    #[doc(alias = "MPI_Send_init")]
+    #[doc(alias = "MPI_Send_init_c")]
+    pub fn send_init<B>(
+        &self,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: a standard send promises nothing.
+        unsafe { self.any_send_init(SendMode::Standard, buffer, dest, tag) }
+    }
+
+    /// As [`send_init`](Self::send_init), each send over only when the receiver has begun to receive.
+    ///
+    /// # Errors
+    /// As [`send_init`](Self::send_init).
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Ssend_init`).
+    #[doc(alias = "MPI_Ssend_init")]
+    #[doc(alias = "MPI_Ssend_init_c")]
+    pub fn ssend_init<B>(
+        &self,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: a synchronous send promises nothing.
+        unsafe { self.any_send_init(SendMode::Synchronous, buffer, dest, tag) }
+    }
+
+    /// As [`send_init`](Self::send_init), each send by way of the [attached buffer](Self::buffer_attach).
+    ///
+    /// # Errors
+    /// As [`send_init`](Self::send_init); where the message does not fit, [`Persistent::start`] says so.
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Bsend_init`).
+    #[doc(alias = "MPI_Bsend_init")]
+    #[doc(alias = "MPI_Bsend_init_c")]
+    pub fn bsend_init<B>(
+        &self,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: a buffered send promises nothing.
+        unsafe { self.any_send_init(SendMode::Buffered, buffer, dest, tag) }
+    }
+
+    /// As [`send_init`](Self::send_init), for receives that were begun before.
+    ///
+    /// # Safety
+    /// That of [`rsend`](Self::rsend), whenever the result is started.
+    ///
+    /// # Errors
+    /// As [`send_init`](Self::send_init).
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Rsend_init`).
+    #[doc(alias = "MPI_Rsend_init")]
+    #[doc(alias = "MPI_Rsend_init_c")]
+    pub unsafe fn rsend_init<B>(
+        &self,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        // SAFETY: by this function's contract.
+        unsafe { self.any_send_init(SendMode::Ready, buffer, dest, tag) }
+    }
+
+    /// Prepares to receive messages of at most the length of `buffer`, one for each start. Local.
+    ///
+    /// On libraries that write past the end of a buffer (Open MPI does) each start begins a receive of its own, which is
+    /// matched when the length of its message is known.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library reports.
+    ///
+    /// MPI 5.0 §3.9 (`MPI_Recv_init`).
+    #[doc(alias = "MPI_Recv_init")]
+    #[doc(alias = "MPI_Recv_init_c")]
+    pub fn recv_init<B>(
+        &self,
+        mut buffer: B,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Persistent<B>>
+    where
+        B: RecvBuffer + Send + 'static,
+    {
+        let role = const { &Role::receiving::<B::Element>("MPI_Recv_init") };
+        let source = self.source(role.operation, source)?;
+        let tag = self.tag(role.operation, tag)?;
+        // SAFETY: the buffer is touched by nobody while the request is under way; a `RecvBuffer` stays where it is.
+        let span = |buffer: &mut B| unsafe { Span::of(buffer.as_mut_slice()) };
+        let here = span(&mut buffer);
+        let native = self.dispatch(
+            role.operation,
+            |comm| comm.recv_init(role, here, source, tag),
+            |_| Ok(None),
+        )?;
+        let what = What::Recv(source, tag);
+        let plan = Plan { role, what, span };
+        Ok(Persistent::new(self, native, plan, buffer))
+    }
+
+    /// # Safety
+    /// For [`SendMode::Ready`], that of [`rsend_init`](Self::rsend_init).
+    unsafe fn any_send_init<B>(
+        &self,
+        mode: SendMode,
+        buffer: B,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Persistent<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        let role = match mode {
+            SendMode::Standard => &SEND,
+            SendMode::Synchronous => &SYNCHRONOUS_SEND,
+            SendMode::Buffered => &BUFFERED_SEND,
+            SendMode::Ready => &READY_SEND,
+        };
+        let dest = self.destination(role.operation, dest)?;
+        self.check_tag(role.operation, tag)?;
+        let native = self.dispatch(
+            role.operation,
+            |comm| {
+                // SAFETY: the request owns the buffer until it is retired, and a `SendBuffer` stays where it is; the rest is
+                // this function's contract.
+                let native = unsafe { comm.send_init(mode, role, buffer.as_slice(), dest, tag)? };
+                Ok(Some(native))
+            },
+            |_| Ok(None),
+        )?;
+        let plan = Plan {
+            role,
+            what: What::Send(mode, dest, tag),
+            span: |buffer: &mut B| Span::to_read(buffer.as_slice()),
+        };
+        Ok(Persistent::new(self, native, plan, buffer))
+    }
+}
