@@ -1,0 +1,86 @@
+//! What a rank can see for itself is an error before anything is sent; in process, so is what ranks do not agree on.
+
+use ranks_collectives::ops::Sum;
+use ranks_collectives::{Blocks, NonblockingCollectives};
+use ranks_comm::{Communicator, ErrorKind, Request, Result};
+
+use crate::still_works;
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn mistakes_of_one_rank_are_errors_before_anything_is_sent(world: Communicator) -> Result<()> {
+    let size = world.size();
+    let kind =
+        |result: Result<Request<(Vec<i32>, Vec<i32>)>>| result.expect_err("a mistake").kind();
+    let (three, blocks) = (vec![1; 3], Blocks::from_counts(&vec![2; size])?);
+    assert_eq!(
+        kind(world.iallreduce(three.clone(), vec![0; 2], Sum)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.iscan(three.clone(), vec![0; 2], Sum)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.iexscan(three.clone(), vec![0; 2], Sum)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.iallgather(three.clone(), vec![0; 3 * size + 1])),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.ialltoall(three.clone(), vec![0; 4])),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.ireduce_scatter_block(three.clone(), vec![0; 4], Sum)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.ireduce_scatter(three.clone(), vec![0; 9], Sum, &blocks)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.iallgatherv(three.clone(), vec![0; 2 * size], &blocks)),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(world.igather(three.clone(), vec![0; 3 * size], size)),
+        ErrorKind::Root
+    );
+    assert_eq!(
+        kind(world.iscatter(three.clone(), vec![0; 1], size)),
+        ErrorKind::Root
+    );
+    assert_eq!(
+        kind(world.ireduce(three.clone(), three.clone(), Sum, size)),
+        ErrorKind::Root
+    );
+    assert_eq!(
+        kind(world.igatherv(vec![1; 2], vec![0; 2 * size], &blocks, size)),
+        ErrorKind::Root
+    );
+    let error = world.ibcast(three, size).expect_err("a mistake");
+    assert_eq!(
+        (error.kind(), error.operation()),
+        (ErrorKind::Root, "MPI_Ibcast")
+    );
+    still_works(&world)
+}
+
+#[ranks_test::ranks(2, 3, 4, in_process_only)]
+fn another_length_is_an_error_where_it_is_seen(world: Communicator) -> Result<()> {
+    let odd_one = world.size() - 1;
+    let length = if world.rank() == odd_one { 11 } else { 10 };
+    let request = world.iallreduce(vec![1_u32; length], vec![0; length], Sum)?;
+    let (_, outcome) = request.complete()?;
+    let error = outcome.expect_err("lengths differ");
+    assert_eq!(error.kind(), ErrorKind::Length);
+    let text = error.to_string();
+    let says = ["MPI_Iallreduce", "10", "11"];
+    assert!(says.iter().all(|word| text.contains(word)), "{text}");
+
+    let (_, outcome) = world.ibcast(vec![7_u32; length], 0)?.complete()?;
+    assert_eq!(outcome.is_err(), world.rank() == odd_one);
+    still_works(&world)
+}
