@@ -2,12 +2,13 @@ use ranks_collectives::ops::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Prod, S
 use ranks_collectives::{Collectives, Integer, Number, Op, Ordered};
 use ranks_comm::Communicator;
 
-use crate::model::block;
-use crate::model::{Guarded, LENGTHS, Sample, case};
+use crate::model::Depth::{All, EachOnce};
+use crate::model::{Guarded, LENGTHS, Sample, block, case, lengths};
 use crate::reduce::folded;
 
 fn agrees<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T, T) -> T) {
-    agrees_on(&LENGTHS, world, op, fold);
+    let depth = if size_of::<T>() == 8 { All } else { EachOnce };
+    agrees_on(&lengths::<T>(depth), world, op, fold);
 }
 
 /// How data travels does not depend on the operation: one of them on the longest blocks is enough for a type.
@@ -84,17 +85,17 @@ fn extremes_of_unsigned_integers(world: Communicator) {
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn f32_with_every_operation(world: Communicator) {
     agrees::<f32, _>(&world, Sum, |a, b| a + b);
-    agrees::<f32, _>(&world, Prod, |a, b| a * b);
-    agrees::<f32, _>(&world, Min, f32::min);
-    agrees::<f32, _>(&world, Max, f32::max);
+    agrees_on::<f32, _>(&LENGTHS[..4], &world, Prod, |a, b| a * b);
+    agrees_on::<f32, _>(&LENGTHS[..4], &world, Min, f32::min);
+    agrees_on::<f32, _>(&LENGTHS[..4], &world, Max, f32::max);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn f64_with_every_operation(world: Communicator) {
     agrees::<f64, _>(&world, Sum, |a, b| a + b);
-    agrees::<f64, _>(&world, Prod, |a, b| a * b);
-    agrees::<f64, _>(&world, Min, f64::min);
-    agrees::<f64, _>(&world, Max, f64::max);
+    agrees_on::<f64, _>(&LENGTHS[..4], &world, Prod, |a, b| a * b);
+    agrees_on::<f64, _>(&LENGTHS[..4], &world, Min, f64::min);
+    agrees_on::<f64, _>(&LENGTHS[..4], &world, Max, f64::max);
 }
 
 /// Each rank's truth is the bit of its rank in the index, so that all patterns of truths occur.

@@ -1,10 +1,11 @@
 use ranks_collectives::Collectives;
 use ranks_comm::Communicator;
 
-use crate::model::{Guarded, LENGTHS, Particle, Sample, block, case};
+use crate::model::Depth::{self, All, EachOnce};
+use crate::model::{Guarded, Particle, Sample, block, case, lengths};
 
-fn transposes<T: Sample>(world: &Communicator) {
-    for len in LENGTHS {
+fn transposes<T: Sample>(world: &Communicator, depth: Depth) {
+    for len in lengths::<T>(depth) {
         let mine = block::<T>(world.rank(), 0, len * world.size());
         let mut theirs = Guarded::<T>::new(mine.len());
         world.alltoall(&mine, theirs.buffer()).unwrap();
@@ -17,17 +18,17 @@ fn transposes<T: Sample>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn numbers_change_places(world: Communicator) {
-    transposes::<i8>(&world);
-    transposes::<u16>(&world);
-    transposes::<i32>(&world);
-    transposes::<u64>(&world);
-    transposes::<f32>(&world);
-    transposes::<f64>(&world);
+    transposes::<i8>(&world, EachOnce);
+    transposes::<u16>(&world, EachOnce);
+    transposes::<i32>(&world, EachOnce);
+    transposes::<u64>(&world, EachOnce);
+    transposes::<f32>(&world, EachOnce);
+    transposes::<f64>(&world, All);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn any_pod_changes_places(world: Communicator) {
-    transposes::<Particle>(&world);
-    transposes::<[u8; 3]>(&world);
-    transposes::<()>(&world);
+    transposes::<Particle>(&world, EachOnce);
+    transposes::<[u8; 3]>(&world, EachOnce);
+    transposes::<()>(&world, EachOnce);
 }

@@ -1,11 +1,12 @@
 use ranks_collectives::Collectives;
 use ranks_comm::Communicator;
 
-use crate::model::{Guarded, LENGTHS, Particle, Sample, block, case};
+use crate::model::Depth::{self, All, EachOnce};
+use crate::model::{Guarded, Particle, Sample, block, case, lengths, roots};
 
-fn copies_the_root<T: Sample>(world: &Communicator) {
-    for len in LENGTHS {
-        for root in 0..world.size() {
+fn copies_the_root<T: Sample>(world: &Communicator, depth: Depth) {
+    for (call, len) in lengths::<T>(depth).into_iter().enumerate() {
+        for root in roots(depth, world.size(), call) {
             let mut data = Guarded::<T>::new(len);
             let of_root = block::<T>(root, 0, len);
             if world.rank() == root {
@@ -19,18 +20,18 @@ fn copies_the_root<T: Sample>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn numbers_arrive_from_every_root(world: Communicator) {
-    copies_the_root::<i8>(&world);
-    copies_the_root::<u16>(&world);
-    copies_the_root::<i32>(&world);
-    copies_the_root::<u64>(&world);
-    copies_the_root::<isize>(&world);
-    copies_the_root::<f32>(&world);
-    copies_the_root::<f64>(&world);
+    copies_the_root::<i8>(&world, EachOnce);
+    copies_the_root::<u16>(&world, EachOnce);
+    copies_the_root::<i32>(&world, EachOnce);
+    copies_the_root::<u64>(&world, EachOnce);
+    copies_the_root::<isize>(&world, EachOnce);
+    copies_the_root::<f32>(&world, EachOnce);
+    copies_the_root::<f64>(&world, All);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn any_pod_arrives_from_every_root(world: Communicator) {
-    copies_the_root::<Particle>(&world);
-    copies_the_root::<[u8; 3]>(&world);
-    copies_the_root::<()>(&world);
+    copies_the_root::<Particle>(&world, EachOnce);
+    copies_the_root::<[u8; 3]>(&world, EachOnce);
+    copies_the_root::<()>(&world, EachOnce);
 }

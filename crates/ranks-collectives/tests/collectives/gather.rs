@@ -1,15 +1,16 @@
 use ranks_collectives::Collectives;
 use ranks_comm::Communicator;
 
-use crate::model::{Guarded, LENGTHS, Particle, Sample, block, case};
+use crate::model::Depth::{self, All, EachOnce};
+use crate::model::{Guarded, Particle, Sample, block, case, lengths, roots};
 
-fn collects_in_rank_order<T: Sample>(world: &Communicator) {
-    for len in LENGTHS {
+fn collects_in_rank_order<T: Sample>(world: &Communicator, depth: Depth) {
+    for (call, len) in lengths::<T>(depth).into_iter().enumerate() {
         let expected: Vec<T> = (0..world.size())
             .flat_map(|rank| block(rank, 0, len))
             .collect();
         let mine = block::<T>(world.rank(), 0, len);
-        for root in 0..world.size() {
+        for root in roots(depth, world.size(), call) {
             let what = case::<T>("gather", len);
             if world.rank() == root {
                 let mut all = Guarded::<T>::new(len * world.size());
@@ -26,18 +27,18 @@ fn collects_in_rank_order<T: Sample>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn numbers_are_collected_at_every_root(world: Communicator) {
-    collects_in_rank_order::<u8>(&world);
-    collects_in_rank_order::<i16>(&world);
-    collects_in_rank_order::<u32>(&world);
-    collects_in_rank_order::<i64>(&world);
-    collects_in_rank_order::<usize>(&world);
-    collects_in_rank_order::<f32>(&world);
-    collects_in_rank_order::<f64>(&world);
+    collects_in_rank_order::<u8>(&world, EachOnce);
+    collects_in_rank_order::<i16>(&world, EachOnce);
+    collects_in_rank_order::<u32>(&world, EachOnce);
+    collects_in_rank_order::<i64>(&world, EachOnce);
+    collects_in_rank_order::<usize>(&world, EachOnce);
+    collects_in_rank_order::<f32>(&world, EachOnce);
+    collects_in_rank_order::<f64>(&world, All);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn any_pod_is_collected_at_every_root(world: Communicator) {
-    collects_in_rank_order::<Particle>(&world);
-    collects_in_rank_order::<[u8; 3]>(&world);
-    collects_in_rank_order::<()>(&world);
+    collects_in_rank_order::<Particle>(&world, EachOnce);
+    collects_in_rank_order::<[u8; 3]>(&world, EachOnce);
+    collects_in_rank_order::<()>(&world, EachOnce);
 }

@@ -4,19 +4,25 @@ use ranks_collectives::ops::{Max, Prod, Sum};
 use ranks_collectives::{Blocks, InPlaceCollectives, Number, Op, VaryingCollectives};
 use ranks_comm::{Communicator, ErrorKind};
 
-use crate::model::{Guarded, LENGTHS, Particle, Sample, block, case};
+use crate::model::Depth::{self, All, EachOnce};
+use crate::model::{Guarded, Particle, Sample, block, case, lengths, roots};
 use crate::reduce::folded;
 
-fn reductions<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T, T) -> T) {
+fn reductions<T: Sample + Number, O: Op<T>>(
+    world: &Communicator,
+    depth: Depth,
+    op: O,
+    fold: fn(T, T) -> T,
+) {
     let (me, size) = (world.rank(), world.size());
-    for len in LENGTHS {
+    for (call, len) in lengths::<T>(depth).into_iter().enumerate() {
         let mine = block::<T>(me, 0, len);
         let whole = folded(size, len, fold);
         let mut data = Guarded::<T>::new(len);
         data.buffer().copy_from_slice(&mine);
         world.allreduce_in_place(data.buffer(), op).unwrap();
         data.expect(&whole, &case::<T>("allreduce_in_place", len));
-        for root in 0..size {
+        for root in roots(depth, size, call) {
             data.buffer().copy_from_slice(&mine);
             world.reduce_in_place(data.buffer(), op, root).unwrap();
             let expected = if me == root { &whole } else { &mine };
@@ -35,9 +41,9 @@ fn reductions<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: f
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn reductions_of_numbers(world: Communicator) {
-    reductions::<i32, _>(&world, Sum, i32::wrapping_add);
-    reductions::<f64, _>(&world, Max, f64::max);
-    reductions::<u16, _>(&world, Prod, u16::wrapping_mul);
+    reductions::<i32, _>(&world, EachOnce, Sum, i32::wrapping_add);
+    reductions::<f64, _>(&world, All, Max, f64::max);
+    reductions::<u16, _>(&world, EachOnce, Prod, u16::wrapping_mul);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
@@ -60,9 +66,9 @@ fn shares_are_at_the_beginning(world: Communicator) {
     }
 }
 
-fn moves<T: Sample>(world: &Communicator) {
+fn moves<T: Sample>(world: &Communicator, depth: Depth) {
     let (me, size) = (world.rank(), world.size());
-    for len in LENGTHS {
+    for (call, len) in lengths::<T>(depth).into_iter().enumerate() {
         let own = me * len..(me + 1) * len;
         let mine = block::<T>(me, 0, len);
         let whole: Vec<T> = (0..size)
@@ -73,7 +79,7 @@ fn moves<T: Sample>(world: &Communicator) {
         world.allgather_in_place(all.buffer()).unwrap();
         all.expect(&whole, &case::<T>("allgather_in_place", len));
 
-        for root in 0..size {
+        for root in roots(depth, size, call) {
             let at_root = me == root;
             let mut data = Guarded::<T>::new(if at_root { len * size } else { len });
             let place = if at_root { own.clone() } else { 0..len };
@@ -101,10 +107,10 @@ fn moves<T: Sample>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn moves_of_every_width(world: Communicator) {
-    moves::<u8>(&world);
-    moves::<f64>(&world);
-    moves::<Particle>(&world);
-    moves::<()>(&world);
+    moves::<u8>(&world, EachOnce);
+    moves::<f64>(&world, All);
+    moves::<Particle>(&world, EachOnce);
+    moves::<()>(&world, EachOnce);
 }
 
 /// As S3 of another binding: a slice that cannot be cut into blocks.
@@ -137,7 +143,7 @@ fn s3_lengths_that_do_not_divide(world: Communicator) {
 /// COR-28 of another binding: only what is in place is told to be so, not what is empty.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn cor_28_empty_slices(world: Communicator) {
-    fn nothing<T: Number>(world: &Communicator) {
+    fn nothing<T: Number>(world: &Communicator, depth: Depth) {
         world.allreduce_in_place::<T, _>(&mut [], Sum).unwrap();
         world.scan_in_place::<T, _>(&mut [], Sum).unwrap();
         world.exscan_in_place::<T, _>(&mut [], Sum).unwrap();
@@ -146,13 +152,13 @@ fn cor_28_empty_slices(world: Communicator) {
             .unwrap();
         world.allgather_in_place::<T>(&mut []).unwrap();
         world.alltoall_in_place::<T>(&mut []).unwrap();
-        for root in 0..world.size() {
+        for root in roots(depth, world.size(), 1) {
             world.reduce_in_place::<T, _>(&mut [], Sum, root).unwrap();
             world.gather_in_place::<T>(&mut [], root).unwrap();
             world.scatter_in_place::<T>(&mut [], root).unwrap();
         }
     }
-    nothing::<u8>(&world);
-    nothing::<u16>(&world);
-    nothing::<f64>(&world);
+    nothing::<u8>(&world, All);
+    nothing::<u16>(&world, EachOnce);
+    nothing::<f64>(&world, EachOnce);
 }

@@ -14,6 +14,14 @@ fn still_works(world: &Communicator) {
     }
 }
 
+/// A meeting leaves nothing behind, however many there were.
+#[ranks_test::ranks(1, 2, 3, 4, in_process_only)]
+fn a_thousand_barriers_in_a_row_end(world: Communicator) {
+    for _ in 0..1000 {
+        world.barrier().unwrap();
+    }
+}
+
 #[ranks_test::ranks(4, in_process_only)]
 fn sums_are_taken_in_the_order_of_ranks(world: Communicator) {
     let mine = [[1e16, 1.0, -1e16, 1.0][world.rank()]];

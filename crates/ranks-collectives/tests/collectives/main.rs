@@ -31,3 +31,4 @@ mod scatter;
 mod topologies;
 mod user_op;
 mod varying;
+mod varying_mistakes;

@@ -2,7 +2,8 @@ use ranks_collectives::ops::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Prod, S
 use ranks_collectives::{Collectives, Number, Op};
 use ranks_comm::Communicator;
 
-use crate::model::{Guarded, LENGTHS, Sample, block, case};
+use crate::model::Depth::{self, All, EachOnce};
+use crate::model::{Guarded, Sample, block, case, lengths, roots};
 
 /// What a loop over the ranks' blocks makes of them.
 pub(crate) fn folded<T: Sample>(size: usize, len: usize, fold: fn(T, T) -> T) -> Vec<T> {
@@ -16,7 +17,16 @@ pub(crate) fn folded<T: Sample>(size: usize, len: usize, fold: fn(T, T) -> T) ->
 }
 
 fn agrees<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T, T) -> T) {
-    for len in LENGTHS {
+    agrees_as(EachOnce, world, op, fold);
+}
+
+fn agrees_as<T: Sample + Number, O: Op<T>>(
+    depth: Depth,
+    world: &Communicator,
+    op: O,
+    fold: fn(T, T) -> T,
+) {
+    for (call, len) in lengths::<T>(depth).into_iter().enumerate() {
         let what = format!(
             "{} with {}",
             case::<T>("reduce", len),
@@ -24,7 +34,7 @@ fn agrees<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T,
         );
         let expected = folded::<T>(world.size(), len, fold);
         let mine = block::<T>(world.rank(), 0, len);
-        for root in 0..world.size() {
+        for root in roots(depth, world.size(), call) {
             if world.rank() == root {
                 let mut result = Guarded::<T>::new(len);
                 world.reduce(&mine, result.buffer(), op, root).unwrap();
@@ -42,7 +52,7 @@ fn agrees<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T,
 fn integers_at_every_root(world: Communicator) {
     agrees::<i32, _>(&world, Sum, i32::wrapping_add);
     agrees::<u8, _>(&world, Sum, u8::wrapping_add);
-    agrees::<i64, _>(&world, Prod, i64::wrapping_mul);
+    agrees_as::<i64, _>(All, &world, Prod, i64::wrapping_mul);
     agrees::<i16, _>(&world, Min, i16::min);
     agrees::<i64, _>(&world, Max, i64::max);
 }
@@ -67,7 +77,7 @@ fn bits_and_truths_at_every_root(world: Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn floats_at_every_root(world: Communicator) {
-    agrees::<f64, _>(&world, Sum, |a, b| a + b);
+    agrees_as::<f64, _>(All, &world, Sum, |a, b| a + b);
     agrees::<f32, _>(&world, Prod, |a, b| a * b);
     agrees::<f32, _>(&world, Min, f32::min);
     agrees::<f64, _>(&world, Max, f64::max);

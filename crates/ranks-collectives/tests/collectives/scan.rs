@@ -4,11 +4,17 @@ use ranks_collectives::ops::{Bxor, Max, Prod, Sum};
 use ranks_collectives::{Blocks, Collectives, Number, Op, VaryingCollectives};
 use ranks_comm::{Communicator, ErrorKind, Result};
 
-use crate::model::{Guarded, LENGTHS, Sample, block, case};
+use crate::model::Depth::{self, All, EachOnce};
+use crate::model::{Guarded, LENGTHS, Sample, block, case, lengths};
 use crate::reduce::folded;
 
-fn scans<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T, T) -> T) {
-    for len in LENGTHS {
+fn scans<T: Sample + Number, O: Op<T>>(
+    world: &Communicator,
+    depth: Depth,
+    op: O,
+    fold: fn(T, T) -> T,
+) {
+    for len in lengths::<T>(depth) {
         let me = world.rank();
         let mine = block::<T>(me, 0, len);
         let mut up_to = Guarded::<T>::new(len);
@@ -27,12 +33,12 @@ fn scans<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T, 
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn scans_of_numbers(world: Communicator) {
-    scans::<i32, _>(&world, Sum, i32::wrapping_add);
-    scans::<u64, _>(&world, Prod, u64::wrapping_mul);
-    scans::<i64, _>(&world, Max, i64::max);
-    scans::<u8, _>(&world, Bxor, |a, b| a ^ b);
-    scans::<f64, _>(&world, Sum, |a, b| a + b);
-    scans::<f32, _>(&world, Max, f32::max);
+    scans::<i32, _>(&world, EachOnce, Sum, i32::wrapping_add);
+    scans::<u64, _>(&world, EachOnce, Prod, u64::wrapping_mul);
+    scans::<i64, _>(&world, All, Max, i64::max);
+    scans::<u8, _>(&world, EachOnce, Bxor, |a, b| a ^ b);
+    scans::<f64, _>(&world, EachOnce, Sum, |a, b| a + b);
+    scans::<f32, _>(&world, EachOnce, Max, f32::max);
 }
 
 fn shares<T: Sample + Number, O: Op<T>>(world: &Communicator, op: O, fold: fn(T, T) -> T) {

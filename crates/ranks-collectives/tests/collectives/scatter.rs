@@ -1,11 +1,12 @@
 use ranks_collectives::Collectives;
 use ranks_comm::Communicator;
 
-use crate::model::{Guarded, LENGTHS, Particle, Sample, block, case};
+use crate::model::Depth::{self, All, EachOnce};
+use crate::model::{Guarded, Particle, Sample, block, case, lengths, roots};
 
-fn deals_out_in_rank_order<T: Sample>(world: &Communicator) {
-    for len in LENGTHS {
-        for root in 0..world.size() {
+fn deals_out_in_rank_order<T: Sample>(world: &Communicator, depth: Depth) {
+    for (call, len) in lengths::<T>(depth).into_iter().enumerate() {
+        for root in roots(depth, world.size(), call) {
             let mut mine = Guarded::<T>::new(len);
             if world.rank() == root {
                 let all = block::<T>(root, 0, len * world.size());
@@ -21,17 +22,17 @@ fn deals_out_in_rank_order<T: Sample>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn numbers_are_dealt_out_by_every_root(world: Communicator) {
-    deals_out_in_rank_order::<u8>(&world);
-    deals_out_in_rank_order::<i16>(&world);
-    deals_out_in_rank_order::<u32>(&world);
-    deals_out_in_rank_order::<i64>(&world);
-    deals_out_in_rank_order::<f32>(&world);
-    deals_out_in_rank_order::<f64>(&world);
+    deals_out_in_rank_order::<u8>(&world, EachOnce);
+    deals_out_in_rank_order::<i16>(&world, EachOnce);
+    deals_out_in_rank_order::<u32>(&world, EachOnce);
+    deals_out_in_rank_order::<i64>(&world, EachOnce);
+    deals_out_in_rank_order::<f32>(&world, EachOnce);
+    deals_out_in_rank_order::<f64>(&world, All);
 }
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn any_pod_is_dealt_out_by_every_root(world: Communicator) {
-    deals_out_in_rank_order::<Particle>(&world);
-    deals_out_in_rank_order::<[u8; 3]>(&world);
-    deals_out_in_rank_order::<()>(&world);
+    deals_out_in_rank_order::<Particle>(&world, EachOnce);
+    deals_out_in_rank_order::<[u8; 3]>(&world, EachOnce);
+    deals_out_in_rank_order::<()>(&world, EachOnce);
 }

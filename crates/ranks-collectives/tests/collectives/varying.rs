@@ -1,14 +1,14 @@
 //! Blocks of different lengths: what each rank sends is told by its rank, so that every rank knows what it must get.
 
-use ranks_collectives::ops::Sum;
 use ranks_collectives::{Blocks, Collectives, VaryingCollectives};
-use ranks_comm::{Communicator, ErrorKind, Result};
+use ranks_comm::Communicator;
 
-use crate::model::{Guarded, Particle, Sample, block, case};
+use crate::model::Depth::{self, All, EachOnce};
+use crate::model::{Guarded, LONGEST, Particle, Sample, block, case, lengths, roots};
 
-/// The counts of `size` ranks: some are none, and one is more than fits into an eager message of any MPI.
-fn counts(size: usize, scale: usize) -> Vec<usize> {
-    [3, 0, 100_000, 17][..size]
+/// The counts of `size` ranks: some are none, and one is `longest`.
+fn counts(size: usize, longest: usize, scale: usize) -> Vec<usize> {
+    [3, 0, longest, 17][..size]
         .iter()
         .map(|&count: &usize| count.checked_div(scale).unwrap_or(0))
         .collect()
@@ -38,18 +38,29 @@ fn of_rank<T: Sample>(rank: usize, count: usize) -> Vec<T> {
     block(rank, 0, count)
 }
 
-fn divisions(size: usize) -> Vec<Blocks> {
-    let mut all = Vec::new();
-    for scale in [0, 1, 25_000] {
-        let counts = counts(size, scale);
-        all.push(Blocks::from_counts(&counts).unwrap());
-        all.push(scattered_about(&counts));
+/// Blocks to try a type with: no elements at all, some ranks' none and one rank's many, and one rank's alone; each one
+/// after the other and scattered about, or where not all are tried, at least one of each.
+fn divisions<T>(depth: Depth, size: usize) -> Vec<Blocks> {
+    let longest = lengths::<T>(depth).into_iter().max().unwrap_or(0);
+    let few = longest / 4;
+    let in_order = |scale| Blocks::from_counts(&counts(size, longest, scale)).unwrap();
+    let about = |scale| scattered_about(&counts(size, longest, scale));
+    match depth {
+        Depth::All => vec![
+            in_order(0),
+            about(0),
+            in_order(1),
+            about(1),
+            in_order(few),
+            about(few),
+        ],
+        Depth::EachOnce => vec![in_order(0), in_order(1), about(1), about(few)],
     }
-    all
 }
 
-fn gathers<T: Sample>(world: &Communicator) {
-    for blocks in divisions(world.size()) {
+fn gathers<T: Sample>(world: &Communicator, depth: Depth) {
+    let divisions = divisions::<T>(depth, world.size());
+    for (call, blocks) in divisions.into_iter().enumerate() {
         let me = world.rank();
         let mine = of_rank::<T>(me, blocks.counts()[me]);
         let length = blocks.end() + 4;
@@ -66,7 +77,7 @@ fn gathers<T: Sample>(world: &Communicator) {
         world.allgatherv_in_place(all.buffer(), &blocks).unwrap();
         all.expect(&whole, &what);
 
-        for root in 0..world.size() {
+        for root in roots(depth, world.size(), call) {
             let what = case::<T>("gatherv_into", blocks.end());
             let mut all = Guarded::<T>::new(length);
             world
@@ -96,20 +107,21 @@ fn gathers<T: Sample>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn gathers_of_every_width(world: Communicator) {
-    gathers::<u8>(&world);
-    gathers::<u16>(&world);
-    gathers::<f64>(&world);
-    gathers::<Particle>(&world);
-    gathers::<[u8; 3]>(&world);
-    gathers::<()>(&world);
+    gathers::<u8>(&world, EachOnce);
+    gathers::<u16>(&world, EachOnce);
+    gathers::<f64>(&world, All);
+    gathers::<Particle>(&world, EachOnce);
+    gathers::<[u8; 3]>(&world, EachOnce);
+    gathers::<()>(&world, EachOnce);
 }
 
-fn scatters<T: Sample>(world: &Communicator) {
-    for blocks in divisions(world.size()) {
+fn scatters<T: Sample>(world: &Communicator, depth: Depth) {
+    let divisions = divisions::<T>(depth, world.size());
+    for (call, blocks) in divisions.into_iter().enumerate() {
         let me = world.rank();
         let mine = of_rank::<T>(me, blocks.counts()[me]);
         let whole = expected(&blocks, blocks.end() + 4, of_rank::<T>);
-        for root in 0..world.size() {
+        for root in roots(depth, world.size(), call) {
             let send = if me == root { &whole[..] } else { &[] };
             let what = case::<T>("scatterv_into", blocks.end());
             let mut recv = Guarded::<T>::new(mine.len());
@@ -141,11 +153,11 @@ fn scatters<T: Sample>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn scatters_of_every_width(world: Communicator) {
-    scatters::<u8>(&world);
-    scatters::<i16>(&world);
-    scatters::<f64>(&world);
-    scatters::<Particle>(&world);
-    scatters::<()>(&world);
+    scatters::<u8>(&world, EachOnce);
+    scatters::<i16>(&world, EachOnce);
+    scatters::<f64>(&world, All);
+    scatters::<Particle>(&world, EachOnce);
+    scatters::<()>(&world, EachOnce);
 }
 
 /// What rank `from` sends to rank `to`.
@@ -221,7 +233,7 @@ fn what_is_sent_to_several_may_be_the_same(world: Communicator) {
 fn lengths_are_found_out(world: Communicator) {
     let (me, size) = (world.rank(), world.size());
     for scale in [0, 1, 100] {
-        let counts = counts(size, scale);
+        let counts = counts(size, LONGEST, scale);
         let mine = of_rank::<u16>(me, counts[me]);
         let whole: Vec<u16> = (0..size)
             .flat_map(|rank| of_rank::<u16>(rank, counts[rank]))
@@ -280,209 +292,8 @@ fn places_that_an_int_cannot_say(world: Communicator) {
     }
 }
 
-#[track_caller]
-fn refused(result: Result<()>, kind: ErrorKind, parts: &[&str]) {
-    let error = result.expect_err("a mistake went through");
-    assert_eq!(error.kind(), kind, "{error}");
-    for part in parts {
-        assert!(
-            error.to_string().contains(part),
-            "`{part}` is not in: {error}"
-        );
-    }
-}
-
-fn still_works(world: &Communicator) {
-    let mut sum = [0];
-    world.allreduce(&[1_usize], &mut sum, Sum).unwrap();
-    assert_eq!(sum[0], world.size());
-}
-
-/// Each rank is the root of a call of its own: none gets as far as communicating.
-fn every_form_refuses(
-    world: &Communicator,
-    send: &[i64],
-    blocks: &Blocks,
-    (kind, parts): (ErrorKind, &[&str]),
-) {
-    let me = world.rank();
-    let fine = Blocks::from_counts(&vec![2; world.size()]).unwrap();
-    let much = vec![1; 2 * world.size()];
-    let mut recv = Guarded::<i64>::new(2 * world.size());
-    refused(
-        world.allgatherv_into(send, recv.buffer(), blocks),
-        kind,
-        parts,
-    );
-    refused(
-        world.allgatherv_in_place(recv.buffer(), blocks),
-        kind,
-        parts,
-    );
-    refused(
-        world.gatherv_into(send, recv.buffer(), blocks, me),
-        kind,
-        parts,
-    );
-    refused(
-        world.gatherv_in_place(recv.buffer(), blocks, me),
-        kind,
-        parts,
-    );
-    refused(
-        world.alltoallv_into(&much, &fine, recv.buffer(), blocks),
-        kind,
-        parts,
-    );
-    refused(world.alltoallv_in_place(recv.buffer(), blocks), kind, parts);
-    refused(
-        world.scatterv_into(&much, blocks, &mut recv.buffer()[..2], me),
-        kind,
-        parts,
-    );
-    refused(
-        world.scatterv_in_place(recv.buffer(), blocks, me),
-        kind,
-        parts,
-    );
-    recv.expect_untouched("calls with mistakes");
-    still_works(world);
-}
-
-/// As H2 and S4 of other bindings: blocks outside the slice, of other numbers than the ranks, upon each other.
-#[ranks_test::ranks(1, 2, 3, 4)]
-fn h2_blocks_that_do_not_fit(world: Communicator) {
-    let size = world.size();
-    let mine = [1; 2];
-    let length = ErrorKind::Length;
-
-    let more = Blocks::from_counts(&vec![2; size + 1]).unwrap();
-    let text = format!("there are {} blocks for {size} ranks", size + 1);
-    every_form_refuses(&world, &mine, &more, (length, &[&text]));
-
-    let far = Blocks::new(
-        &vec![2; size],
-        &(0..size).map(|r| 2 * r + 1).collect::<Vec<_>>(),
-    )
-    .unwrap();
-    let ends = (2 * size + 1).to_string();
-    every_form_refuses(&world, &mine, &far, (length, &["ends at", &ends]));
-
-    let very_far = Blocks::new(&vec![2; size], &vec![usize::MAX - 2; size]).unwrap();
-    every_form_refuses(&world, &mine, &very_far, (length, &["ends at"]));
-
-    if size > 1 {
-        let few = Blocks::from_counts(&vec![2; size - 1]).unwrap();
-        every_form_refuses(&world, &mine, &few, (length, &["each rank has one"]));
-        let upon = Blocks::new(&vec![2; size], &vec![0; size]).unwrap();
-        let overlap = (ErrorKind::Argument, &["ranks 0 and 1", "overlap"][..]);
-        every_form_refuses(&world, &mine, &upon, overlap);
-    }
-}
-
-/// As B of other bindings: what this rank sends is not what it says that it sends.
-#[ranks_test::ranks(1, 2, 3, 4)]
-fn b_a_slice_that_is_not_as_long_as_its_block(world: Communicator) {
-    let (me, size) = (world.rank(), world.size());
-    let blocks = Blocks::from_counts(&vec![2; size]).unwrap();
-    let mut recv = Guarded::<i64>::new(2 * size);
-    let kind = ErrorKind::Length;
-    let parts = &["the block of rank", "9"];
-    let (long, much) = ([1; 9], vec![1; 2 * size]);
-    refused(
-        world.allgatherv_into(&long, recv.buffer(), &blocks),
-        kind,
-        parts,
-    );
-    // At the root and elsewhere alike.
-    for root in 0..size {
-        refused(
-            world.gatherv_into(&long, recv.buffer(), &blocks, root),
-            kind,
-            parts,
-        );
-        let mut nine = [0; 9];
-        refused(
-            world.scatterv_into(&much, &blocks, &mut nine, root),
-            kind,
-            parts,
-        );
-        if root != me {
-            refused(
-                world.gatherv_in_place(&mut nine, &blocks, root),
-                kind,
-                parts,
-            );
-            refused(
-                world.scatterv_in_place(&mut nine, &blocks, root),
-                kind,
-                parts,
-            );
-        }
-    }
-    let mut counts = vec![2; size];
-    counts[me] = 9;
-    let other = Blocks::from_counts(&counts).unwrap();
-    let more = vec![1; other.end()];
-    refused(
-        world.alltoallv_into(&more, &other, recv.buffer(), &blocks),
-        kind,
-        parts,
-    );
-    refused(
-        world.reduce_scatter(&much, &mut [0; 9], &blocks, Sum),
-        kind,
-        parts,
-    );
-    let gap = Blocks::new(&vec![1; size], &(1..=size).collect::<Vec<_>>()).unwrap();
-    refused(
-        world.reduce_scatter(&much, &mut [0], &gap, Sum),
-        ErrorKind::Argument,
-        &["one after the other"],
-    );
-    recv.expect_untouched("calls with mistakes");
-    still_works(&world);
-}
-
-#[ranks_test::ranks(1, 2, 3, 4)]
-fn roots_that_do_not_exist(world: Communicator) {
-    let size = world.size();
-    let blocks = Blocks::from_counts(&vec![1; size]).unwrap();
-    let mut data = Guarded::<f64>::new(size);
-    let kind = ErrorKind::Root;
-    for root in [size, 1 << 31, usize::MAX] {
-        let number = root.to_string();
-        let parts = &[number.as_str()];
-        let all = vec![1.0; size];
-        refused(world.gatherv(&[1.0], root).map(|_| ()), kind, parts);
-        refused(
-            world.gatherv_into(&[1.0], data.buffer(), &blocks, root),
-            kind,
-            parts,
-        );
-        refused(
-            world.gatherv_in_place(data.buffer(), &blocks, root),
-            kind,
-            parts,
-        );
-        refused(world.scatterv(&all, &blocks, root).map(|_| ()), kind, parts);
-        refused(
-            world.scatterv_into(&all, &blocks, &mut data.buffer()[..1], root),
-            kind,
-            parts,
-        );
-        refused(
-            world.scatterv_in_place(data.buffer(), &blocks, root),
-            kind,
-            parts,
-        );
-    }
-    data.expect_untouched("calls with mistakes");
-    still_works(&world);
-}
-
 /// COR-28 of another binding: empty slices, whose pointers are sentinels of MPI or equal to each other.
-fn nothing<T: Sample>(world: &Communicator) {
+fn nothing<T: Sample>(world: &Communicator, depth: Depth) {
     let size = world.size();
     for blocks in [
         Blocks::from_counts(&vec![0; size]).unwrap(),
@@ -495,7 +306,7 @@ fn nothing<T: Sample>(world: &Communicator) {
             .unwrap();
         world.alltoallv_in_place::<T>(&mut [], &blocks).unwrap();
         assert!(world.alltoallv::<T>(&[], &blocks).unwrap().is_empty());
-        for root in 0..size {
+        for root in roots(depth, size, 1) {
             world
                 .gatherv_into::<T>(&[], &mut [], &blocks, root)
                 .unwrap();
@@ -522,26 +333,8 @@ fn nothing<T: Sample>(world: &Communicator) {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn cor_28_empty_blocks(world: Communicator) {
-    nothing::<u8>(&world);
-    nothing::<u16>(&world);
-    nothing::<f64>(&world);
-    nothing::<Particle>(&world);
-}
-
-#[ranks_test::ranks(2, 3, 4, in_process_only)]
-fn counts_that_ranks_do_not_agree_on_are_found_in_process(world: Communicator) {
-    let (me, size) = (world.rank(), world.size());
-    let mut counts = vec![2; size];
-    if me == 0 {
-        counts[size - 1] = 3;
-    }
-    let blocks = Blocks::from_counts(&counts).unwrap();
-    let mut all = vec![0_u32; blocks.end()];
-    let result = world.allgatherv_into(&[7; 2], &mut all, &blocks);
-    assert_eq!(result.is_err(), me == 0);
-    if let Err(error) = result {
-        assert_eq!(error.kind(), ErrorKind::Length);
-        assert!(error.to_string().contains("MPI_Allgatherv"), "{error}");
-    }
-    still_works(&world);
+    nothing::<u8>(&world, All);
+    nothing::<u16>(&world, EachOnce);
+    nothing::<f64>(&world, EachOnce);
+    nothing::<Particle>(&world, EachOnce);
 }
