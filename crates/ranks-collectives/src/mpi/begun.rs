@@ -8,7 +8,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, native};
 
 /// A request in the library's own width.
-type Cell = native::Cell<MPI_Request>;
+pub(super) type Cell = native::Cell<MPI_Request>;
 
 /// Counts and displacements. The standard lets a library read them until the operation is over (MPI 5.0 §6.12).
 #[derive(Debug)]

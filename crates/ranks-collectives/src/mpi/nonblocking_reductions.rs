@@ -1,14 +1,14 @@
 //! Reductions that return at once.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use bytemuck::Pod;
 use ranks_comm::backend::{Begun, Keep, MpiComm as Comm};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Datatype, MPI_Op, native};
+use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op, MPI_Request, native};
 
-use super::begun::{Arrays, begin, begin_large};
+use super::begun::{Arrays, Cell, begin, begin_large};
 use super::large_reductions::items;
 use super::operation::{count, is_small};
 use super::pointer::{recv_pointer, send_pointer, standard_recv_pointer, standard_send_pointer};
@@ -79,7 +79,7 @@ pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
     if !is_small::<T>(block) {
         let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
         return begin_large(LARGE, None, |request| {
-            // SAFETY: `send` is one block, and at the root `recv` is one too, as `Transfer` has proven, and lasts, as `Lasting` says.
+            // SAFETY: `send` is one block, and at the root `recv` is one too, as `Transfer` has proven, and both last, as `Lasting` says.
             unsafe {
                 sys::MPI_Ireduce_c(
                     standard_send_pointer(send),
@@ -97,7 +97,7 @@ pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
     let operation = Operation::of::<T, O>(op)?;
     let (op, datatype) = operation.native();
     begin("MPI_Ireduce", operation.keep, |request| {
-        // SAFETY: `send` is one block, and at the root `recv` is one too, as `Transfer` has proven, and lasts, as `Lasting` says.
+        // SAFETY: `send` is one block, and at the root `recv` is one too, as `Transfer` has proven, and both last, as `Lasting` says.
         unsafe {
             native::MPI_Ireduce(
                 send_pointer(send),
@@ -113,21 +113,32 @@ pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
     })
 }
 
-pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
+/// A function that combines and gives a block to every rank, and its name: with counts, datatypes, operations,
+/// communicators and requests of one form.
+type ToAll<C, D, O, M, R> = (
+    &'static str,
+    unsafe fn(*const c_void, *mut c_void, C, D, O, M, *mut R) -> c_int,
+);
+
+/// # Safety
+/// `call` and `large` are functions of MPI that may have the slices of `transfer`, told how long a block of it is.
+unsafe fn to_all<T: Pod, O: Op<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
+    (name, call): ToAll<c_int, native::Datatype, native::Op, native::Comm, Cell>,
+    (large_name, large): ToAll<MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request>,
 ) -> Result<Begun> {
-    const LARGE: &str = "MPI_Iallreduce_c";
     let transfer = transfer.into_inner();
     let block = transfer.block();
     let (send, recv) = transfer.into_slices();
-    if !is_small::<T>(block) {
-        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
-        return begin_large(LARGE, None, |request| {
-            // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
+    // What is sent is one block, or one for each rank.
+    if !is_small::<T>(send.map_or(block, <[T]>::len)) {
+        let (op, datatype) = Operation::of_large::<T, O>(large_name)?;
+        return begin_large(large_name, None, |request| {
+            // SAFETY: the function may have the slices, by the contract of this one; they last, as `Lasting` says.
             unsafe {
-                sys::MPI_Iallreduce_c(
+                large(
                     standard_send_pointer(send),
                     standard_recv_pointer(recv),
                     items(block),
@@ -141,10 +152,10 @@ pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
     }
     let operation = Operation::of::<T, O>(op)?;
     let (op, datatype) = operation.native();
-    begin("MPI_Iallreduce", operation.keep, |request| {
-        // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
+    begin(name, operation.keep, |request| {
+        // SAFETY: the function may have the slices, by the contract of this one; they last, as `Lasting` says.
         unsafe {
-            native::MPI_Iallreduce(
+            call(
                 send_pointer(send),
                 recv_pointer(recv),
                 count::<T>(block),
@@ -155,6 +166,23 @@ pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
             )
         }
     })
+}
+
+pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<Begun> {
+    // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven.
+    unsafe {
+        to_all(
+            comm,
+            op,
+            transfer,
+            ("MPI_Iallreduce", native::MPI_Iallreduce),
+            ("MPI_Iallreduce_c", sys::MPI_Iallreduce_c),
+        )
+    }
 }
 
 pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
@@ -162,43 +190,16 @@ pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
 ) -> Result<Begun> {
-    const LARGE: &str = "MPI_Iscan_c";
-    let transfer = transfer.into_inner();
-    let block = transfer.block();
-    let (send, recv) = transfer.into_slices();
-    if !is_small::<T>(block) {
-        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
-        return begin_large(LARGE, None, |request| {
-            // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
-            unsafe {
-                sys::MPI_Iscan_c(
-                    standard_send_pointer(send),
-                    standard_recv_pointer(recv),
-                    items(block),
-                    datatype,
-                    op,
-                    comm.canonical,
-                    request,
-                )
-            }
-        });
+    // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven.
+    unsafe {
+        to_all(
+            comm,
+            op,
+            transfer,
+            ("MPI_Iscan", native::MPI_Iscan),
+            ("MPI_Iscan_c", sys::MPI_Iscan_c),
+        )
     }
-    let operation = Operation::of::<T, O>(op)?;
-    let (op, datatype) = operation.native();
-    begin("MPI_Iscan", operation.keep, |request| {
-        // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
-        unsafe {
-            native::MPI_Iscan(
-                send_pointer(send),
-                recv_pointer(recv),
-                count::<T>(block),
-                datatype,
-                op,
-                comm.native,
-                request,
-            )
-        }
-    })
 }
 
 pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
@@ -206,43 +207,16 @@ pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
 ) -> Result<Begun> {
-    const LARGE: &str = "MPI_Iexscan_c";
-    let transfer = transfer.into_inner();
-    let block = transfer.block();
-    let (send, recv) = transfer.into_slices();
-    if !is_small::<T>(block) {
-        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
-        return begin_large(LARGE, None, |request| {
-            // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
-            unsafe {
-                sys::MPI_Iexscan_c(
-                    standard_send_pointer(send),
-                    standard_recv_pointer(recv),
-                    items(block),
-                    datatype,
-                    op,
-                    comm.canonical,
-                    request,
-                )
-            }
-        });
+    // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven.
+    unsafe {
+        to_all(
+            comm,
+            op,
+            transfer,
+            ("MPI_Iexscan", native::MPI_Iexscan),
+            ("MPI_Iexscan_c", sys::MPI_Iexscan_c),
+        )
     }
-    let operation = Operation::of::<T, O>(op)?;
-    let (op, datatype) = operation.native();
-    begin("MPI_Iexscan", operation.keep, |request| {
-        // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven, and lasts, as `Lasting` says.
-        unsafe {
-            native::MPI_Iexscan(
-                send_pointer(send),
-                recv_pointer(recv),
-                count::<T>(block),
-                datatype,
-                op,
-                comm.native,
-                request,
-            )
-        }
-    })
 }
 
 pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
@@ -250,43 +224,22 @@ pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
 ) -> Result<Begun> {
-    const LARGE: &str = "MPI_Ireduce_scatter_block_c";
-    let transfer = transfer.into_inner();
-    let block = transfer.block();
-    let (send, recv) = transfer.into_slices();
-    if !is_small::<T>(send.map_or(0, <[T]>::len)) {
-        let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
-        return begin_large(LARGE, None, |request| {
-            // SAFETY: `recv` is one block and `send` one for each rank, as `Transfer` has proven, and lasts, as `Lasting` says.
-            unsafe {
-                sys::MPI_Ireduce_scatter_block_c(
-                    standard_send_pointer(send),
-                    standard_recv_pointer(recv),
-                    items(block),
-                    datatype,
-                    op,
-                    comm.canonical,
-                    request,
-                )
-            }
-        });
+    // SAFETY: `recv` is one block and `send` one for each rank, as `Transfer` has proven.
+    unsafe {
+        to_all(
+            comm,
+            op,
+            transfer,
+            (
+                "MPI_Ireduce_scatter_block",
+                native::MPI_Ireduce_scatter_block,
+            ),
+            (
+                "MPI_Ireduce_scatter_block_c",
+                sys::MPI_Ireduce_scatter_block_c,
+            ),
+        )
     }
-    let operation = Operation::of::<T, O>(op)?;
-    let (op, datatype) = operation.native();
-    begin("MPI_Ireduce_scatter_block", operation.keep, |request| {
-        // SAFETY: `recv` is one block and `send` one for each rank, as `Transfer` has proven, and lasts, as `Lasting` says.
-        unsafe {
-            native::MPI_Ireduce_scatter_block(
-                send_pointer(send),
-                recv_pointer(recv),
-                count::<T>(block),
-                datatype,
-                op,
-                comm.native,
-                request,
-            )
-        }
-    })
 }
 
 pub(crate) fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
