@@ -39,6 +39,7 @@ mod gatherv;
 mod in_place;
 mod in_process;
 mod lasting;
+mod lengths;
 mod located;
 mod mpi;
 mod nonblocking;

@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 use std::ffi::c_int;
-use std::fmt;
 use std::ops::Range;
 
-use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_comm::{Communicator, Result};
 
 use crate::blocks::Blocks;
+use crate::lengths::{block_of, one_of_each_rank, unequal};
 use crate::root::Root;
 
 /// Proven slices. `recv` is empty on the ranks where the standard calls the receive buffer not significant,
@@ -43,7 +43,7 @@ impl<'a, T> Transfer<'a, T> {
     /// Both slices are one block, on every rank.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if their lengths differ.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if their lengths differ.
     #[inline]
     pub(crate) fn equal(operation: &'static str, send: &'a [T], recv: &'a mut [T]) -> Result<Self> {
         Self::equal_at(operation, send, recv, Root::NONE)
@@ -65,7 +65,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `send` is one block, and at the root `recv` is one as well.
     ///
     /// # Errors
-    /// [`ErrorKind::Root`] if there is no such rank, [`ErrorKind::Length`] if the lengths differ at the root.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
+    /// the lengths differ at the root.
     #[inline]
     pub(crate) fn to_root(
         operation: &'static str,
@@ -90,7 +91,7 @@ impl<'a, T> Transfer<'a, T> {
     /// `data` is the block that the root sends and the others receive.
     ///
     /// # Errors
-    /// [`ErrorKind::Root`] if there is no such rank.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank.
     #[inline]
     pub(crate) fn broadcast(
         operation: &'static str,
@@ -106,7 +107,7 @@ impl<'a, T> Transfer<'a, T> {
     /// `send` is one block, and `recv` one block of every rank.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if that is not so.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if that is not so.
     #[inline]
     pub(crate) fn gathered(
         operation: &'static str,
@@ -122,7 +123,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `send` is one block, and at the root `recv` is one block of every rank.
     ///
     /// # Errors
-    /// [`ErrorKind::Root`] if there is no such rank, [`ErrorKind::Length`] if the lengths at the root do not fit.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
+    /// the lengths at the root do not fit.
     #[inline]
     pub(crate) fn gathered_at(
         operation: &'static str,
@@ -142,7 +144,7 @@ impl<'a, T> Transfer<'a, T> {
     /// `recv` is one block, and `send` one block for every rank.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if that is not so.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if that is not so.
     #[inline]
     pub(crate) fn scattered(
         operation: &'static str,
@@ -159,7 +161,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `recv` is one block, and at the root `send` is one block for every rank.
     ///
     /// # Errors
-    /// [`ErrorKind::Root`] if there is no such rank, [`ErrorKind::Length`] if the lengths at the root do not fit.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
+    /// the lengths at the root do not fit.
     #[inline]
     pub(crate) fn scattered_from(
         operation: &'static str,
@@ -180,7 +183,7 @@ impl<'a, T> Transfer<'a, T> {
     /// Both slices are one block for every rank.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if their lengths differ or are no multiple of the number of ranks.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if their lengths differ or are no multiple of the number of ranks.
     #[inline]
     pub(crate) fn exchanged(
         operation: &'static str,
@@ -196,7 +199,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `send` is a block for each rank, and `recv` the block of this one.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if that is not so, [`ErrorKind::Argument`] if the blocks do not lie one after the other.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if that is not so, [`Argument`](ranks_comm::ErrorKind::Argument) if
+    /// the blocks do not lie one after the other.
     pub(crate) fn dealt(
         operation: &'static str,
         comm: &Communicator,
@@ -243,7 +247,7 @@ impl<'a, T> Transfer<'a, T> {
     /// `data` is one block, which at the root is replaced by the result.
     ///
     /// # Errors
-    /// [`ErrorKind::Root`] if there is no such rank.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank.
     pub(crate) fn in_place_to_root(
         operation: &'static str,
         comm: &Communicator,
@@ -261,7 +265,7 @@ impl<'a, T> Transfer<'a, T> {
     /// `data` is a block of every rank, this one's own already in its place.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if its length is no multiple of the number of ranks.
+    /// [`Length`](ranks_comm::ErrorKind::Length) if its length is no multiple of the number of ranks.
     pub(crate) fn blocks_in_place(
         operation: &'static str,
         comm: &Communicator,
@@ -275,8 +279,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `data` is at the root a block of every rank, its own already in its place, and elsewhere one block.
     ///
     /// # Errors
-    /// [`ErrorKind::Root`] if there is no such rank, [`ErrorKind::Length`] if the length at the root is no multiple
-    /// of the number of ranks.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
+    /// the length at the root is no multiple of the number of ranks.
     pub(crate) fn gathered_in_place(
         operation: &'static str,
         comm: &Communicator,
@@ -294,8 +298,8 @@ impl<'a, T> Transfer<'a, T> {
     /// `data` is at the root a block for every rank, of which it keeps its own where it is, and elsewhere one block.
     ///
     /// # Errors
-    /// [`ErrorKind::Root`] if there is no such rank, [`ErrorKind::Length`] if the length at the root is no multiple
-    /// of the number of ranks.
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
+    /// the length at the root is no multiple of the number of ranks.
     pub(crate) fn scattered_in_place(
         operation: &'static str,
         comm: &Communicator,
@@ -434,71 +438,6 @@ impl<'a, T> Transfer<'a, T> {
         };
         (send, recv)
     }
-}
-
-/// # Errors
-/// [`ErrorKind::Length`] if `all` is not as long as a block of every rank.
-#[inline]
-fn one_of_each_rank(
-    operation: &'static str,
-    comm: &Communicator,
-    block: (&str, usize),
-    all: (&str, usize),
-) -> Result<()> {
-    if block.1.checked_mul(comm.size()) == Some(all.1) {
-        return Ok(());
-    }
-    Err(not_one_of_each_rank(operation, comm.size(), block, all))
-}
-
-/// The length of a block, of which `length` elements are one for each rank.
-///
-/// # Errors
-/// [`ErrorKind::Length`] if they cannot be divided so.
-#[inline]
-fn block_of(operation: &'static str, comm: &Communicator, length: usize) -> Result<usize> {
-    if length % comm.size() == 0 {
-        return Ok(length / comm.size());
-    }
-    Err(indivisible(operation, length, comm.size()))
-}
-
-#[cold]
-#[inline(never)]
-fn unequal(operation: &'static str, send: usize, recv: usize) -> Error {
-    lengths(
-        operation,
-        format_args!("send has {send} elements, recv {recv}; they must be as long as each other"),
-    )
-}
-
-#[cold]
-#[inline(never)]
-fn not_one_of_each_rank(
-    operation: &'static str,
-    size: usize,
-    (block, block_len): (&str, usize),
-    (all, all_len): (&str, usize),
-) -> Error {
-    lengths(
-        operation,
-        format_args!(
-            "{all} has {all_len} elements and {block} {block_len}; with {size} ranks {all} must be {size} times as long as {block}"
-        ),
-    )
-}
-
-#[cold]
-#[inline(never)]
-fn indivisible(operation: &'static str, length: usize, size: usize) -> Error {
-    lengths(
-        operation,
-        format_args!("{length} elements cannot be divided evenly among {size} ranks"),
-    )
-}
-
-fn lengths(operation: &'static str, detail: fmt::Arguments<'_>) -> Error {
-    Error::new(ErrorKind::Length, operation, detail)
 }
 
 #[cfg(test)]

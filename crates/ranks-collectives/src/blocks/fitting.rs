@@ -1,0 +1,118 @@
+//! What an operation asks of blocks: that they fit its slices and the ranks.
+
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use super::Blocks;
+
+impl Blocks {
+    /// # Errors
+    /// [`ErrorKind::Length`] if there is not a block for each rank, or one ends behind a slice of `length`, called `name`.
+    #[inline]
+    pub(crate) fn fit(
+        &self,
+        operation: &'static str,
+        comm: &Communicator,
+        name: &str,
+        length: usize,
+    ) -> Result<()> {
+        if self.len() == comm.size() && self.end <= length {
+            return Ok(());
+        }
+        Err(self.no_fit(operation, comm.size(), name, length))
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Length`] if the block of this rank is not of `length`, that of the slice called `name`.
+    #[inline]
+    pub(crate) fn own_is(
+        &self,
+        operation: &'static str,
+        comm: &Communicator,
+        name: &str,
+        length: usize,
+    ) -> Result<()> {
+        match self.counts.get(comm.rank()) {
+            Some(&count) if count == length => Ok(()),
+            own => Err(not_own(operation, comm.rank(), name, length, own.copied())),
+        }
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Argument`] if an element is in two blocks.
+    #[inline]
+    pub(crate) fn must_be_disjoint(&self, operation: &'static str, name: &str) -> Result<()> {
+        if self.is_disjoint() {
+            return Ok(());
+        }
+        Err(self.overlap(operation, name))
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Argument`] if the blocks do not lie one after the other.
+    pub(crate) fn must_be_packed(&self, operation: &'static str) -> Result<()> {
+        if self.is_packed() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Argument,
+            operation,
+            "the blocks must lie one after the other in the order of ranks, as Blocks::from_counts makes them",
+        ))
+    }
+
+    #[cold]
+    fn no_fit(&self, operation: &'static str, size: usize, name: &str, length: usize) -> Error {
+        let detail = if self.len() == size {
+            format!(
+                "the last block ends at {}, and {name} has {length} elements",
+                self.end
+            )
+        } else {
+            format!(
+                "there are {} blocks for {size} ranks; each rank has one",
+                self.len()
+            )
+        };
+        Error::new(ErrorKind::Length, operation, detail)
+    }
+
+    #[cold]
+    fn overlap(&self, operation: &'static str, name: &str) -> Error {
+        let mut ranks: Vec<usize> = (0..self.len())
+            .filter(|&rank| self.counts[rank] > 0)
+            .collect();
+        ranks.sort_by_key(|&rank| self.displacements[rank]);
+        let pair = ranks
+            .windows(2)
+            .find(|pair| self.range(pair[0]).end > self.displacements[pair[1]])
+            .unwrap_or(&[0, 0]);
+        Error::new(
+            ErrorKind::Argument,
+            operation,
+            format_args!(
+                "the blocks of ranks {} and {} in {name} overlap: {:?} and {:?}",
+                pair[0],
+                pair[1],
+                self.range(pair[0]),
+                self.range(pair[1])
+            ),
+        )
+    }
+}
+
+#[cold]
+fn not_own(
+    operation: &'static str,
+    rank: usize,
+    name: &str,
+    length: usize,
+    own: Option<usize>,
+) -> Error {
+    let detail = match own {
+        Some(own) => format!(
+            "{name} has {length} elements, and the block of rank {rank} {own}; they must be as long as each other"
+        ),
+        None => format!("there is no block for rank {rank}; each rank has one"),
+    };
+    Error::new(ErrorKind::Length, operation, detail)
+}
