@@ -10,7 +10,9 @@ use crate::{Comm, ok};
 
 fn comm_attribute(comm: MPI_Comm, keyval: c_int) -> Option<c_int> {
     let (mut value, mut flag) = (ptr::null::<c_int>(), 0);
+    // SAFETY: the communicator or window is live; a value is a word, and places are for one.
     ok(unsafe { MPI_Comm_get_attr(comm, keyval, (&raw mut value).cast(), &raw mut flag) });
+    // SAFETY: where there is such an attribute, its value is the address of an `int` (MPI 5.0 §9.1.2).
     (flag != 0).then(|| unsafe { value.read() })
 }
 
@@ -38,6 +40,7 @@ fn attributes_of_a_window(world: Communicator) {
     let _ = world;
     let comm = Comm::new();
     let (mut base, mut win) = (ptr::null_mut::<c_void>(), MPI_WIN_NULL);
+    // SAFETY: `comm` is live; places for the address and the window.
     ok(unsafe {
         MPI_Win_allocate(
             64,
@@ -50,27 +53,32 @@ fn attributes_of_a_window(world: Communicator) {
     });
     let attribute = |keyval| {
         let (mut value, mut flag) = (ptr::null::<c_int>(), 0);
+        // SAFETY: the communicator or window is live; a value is a word, and places are for one.
         ok(unsafe { MPI_Win_get_attr(win, keyval, (&raw mut value).cast(), &raw mut flag) });
         assert_eq!(flag, 1);
         value
     };
     assert_eq!(attribute(MPI_WIN_BASE).addr(), base.addr());
-    assert_eq!(
-        unsafe { attribute(MPI_WIN_SIZE).cast::<MPI_Aint>().read() },
-        64
-    );
-    assert_eq!(unsafe { attribute(MPI_WIN_DISP_UNIT).read() }, 8);
-    assert_eq!(
-        unsafe { attribute(MPI_WIN_CREATE_FLAVOR).read() },
-        MPI_WIN_FLAVOR_ALLOCATE
-    );
-    assert!(
-        [MPI_WIN_UNIFIED, MPI_WIN_SEPARATE].contains(&unsafe { attribute(MPI_WIN_MODEL).read() })
-    );
+    let size = attribute(MPI_WIN_SIZE).cast::<MPI_Aint>();
+    // SAFETY: the value of this attribute is the address of an `MPI_Aint` (MPI 5.0 §12.2.6).
+    assert_eq!(unsafe { size.read() }, 64);
+    let number = |keyval| {
+        let value = attribute(keyval);
+        // SAFETY: the values of the other attributes are addresses of an `int` (MPI 5.0 §12.2.6).
+        unsafe { value.read() }
+    };
+    assert_eq!(number(MPI_WIN_DISP_UNIT), 8);
+    assert_eq!(number(MPI_WIN_CREATE_FLAVOR), MPI_WIN_FLAVOR_ALLOCATE);
+    assert!([MPI_WIN_UNIFIED, MPI_WIN_SEPARATE].contains(&number(MPI_WIN_MODEL)));
+    // SAFETY: the window is live; nobody has an epoch open that forbids it.
     ok(unsafe { MPI_Win_fence(MPI_MODE_NOPRECEDE, win) });
+    // SAFETY: as above.
     ok(unsafe { MPI_Win_fence(MPI_MODE_NOSUCCEED | MPI_MODE_NOSTORE, win) });
+    // SAFETY: the window is live; nobody has an epoch open that forbids it.
     ok(unsafe { MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win) });
+    // SAFETY: as above.
     ok(unsafe { MPI_Win_unlock(0, win) });
+    // SAFETY: made above, and freed once.
     ok(unsafe { MPI_Win_free(&raw mut win) });
     assert_eq!(win, MPI_WIN_NULL);
 }

@@ -13,6 +13,7 @@ fn combiner(datatype: MPI_Datatype) -> i32 {
         &raw mut types,
         &raw mut combiner,
     );
+    // SAFETY: a datatype of the library, and four places.
     ok(unsafe { MPI_Type_get_envelope(datatype, places.0, places.1, places.2, places.3) });
     combiner
 }
@@ -43,6 +44,7 @@ fn every_predefined_datatype_of_c_is_named_and_has_its_size(world: Communicator)
     ];
     for (datatype, expected) in sizes {
         let mut size = 0;
+        // SAFETY: a datatype of the library, and places for the answer.
         ok(unsafe { MPI_Type_size(datatype, &raw mut size) });
         assert_eq!(size, expected, "{datatype:?}");
         assert_eq!(combiner(datatype), MPI_COMBINER_NAMED, "{datatype:?}");
@@ -61,6 +63,7 @@ fn a_datatype_is_taken_apart_into_the_constants_it_was_made_of(world: Communicat
         MPI_BYTE,
     ] {
         let mut made = MPI_DATATYPE_NULL;
+        // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
         ok(unsafe { MPI_Type_contiguous(3, part, &raw mut made) });
         assert_eq!(combiner(made), MPI_COMBINER_CONTIGUOUS);
         let (mut integers, mut addresses, mut types) = ([0], [0], [MPI_DATATYPE_NULL]);
@@ -69,8 +72,10 @@ fn a_datatype_is_taken_apart_into_the_constants_it_was_made_of(world: Communicat
             addresses.as_mut_ptr(),
             types.as_mut_ptr(),
         );
+        // SAFETY: a datatype that was made, and arrays of the lengths that are given.
         ok(unsafe { MPI_Type_get_contents(made, 1, 0, 1, places.0, places.1, places.2) });
         assert_eq!((integers, types), ([3], [part]));
+        // SAFETY: made above, and freed once.
         ok(unsafe { MPI_Type_free(&raw mut made) });
         assert_eq!(made, MPI_DATATYPE_NULL);
     }
@@ -84,6 +89,7 @@ fn the_order_of_a_subarray_is_the_standards(world: Communicator) {
         let mut made = MPI_DATATYPE_NULL;
         let (sizes_at, subsizes_at, starts_at) =
             (sizes.as_ptr(), subsizes.as_ptr(), starts.as_ptr());
+        // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
         ok(unsafe {
             MPI_Type_create_subarray(
                 2,
@@ -101,9 +107,11 @@ fn the_order_of_a_subarray_is_the_standards(world: Communicator) {
             addresses.as_mut_ptr(),
             types.as_mut_ptr(),
         );
+        // SAFETY: a datatype that was made, and arrays of the lengths that are given.
         ok(unsafe { MPI_Type_get_contents(made, 8, 0, 1, places.0, places.1, places.2) });
         assert_eq!(integers, [2, 4, 6, 2, 3, 1, 2, order]);
         assert_eq!(types, [MPI_INT]);
+        // SAFETY: made above, and freed once.
         ok(unsafe { MPI_Type_free(&raw mut made) });
     }
 }
@@ -117,6 +125,7 @@ fn the_distributions_of_an_array_are_the_standards(world: Communicator) {
         [MPI_DISTRIBUTE_DFLT_DARG, 2],
     );
     let mut made = MPI_DATATYPE_NULL;
+    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
     ok(unsafe {
         MPI_Type_create_darray(
             1,
@@ -138,6 +147,7 @@ fn the_distributions_of_an_array_are_the_standards(world: Communicator) {
         addresses.as_mut_ptr(),
         types.as_mut_ptr(),
     );
+    // SAFETY: a datatype that was made, and arrays of the lengths that are given.
     ok(unsafe { MPI_Type_get_contents(made, 12, 0, 1, places.0, places.1, places.2) });
     let [block, cyclic] = distributions;
     assert_eq!(
@@ -157,6 +167,7 @@ fn the_distributions_of_an_array_are_the_standards(world: Communicator) {
             MPI_ORDER_C
         ]
     );
+    // SAFETY: made above, and freed once.
     ok(unsafe { MPI_Type_free(&raw mut made) });
 }
 
@@ -166,6 +177,7 @@ fn a_struct_and_a_datatype_for_each_process(world: Communicator) {
     let comm = Comm::new();
     let (lengths, places, types) = ([1, 1], [0, 4], [MPI_INT32_T, MPI_FLOAT]);
     let mut pair = MPI_DATATYPE_NULL;
+    // SAFETY: a datatype of the library, arrays as long as the counts say, and a place for the new one.
     ok(unsafe {
         MPI_Type_create_struct(
             2,
@@ -175,6 +187,7 @@ fn a_struct_and_a_datatype_for_each_process(world: Communicator) {
             &raw mut pair,
         )
     });
+    // SAFETY: made just above.
     ok(unsafe { MPI_Type_commit(&raw mut pair) });
 
     let n = usize::try_from(size).unwrap();
@@ -182,6 +195,7 @@ fn a_struct_and_a_datatype_for_each_process(world: Communicator) {
     let mut receive = vec![(-1, -1.0f32); n];
     let (ones, types) = (vec![1; n], vec![pair; n]);
     let displacements: Vec<i32> = (0..size).map(|i| 8 * i).collect();
+    // SAFETY: `comm` is live, and arrays have as many elements as the counts say.
     ok(unsafe {
         MPI_Alltoallw(
             send.as_ptr().cast(),
@@ -200,6 +214,7 @@ fn a_struct_and_a_datatype_for_each_process(world: Communicator) {
 
     receive.fill((-1, -1.0));
     let mut request = MPI_REQUEST_NULL;
+    // SAFETY: `comm` is live, and the buffers, which are as long as is said, outlive the request.
     ok(unsafe {
         MPI_Ialltoallw(
             send.as_ptr().cast(),
@@ -214,7 +229,9 @@ fn a_struct_and_a_datatype_for_each_process(world: Communicator) {
             &raw mut request,
         )
     });
+    // SAFETY: a live request, whose buffers live on, and a place for its status.
     ok(unsafe { MPI_Wait(&raw mut request, MPI_STATUS_IGNORE) });
     assert_eq!(receive, expected);
+    // SAFETY: made above, and freed once.
     ok(unsafe { MPI_Type_free(&raw mut pair) });
 }

@@ -14,28 +14,38 @@ fn what_a_user_made_comes_back_as_it_was_and_what_is_predefined_as_its_constant(
     let (_, size, ..) = ring(&world);
     let comm = Comm::new();
     let mut result = 0;
+    // SAFETY: the communicators are live; a place for the answer.
     ok(unsafe { MPI_Comm_compare(MPI_COMM_WORLD, comm.0, &raw mut result) });
     assert_eq!(result, MPI_CONGRUENT);
+    // SAFETY: the communicators are live; a place for the answer.
     ok(unsafe { MPI_Comm_compare(comm.0, comm.0, &raw mut result) });
     assert_eq!(result, MPI_IDENT);
     assert_ne!(comm.0, MPI_COMM_WORLD);
+    // SAFETY: handles that there are.
     assert_eq!(unsafe { MPI_Comm_fromint(MPI_Comm_toint(comm.0)) }, comm.0);
+    // SAFETY: as above.
     assert_eq!(unsafe { MPI_Comm_toint(MPI_COMM_WORLD) }, 0x101);
+    // SAFETY: handles that there are.
     assert_eq!(unsafe { MPI_Type_fromint(0x214) }, MPI_DOUBLE);
 
     let mut group = MPI_GROUP_NULL;
+    // SAFETY: the communicators are live; a place for the answer.
     ok(unsafe { MPI_Comm_group(comm.0, &raw mut group) });
     let mut empty = group;
+    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for the answer.
     ok(unsafe { MPI_Group_incl(group, 0, ptr::null(), &raw mut empty) });
     assert_eq!(empty, MPI_GROUP_EMPTY);
     let mut members = 0;
+    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for the answer.
     ok(unsafe { MPI_Group_size(group, &raw mut members) });
     assert_eq!(members, size);
     let (ranks, mut translated) = ([0, MPI_PROC_NULL], [7, 7]);
+    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for the answer.
     ok(unsafe {
         MPI_Group_translate_ranks(group, 2, ranks.as_ptr(), group, translated.as_mut_ptr())
     });
     assert_eq!(translated, [0, MPI_PROC_NULL]);
+    // SAFETY: groups of the library; arrays are as long as the counts say, and there is a place for the answer.
     ok(unsafe {
         MPI_Group_translate_ranks(
             group,
@@ -46,6 +56,7 @@ fn what_a_user_made_comes_back_as_it_was_and_what_is_predefined_as_its_constant(
         )
     });
     assert_eq!(translated[0], MPI_UNDEFINED);
+    // SAFETY: made above, and freed once.
     ok(unsafe { MPI_Group_free(&raw mut group) });
     assert_eq!(group, MPI_GROUP_NULL);
 }
@@ -55,13 +66,16 @@ fn those_left_out_of_a_split_get_the_null_communicator(world: Communicator) {
     let (rank, ..) = ring(&world);
     let mut half = MPI_COMM_WORLD;
     let color = if rank == 0 { MPI_UNDEFINED } else { 1 };
+    // SAFETY: the communicators are live; a place for the answer.
     ok(unsafe { MPI_Comm_split(MPI_COMM_WORLD, color, 0, &raw mut half) });
     assert_eq!(half == MPI_COMM_NULL, rank == 0);
     if half != MPI_COMM_NULL {
+        // SAFETY: made above, and freed once.
         ok(unsafe { MPI_Comm_free(&raw mut half) });
         assert_eq!(half, MPI_COMM_NULL);
     }
     let mut node = MPI_COMM_NULL;
+    // SAFETY: the communicators are live; a place for the answer.
     ok(unsafe {
         MPI_Comm_split_type(
             MPI_COMM_WORLD,
@@ -72,6 +86,7 @@ fn those_left_out_of_a_split_get_the_null_communicator(world: Communicator) {
         )
     });
     assert_ne!(node, MPI_COMM_NULL);
+    // SAFETY: made above, and freed once.
     ok(unsafe { MPI_Comm_free(&raw mut node) });
 }
 
@@ -81,6 +96,7 @@ fn statuses_have_the_standards_ranks_and_tags(world: Communicator) {
     let comm = Comm::new();
     let (send, mut receive) = ([rank; 3], [-1; 8]);
     let mut status = MPI_Status::EMPTY;
+    // SAFETY: `comm` is live, and arrays have as many elements as the counts say.
     ok(unsafe {
         MPI_Sendrecv(
             send.as_ptr().cast(),
@@ -102,11 +118,14 @@ fn statuses_have_the_standards_ranks_and_tags(world: Communicator) {
         (previous, 7, previous)
     );
     let (mut count, mut cancelled) = (0, 1);
+    // SAFETY: a status that was written above; a place for the answer.
     ok(unsafe { MPI_Get_count(&raw const status, MPI_INT32_T, &raw mut count) });
     assert_eq!(count, 3);
+    // SAFETY: a status that was written above; a place for the answer.
     ok(unsafe { MPI_Test_cancelled(&raw const status, &raw mut cancelled) });
     assert_eq!(cancelled, 0);
     let receive = receive.as_mut_ptr().cast();
+    // SAFETY: `comm` is live, and arrays have as many elements as the counts say.
     ok(unsafe {
         MPI_Recv(
             receive,
@@ -122,6 +141,7 @@ fn statuses_have_the_standards_ranks_and_tags(world: Communicator) {
         (status.MPI_SOURCE, status.MPI_TAG),
         (MPI_PROC_NULL, MPI_ANY_TAG)
     );
+    // SAFETY: `comm` is live, and arrays have as many elements as the counts say.
     ok(unsafe {
         MPI_Recv(
             receive,
@@ -134,6 +154,7 @@ fn statuses_have_the_standards_ranks_and_tags(world: Communicator) {
         )
     });
     let mut flag = 1;
+    // SAFETY: `comm` is live, and arrays have as many elements as the counts say.
     ok(unsafe {
         MPI_Iprobe(
             MPI_ANY_SOURCE,
@@ -152,6 +173,7 @@ fn a_status_of_native_is_decoded_into_the_standards_terms(world: Communicator) {
     let comm = Comm::new();
     let (send, mut receive) = ([rank; 3], [-1; 8]);
     let mut status = native::Status::new();
+    // SAFETY: `comm` is live, and the arrays have as many elements as the counts say.
     unsafe {
         let int = native::datatype(MPI_INT32_T);
         let (any_source, any_tag) = (native::any_source(), native::any_tag());
@@ -208,6 +230,7 @@ fn in_place_is_understood(world: Communicator) {
     let (_, size, ..) = ring(&world);
     let comm = Comm::new();
     let mut sum = [1.5];
+    // SAFETY: `comm` is live, and arrays have as many elements as the counts say.
     ok(unsafe {
         MPI_Allreduce(
             MPI_IN_PLACE,
@@ -225,11 +248,14 @@ fn in_place_is_understood(world: Communicator) {
 fn codes_become_the_standards_classes(world: Communicator) {
     let (_, size, ..) = ring(&world);
     let comm = Comm::new();
+    // SAFETY: `comm` is live, and so is the handler, or there is a place for it.
     ok(unsafe { MPI_Comm_set_errhandler(comm.0, MPI_ERRORS_RETURN) });
     let mut handler = MPI_ERRHANDLER_NULL;
+    // SAFETY: `comm` is live, and so is the handler, or there is a place for it.
     ok(unsafe { MPI_Comm_get_errhandler(comm.0, &raw mut handler) });
     assert_eq!(handler, MPI_ERRORS_RETURN);
     let data = [0u8];
+    // SAFETY: `comm` is live, and arrays have as many elements as the counts say.
     let send = |datatype, dest, tag, count| unsafe {
         class(MPI_Send(
             data.as_ptr().cast(),
@@ -250,10 +276,12 @@ fn codes_become_the_standards_classes(world: Communicator) {
 fn what_the_library_lacks_is_named_with_the_version_that_has_it(world: Communicator) {
     let _ = world;
     let mut session = MPI_SESSION_NULL;
+    // SAFETY: places for the answer.
     let code = unsafe { MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &raw mut session) };
     let function = function("MPI_Session_init").unwrap();
     if function.is_in_library() {
         ok(code);
+        // SAFETY: made above, and freed once.
         ok(unsafe { MPI_Session_finalize(&raw mut session) });
         assert_eq!(session, MPI_SESSION_NULL);
     } else {
@@ -269,12 +297,17 @@ fn what_the_library_lacks_is_named_with_the_version_that_has_it(world: Communica
 fn the_thread_level_and_the_versions_are_the_standards(world: Communicator) {
     let _ = world;
     let mut level = 0;
+    // SAFETY: places for the answer.
     ok(unsafe { MPI_Query_thread(&raw mut level) });
     assert_eq!(level, MPI_THREAD_MULTIPLE);
     let (mut major, mut minor) = (0, 0);
+    // SAFETY: places for the answer.
     ok(unsafe { MPI_Abi_get_version(&raw mut major, &raw mut minor) });
     assert_eq!((major, minor), (1, 0));
+    // SAFETY: numbers alone.
     assert_eq!(unsafe { MPI_Aint_diff(MPI_Aint_add(40, 2), 2) }, 40);
+    // SAFETY: the library is initialised.
     let earlier = unsafe { MPI_Wtime() };
+    // SAFETY: as above.
     assert!(unsafe { MPI_Wtime() } >= earlier);
 }

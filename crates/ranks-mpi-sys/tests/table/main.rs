@@ -1,9 +1,8 @@
 //! The table on real libraries: what is converted comes out in the standard's terms on each of them.
 #![allow(
-    clippy::undocumented_unsafe_blocks,
-    reason = "each test keeps the contract of the C functions it calls"
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "what a function of the caller fills in is one thing"
 )]
-#![allow(clippy::multiple_unsafe_ops_per_block, reason = "as above")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod attributes;
@@ -23,6 +22,7 @@ struct Comm(MPI_Comm);
 impl Comm {
     fn new() -> Self {
         let mut comm = MPI_COMM_NULL;
+        // SAFETY: the communicators are live; a place for the answer.
         ok(unsafe { MPI_Comm_dup(MPI_COMM_WORLD, &raw mut comm) });
         Comm(comm)
     }
@@ -30,6 +30,7 @@ impl Comm {
 
 impl Drop for Comm {
     fn drop(&mut self) {
+        // SAFETY: made above, and freed once.
         unsafe { MPI_Comm_free(&raw mut self.0) };
     }
 }
@@ -42,6 +43,7 @@ fn ok(code: i32) {
 /// The standard's class of a code of the library.
 fn class(code: i32) -> i32 {
     let mut class = 0;
+    // SAFETY: places for the answer.
     ok(unsafe { MPI_Error_class(code, &raw mut class) });
     class
 }
