@@ -232,7 +232,7 @@ impl Communicator {
     }
 
     /// Whether messages go to the ranks of another group: whether this is what an `Intercommunicator` is made of.
-    fn is_between(&self) -> bool {
+    pub(crate) fn is_between(&self) -> bool {
         match self.backend() {
             Backend::Mpi(comm) => comm.between,
             Backend::InProcess(comm) => comm.is_between(),

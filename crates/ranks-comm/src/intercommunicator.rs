@@ -1,5 +1,7 @@
 //! Two groups of ranks that talk to each other: messages go to the other group.
 
+mod nonblocking;
+
 use std::fmt;
 
 use crate::backend::Backend;
@@ -11,6 +13,8 @@ use crate::message::Message;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
+
+pub use nonblocking::IntercommunicatorScope;
 
 /// Two groups of ranks with none in common; a message goes from a rank of one to a rank of the other.
 ///

@@ -71,7 +71,7 @@ pub use graph::Graph;
 pub use group::Group;
 pub use halo_exchange::HaloExchange;
 pub use info::Info;
-pub use intercommunicator::Intercommunicator;
+pub use intercommunicator::{Intercommunicator, IntercommunicatorScope};
 pub use layout::Layout;
 pub use message::Message;
 pub use outbox::Outbox;

@@ -108,9 +108,15 @@ impl<B: Send + 'static> Request<B> {
         self.flight.cancel(&self.comm)
     }
 
-    /// The communicator that it was begun on.
+    /// The communicator that it was begun on; `None` if that was an [`Intercommunicator`](crate::Intercommunicator).
     #[must_use]
-    pub fn communicator(&self) -> &Communicator {
+    pub fn communicator(&self) -> Option<&Communicator> {
+        // Whose ranks are another group's is none that any operation may be begun on.
+        Some(&self.comm).filter(|comm| !comm.is_between())
+    }
+
+    /// The same, whatever it is.
+    pub(crate) fn comm(&self) -> &Communicator {
         &self.comm
     }
 

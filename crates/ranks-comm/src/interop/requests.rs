@@ -57,7 +57,7 @@ impl<B: Send + 'static> Request<B> {
             Ok((cell, keep)) => Ok(HandedOver {
                 cell,
                 operation,
-                _comm: self.communicator().clone(),
+                _comm: self.comm().clone(),
                 buffer: ManuallyDrop::new(self.let_go()),
                 keep: ManuallyDrop::new(keep),
             }),

@@ -110,6 +110,110 @@ fn every_way_of_receiving_works_between_groups(world: Communicator) -> Result<()
 }
 
 #[ranks_test::ranks(2, 3, 4)]
+fn requests_between_groups_give_their_memory_back(world: Communicator) -> Result<()> {
+    let (_, between) = even_and_odd(&world)?;
+    let remote = between.remote_size();
+    let number = |world_rank: usize, part: usize| (10 * world_rank + part) as u64;
+    // As `even_and_odd` has it, seen from the other group.
+    let world_rank = |remote: usize| 2 * remote + (1 - world.rank() % 2);
+    let mut receiving = Vec::new();
+    let mut sending = Vec::new();
+    for rank in 0..remote {
+        receiving.push(between.irecv(vec![0u64; 3], rank, 1)?);
+        receiving.push(between.irecv_vec(rank, 2)?);
+    }
+    for rank in 0..remote {
+        sending.push(between.isend(vec![number(world.rank(), 1); 2], rank, 1)?);
+        sending.push(between.issend(vec![number(world.rank(), 2); 5000], rank, 2)?);
+    }
+    for (index, request) in receiving.into_iter().enumerate() {
+        let (rank, part) = (index / 2, 1 + index % 2);
+        let length = if part == 1 { 2 } else { 5000 };
+        let (got, status) = request.wait()?;
+        assert_eq!(
+            (status.source(), status.tag()),
+            (Some(rank), Some(part as i32))
+        );
+        assert_eq!(status.count::<u64>()?, length);
+        assert_eq!(got[..length], vec![number(world_rank(rank), part); length]);
+    }
+    for (index, request) in sending.into_iter().enumerate() {
+        let (sent, _) = request.wait()?;
+        assert_eq!(sent[0], number(world.rank(), 1 + index % 2));
+    }
+    let pairs = between.size().min(remote);
+    let partner = (between.rank() < pairs).then_some(between.rank());
+    let mine = vec![number(world.rank(), 3)];
+    let both = between.isendrecv(mine.clone(), partner, 3, vec![77u64], partner, 3)?;
+    let ((sent, got), status) = both.wait()?;
+    assert_eq!((sent, status.source()), (mine, partner));
+    assert_eq!(
+        got,
+        [partner.map_or(77, |rank| number(world_rank(rank), 3))]
+    );
+    for error in [
+        between.isend(vec![0u8], remote, 0).unwrap_err(),
+        between.issend(vec![0u8], remote, 0).unwrap_err(),
+        between.irecv(vec![0u8], remote, 0).unwrap_err(),
+        between.irecv_vec::<u8>(remote, 0).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Rank, "{error}");
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn a_scope_between_groups_borrows(world: Communicator) -> Result<()> {
+    let (_, between) = even_and_odd(&world)?;
+    let remote = between.remote_size();
+    let mine = [world.rank() as u32; 4];
+    let mut theirs = vec![[99u32; 4]; remote];
+    let mut short = [0u32; 2];
+    between.scope(|s| {
+        let mut receiving = Vec::new();
+        for (rank, room) in theirs.iter_mut().enumerate() {
+            receiving.push(s.irecv(room.as_mut_slice(), rank, 1)?);
+        }
+        for rank in 0..remote {
+            s.isend(&mine, rank, 1)?;
+        }
+        let (room, status) = receiving.remove(0).wait()?;
+        assert_eq!((room.len(), status.source()), (4, Some(0)));
+        let error = s.isend(&mine, remote, 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Rank);
+        Ok::<_, ranks_comm::Error>(())
+    })?;
+    for (rank, room) in theirs.iter().enumerate() {
+        assert_eq!(*room, [(2 * rank + (1 - world.rank() % 2)) as u32; 4]);
+    }
+    if between.rank() == 0 {
+        let long = mine;
+        let error = between
+            .scope(|s| {
+                s.issend(&long, 0, 2)?;
+                s.irecv(&mut short, 0, 2)?.wait().map(drop)
+            })
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated, "{error}");
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(2)]
+fn a_request_between_groups_shows_no_communicator(world: Communicator) -> Result<()> {
+    let (_, between) = even_and_odd(&world)?;
+    let request = between.isend(vec![1u8], 0, 0)?;
+    assert!(request.communicator().is_none());
+    request.wait()?;
+    assert_eq!(between.recv_vec::<u8>(0, 0)?.0, [1]);
+    let request = world.isend(vec![1u8], None::<usize>, 0)?;
+    let comm = request.communicator().expect("it is one of a single group");
+    assert_eq!(comm.compare(&world)?, Comparison::Identical);
+    request.wait()?;
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
 fn merged_groups_are_ordered_as_they_ask(world: Communicator) -> Result<()> {
     let odd = world.rank() % 2 == 1;
     let (part, between) = even_and_odd(&world)?;
