@@ -6,6 +6,9 @@
     reason = "numbers of ranks are small"
 )]
 
+#[cfg(feature = "async")]
+mod futures;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -457,69 +460,4 @@ fn scoped_ones_are_waited_for_in_any_order(world: Communicator) -> Result<()> {
     })?;
     assert_eq!(memory, sent);
     Ok(())
-}
-
-#[cfg(feature = "async")]
-mod futures {
-    use std::future::{Future, IntoFuture};
-    use std::pin::pin;
-    use std::sync::Arc;
-    use std::task::{Context, Poll, Wake, Waker};
-    use std::thread::{self, Thread};
-
-    use super::*;
-
-    struct Unpark(Thread);
-
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-
-    /// The smallest executor there is.
-    fn block_on<F: Future>(future: F) -> F::Output {
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
-        let mut context = Context::from_waker(&waker);
-        let mut future = pin!(future);
-        loop {
-            match future.as_mut().poll(&mut context) {
-                Poll::Ready(output) => return output,
-                Poll::Pending => thread::park(),
-            }
-        }
-    }
-
-    #[ranks_test::ranks(1, 2, 3)]
-    fn requests_are_awaited(world: Communicator) -> Result<()> {
-        let (left, right) = neighbours(&world);
-        block_on(async {
-            for step in 0..20u8 {
-                let arriving = world.irecv(vec![0u8; 1000], left, 0)?;
-                let vector = world.irecv_vec::<u8>(left, 1)?;
-                let leaving = world.isend(vec![step; 1000], right, 0)?;
-                let second = world.isend(vec![step; usize::from(step)], right, 1)?;
-                assert_eq!(arriving.await?.0, [step; 1000]);
-                assert_eq!(vector.await?.0, vec![step; usize::from(step)]);
-                leaving.await?;
-                second.await?;
-            }
-            Ok(())
-        })
-    }
-
-    #[ranks_test::ranks(1, 2)]
-    fn a_future_that_was_polled_goes_on_or_is_given_up(world: Communicator) -> Result<()> {
-        let (left, right) = neighbours(&world);
-        let mut arriving = world.irecv(vec![0u8; 4], left, 0)?.into_future();
-        let mut context = Context::from_waker(Waker::noop());
-        assert!(pin!(&mut arriving).poll(&mut context).is_pending());
-        let_the_left_go_on(&world)?;
-        let leaving = world.isend(vec![1u8; 4], right, 0)?;
-        let request = arriving.into_request().expect("it is under way");
-        assert_eq!(block_on(request.into_future())?.0, [1; 4]);
-        block_on(leaving.into_future())?;
-        drop(world.irecv(vec![0u8; 4], left, 99)?.into_future());
-        Ok(())
-    }
 }
