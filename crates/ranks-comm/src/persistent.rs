@@ -9,7 +9,7 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{Flight, Landed, Pause};
 use crate::landing::{Landing, Role, Span};
-use crate::mpi::{Native, ROOMS, SendMode, Side};
+use crate::mpi::{self, Native, ROOMS, SendMode, Side};
 use crate::owned::{Kept, RecvBuffer, SendBuffer};
 use crate::source::{Destination, Source};
 use crate::status::Status;
@@ -235,12 +235,36 @@ impl<B: Send + 'static> Active<B> {
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
     pub fn wait_all(mut requests: Vec<Self>) -> Result<Vec<Persistent<B>>> {
-        let mut first = Ok(());
-        for request in &mut requests {
-            let outcome = request.0.wait()?.map(drop);
-            first = first.and(outcome);
+        let mut first: Option<(usize, Error)> = None;
+        let mut ended = |index, outcome: Result<Status>| match outcome {
+            Err(error) if first.as_ref().is_none_or(|first| index < first.0) => {
+                first = Some((index, error));
+            }
+            _ => {}
+        };
+        // What the library has goes on by itself while the others are looked at.
+        for (index, request) in requests.iter_mut().enumerate() {
+            if request.0.phase != Phase::Started {
+                ended(index, request.0.wait()?);
+            }
         }
-        first?;
+        let started = requests.iter_mut().enumerate();
+        let mut started = started.filter(|(_, request)| request.0.phase == Phase::Started);
+        loop {
+            let mut some: Vec<_> = started.by_ref().take(ROOMS).collect();
+            if some.is_empty() {
+                break;
+            }
+            let natives = some.iter_mut().filter_map(|(_, one)| one.0.native.as_mut());
+            let outcomes = mpi::finish_all(&mut natives.collect::<Vec<_>>())?;
+            for ((index, request), outcome) in some.into_iter().zip(outcomes) {
+                request.0.has_ended(&outcome);
+                ended(index, outcome);
+            }
+        }
+        if let Some((_, error)) = first {
+            return Err(error);
+        }
         Ok(requests
             .into_iter()
             .map(|request| Persistent(request.0))
@@ -328,10 +352,7 @@ impl<B: Send + 'static> Inner<B> {
         match (self.comm.express(1), &mut self.native) {
             (Some(_), Some(native)) if self.phase == Phase::Started => {
                 let outcome = native.finish();
-                self.phase = Phase::Idle;
-                if let Ok(status) = &outcome {
-                    self.last = *status;
-                }
+                self.has_ended(&outcome);
                 Ok(outcome)
             }
             _ => self.wait_in_full(),
@@ -352,11 +373,17 @@ impl<B: Send + 'static> Inner<B> {
             }
             _ => Ok(Status::null()),
         };
+        self.has_ended(&outcome);
+        Ok(outcome)
+    }
+
+    /// What was begun is over.
+    #[inline(always)]
+    fn has_ended(&mut self, outcome: &Result<Status>) {
         self.phase = Phase::Idle;
-        if let Ok(status) = &outcome {
+        if let Ok(status) = outcome {
             self.last = *status;
         }
-        Ok(outcome)
     }
 
     fn test(&mut self) -> Result<bool> {

@@ -260,6 +260,16 @@ impl Status {
         }
     }
 
+    /// The code of an operation that was completed together with others, by a call that answers `MPI_ERR_IN_STATUS`;
+    /// no other call writes it.
+    pub fn error(&self) -> c_int {
+        match crate::load::family() {
+            Family::Standard => self.0[2],
+            Family::Mpich => self.0[mpich::Status::ERROR_WORD],
+            Family::OpenMpi => self.0[openmpi::Status::ERROR_WORD],
+        }
+    }
+
     /// The length of the message in bytes; `None` if the library cannot tell.
     ///
     /// # Safety

@@ -73,5 +73,6 @@ pub use info::InfoHandle;
 pub(crate) use interop::{request_c_handle, request_handle};
 pub(crate) use message::Message;
 pub(crate) use partitioned::Parts;
+pub(crate) use persistent::finish_all;
 pub(crate) use session::{GATE, start};
 pub(crate) use side::{ROOMS, Side};

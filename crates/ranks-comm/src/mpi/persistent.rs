@@ -8,10 +8,11 @@ use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
 use super::buffer::{large_count, to_read};
 use super::communicator::Comm;
 use super::element::TypeOf;
-use super::error::check;
+use super::error::{check, class, failed};
 use super::flight::{Cell, Flight, Native, SendMode, outcome};
 use super::peer::to_standard;
 use super::session::GATE;
+use super::side::{Side, Statuses};
 use super::status;
 use crate::element::Pod;
 use crate::error::Result;
@@ -168,4 +169,42 @@ impl Native {
     pub(crate) fn into_flight(self) -> flight::Flight {
         flight::Flight::Mpi(Flight::Native(self))
     }
+}
+
+/// Waits for what was started, no more than [`ROOMS`](super::ROOMS), by one call: what became of each.
+///
+/// An outer error says that this thread may not wait.
+pub(crate) fn finish_all(natives: &mut [&mut Native]) -> Result<Vec<Result<Status>>> {
+    const OPERATION: &str = "MPI_Waitall";
+    let _entered = GATE.enter(OPERATION)?;
+    let (mut side, mut statuses) = (Side::new(), Statuses::new());
+    for native in natives.iter() {
+        side.put(native);
+    }
+    let code = side.wait_all(&mut statuses);
+    let told = code == sys::MPI_SUCCESS || class(code) == sys::MPI_ERR_IN_STATUS;
+    let mut outcomes = Vec::with_capacity(natives.len());
+    for (index, native) in natives.iter_mut().enumerate() {
+        side.give_back(index, native);
+        let words = statuses.of(index);
+        let own = match code {
+            sys::MPI_SUCCESS => code,
+            _ if told => status::error(&words),
+            _ => sys::MPI_ERR_PENDING,
+        };
+        outcomes.push(
+            if own != sys::MPI_SUCCESS && class(own) == sys::MPI_ERR_PENDING {
+                native.finish()
+            } else {
+                outcome(own, &words, native.role, native.capacity, native.count_word)
+            },
+        );
+    }
+    if !told && outcomes.iter().all(Result::is_ok) {
+        // Those that were over do not say any more which of them has failed.
+        if let Some(first) = outcomes.first_mut() {
+            *first = Err(failed(code, OPERATION, &""));
+        }
+    }
+    Ok(outcomes)
 }

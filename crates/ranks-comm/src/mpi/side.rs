@@ -9,7 +9,7 @@ use super::error::check;
 use super::flight::Native;
 use super::status;
 use crate::error::Result;
-use crate::status::Words;
+use crate::status::{ROOM, Words};
 
 /// How many are begun or completed by one call.
 pub(crate) const ROOMS: usize = 64;
@@ -79,6 +79,18 @@ impl Side {
         (code, index.filter(|&index| index < self.used))
     }
 
+    /// Waits until all of them are over. After an error some may not be.
+    pub(super) fn wait_all(&mut self, statuses: &mut Statuses) -> c_int {
+        // SAFETY: that many requests lie side by side, begun or not started; there is room for a status of each.
+        unsafe {
+            native::MPI_Waitall(
+                self.count(),
+                self.words.as_mut_ptr().cast(),
+                statuses.words.as_mut_ptr().cast(),
+            )
+        }
+    }
+
     fn place(&mut self, index: usize) -> *mut u8 {
         let start = self.words.as_mut_ptr().cast::<u8>();
         // SAFETY: `index` is less than `ROOMS`, as callers have compared, and a request has at most 8 bytes.
@@ -92,5 +104,33 @@ impl Side {
     )]
     fn count(&self) -> c_int {
         self.used as c_int
+    }
+}
+
+/// The statuses of requests that are completed together.
+pub(super) struct Statuses {
+    stride: usize,
+    words: [Words; ROOMS],
+}
+
+impl Statuses {
+    /// Not written yet; the library is loaded, as there are requests.
+    pub(super) fn new() -> Self {
+        Self {
+            stride: native::status_stride(),
+            words: [ROOM; ROOMS],
+        }
+    }
+
+    /// That of the request at `index`.
+    pub(super) fn of(&self, index: usize) -> Words {
+        let start = index * self.stride;
+        let all: &[u8] = bytemuck::must_cast_slice(&self.words);
+        let mut words = ROOM;
+        let into: &mut [u8] = bytemuck::must_cast_slice_mut(&mut words);
+        for (to, from) in into.iter_mut().zip(&all[start..start + self.stride]) {
+            *to = *from;
+        }
+        words
     }
 }

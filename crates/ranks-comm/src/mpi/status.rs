@@ -36,6 +36,11 @@ pub(crate) fn tag(words: &Words) -> Option<i32> {
     Some(native(words).tag()).filter(|&tag| tag >= 0)
 }
 
+/// What became of an operation that was completed with others, after `MPI_ERR_IN_STATUS`: a code of the library's.
+pub(super) fn error(words: &Words) -> c_int {
+    native(words).error()
+}
+
 /// Whether the operation was cancelled. MPI must be alive.
 pub(super) fn is_cancelled(words: &Words) -> bool {
     let mut flag: c_int = 0;

@@ -33,6 +33,8 @@ impl Status {
     pub(crate) const SOURCE_WORD: usize = std::mem::offset_of!(Status, source) / size_of::<c_int>();
     /// Where the tag is, counted in ints.
     pub(crate) const TAG_WORD: usize = std::mem::offset_of!(Status, tag) / size_of::<c_int>();
+    /// Where the error is, counted in ints.
+    pub(crate) const ERROR_WORD: usize = std::mem::offset_of!(Status, error) / size_of::<c_int>();
 }
 
 impl Abi for Mpich {

@@ -1,7 +1,7 @@
 //! Requests in the library's own form: one in a [`Cell`], or many side by side in memory of the caller's.
 //!
 //! The functions that complete or start many take the address of the first request, and null for
-//! `MPI_STATUSES_IGNORE` or the address of as many statuses of the library's own size. Requests lie [`request_stride`] bytes
+//! `MPI_STATUSES_IGNORE` or the address of as many statuses, [`status_stride`] bytes apart. Requests lie [`request_stride`] bytes
 //! apart; memory with an 8-byte word for each holds them, whatever the library.
 
 #![allow(non_snake_case, reason = "the names are the standard's")]
@@ -10,6 +10,7 @@ use std::ffi::{c_int, c_void};
 
 use super::{Cell, Status, handle};
 use crate::Family;
+use crate::abi::Abi;
 use crate::abi::handle::{HandleKind, NativeHandle, to_standard};
 use crate::abi::mpich::Mpich;
 use crate::abi::openmpi::OpenMpi;
@@ -24,6 +25,16 @@ pub fn request_stride() -> usize {
     match crate::load::family() {
         Family::Mpich => size_of::<c_int>(),
         Family::OpenMpi | Family::Standard => size_of::<*mut c_void>(),
+    }
+}
+
+/// How far apart statuses lie, in bytes: no further than a [`Status`] is large.
+#[inline]
+pub fn status_stride() -> usize {
+    match crate::load::family() {
+        Family::Mpich => size_of::<<Mpich as Abi>::Status>(),
+        Family::OpenMpi => size_of::<<OpenMpi as Abi>::Status>(),
+        Family::Standard => size_of::<MPI_Status>(),
     }
 }
 
@@ -88,7 +99,7 @@ impl Cell<MPI_Request> {
 #[inline(always)]
 fn statuses(array: *mut c_void) -> *mut c_void {
     if array.is_null() && crate::load::family() == Family::Mpich {
-        <Mpich as crate::abi::Abi>::STATUS_IGNORE
+        <Mpich as Abi>::STATUS_IGNORE
     } else {
         array
     }
