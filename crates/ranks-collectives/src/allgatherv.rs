@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, carry_out};
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
 use crate::varying::Gathering;
@@ -39,7 +40,7 @@ pub(crate) fn allgatherv_into<T: Pod>(
 #[cold]
 #[inline(never)]
 fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], blocks: &Blocks) -> Result<()> {
-    whole(comm, Gathering::new(NAME, comm, send, recv, blocks)?)
+    whole(comm, Gathering::new(NAME, comm, send, recv, blocks))
 }
 
 pub(crate) fn allgatherv_in_place<T: Pod>(
@@ -47,13 +48,14 @@ pub(crate) fn allgatherv_in_place<T: Pod>(
     data: &mut [T],
     blocks: &Blocks,
 ) -> Result<()> {
-    whole(comm, Gathering::in_place(NAME, comm, data, blocks)?)
+    whole(comm, Gathering::in_place(NAME, comm, data, blocks))
 }
 
-fn whole<T: Pod>(comm: &Communicator, gathering: Gathering<'_, T>) -> Result<()> {
+fn whole<T: Pod>(comm: &Communicator, gathering: Result<Gathering<'_, T>>) -> Result<()> {
     let me = comm.rank();
-    comm.dispatch_with(
-        NAME,
+    carry_out(
+        comm,
+        Call::moving::<T>(NAME),
         gathering,
         |comm, gathering| mpi::allgatherv(comm, me, gathering),
         in_process::allgatherv,

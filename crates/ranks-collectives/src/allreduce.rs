@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, carry_out};
 use crate::ops::Op;
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
@@ -33,7 +34,7 @@ fn in_full<T: Pod, O: Op<T>>(
     recv: &mut [T],
     op: &O,
 ) -> Result<()> {
-    whole(comm, op, Transfer::equal(NAME, send, recv)?)
+    whole(comm, op, Transfer::equal(NAME, send, recv))
 }
 
 pub(crate) fn allreduce_in_place<T: Pod, O: Op<T>>(
@@ -41,12 +42,17 @@ pub(crate) fn allreduce_in_place<T: Pod, O: Op<T>>(
     data: &mut [T],
     op: O,
 ) -> Result<()> {
-    whole(comm, &op, Transfer::in_place(NAME, data))
+    whole(comm, &op, Ok(Transfer::in_place(NAME, data)))
 }
 
-fn whole<T: Pod, O: Op<T>>(comm: &Communicator, op: &O, transfer: Transfer<'_, T>) -> Result<()> {
-    comm.dispatch_with(
-        NAME,
+fn whole<T: Pod, O: Op<T>>(
+    comm: &Communicator,
+    op: &O,
+    transfer: Result<Transfer<'_, T>>,
+) -> Result<()> {
+    carry_out(
+        comm,
+        Call::reducing::<T, O>(NAME),
         transfer,
         |comm, transfer| mpi::allreduce(comm, op, transfer),
         |comm, transfer| in_process::allreduce(comm, op, transfer),

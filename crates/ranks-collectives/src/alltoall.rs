@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, carry_out};
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
 
@@ -21,9 +22,10 @@ pub(crate) fn alltoall<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T]) 
 #[cold]
 #[inline(never)]
 fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T]) -> Result<()> {
-    let transfer = Transfer::exchanged(NAME, comm, send, recv)?;
-    comm.dispatch_with(
-        NAME,
+    let transfer = Transfer::exchanged(NAME, comm, send, recv);
+    carry_out(
+        comm,
+        Call::moving::<T>(NAME),
         transfer,
         mpi::alltoall::<T>,
         in_process::alltoall::<T>,
@@ -31,9 +33,10 @@ fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T]) -> Result<()
 }
 
 pub(crate) fn alltoall_in_place<T: Pod>(comm: &Communicator, data: &mut [T]) -> Result<()> {
-    let transfer = Transfer::blocks_in_place(NAME, comm, data)?;
-    comm.dispatch_with(
-        NAME,
+    let transfer = Transfer::blocks_in_place(NAME, comm, data);
+    carry_out(
+        comm,
+        Call::moving::<T>(NAME),
         transfer,
         mpi::alltoall::<T>,
         in_process::alltoall::<T>,

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, all_ready, carry_out};
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
 use crate::varying::Exchange;
@@ -15,7 +16,8 @@ pub(crate) fn alltoallv<T: Pod>(
     send: &[T],
     blocks: &Blocks,
 ) -> Result<Gathered<T>> {
-    blocks.fit(NAME, comm, "send", send.len())?;
+    let ready = blocks.fit(NAME, comm, "send", send.len());
+    all_ready(comm, Call::moving::<T>(NAME), ready)?;
     let mut sent = vec![0; comm.size()];
     counts::write(blocks, &mut sent);
     let mut received = vec![0; comm.size()];
@@ -33,7 +35,7 @@ pub(crate) fn alltoallv_into<T: Pod>(
     recv: &mut [T],
     recv_blocks: &Blocks,
 ) -> Result<()> {
-    let exchange = Exchange::new(NAME, comm, (send, send_blocks), (recv, recv_blocks))?;
+    let exchange = Exchange::new(NAME, comm, (send, send_blocks), (recv, recv_blocks));
     whole(comm, exchange)
 }
 
@@ -42,9 +44,10 @@ pub(crate) fn alltoallv_in_place<T: Pod>(
     data: &mut [T],
     blocks: &Blocks,
 ) -> Result<()> {
-    whole(comm, Exchange::in_place(NAME, comm, data, blocks)?)
+    whole(comm, Exchange::in_place(NAME, comm, data, blocks))
 }
 
-fn whole<T: Pod>(comm: &Communicator, exchange: Exchange<'_, T>) -> Result<()> {
-    comm.dispatch_with(NAME, exchange, mpi::alltoallv, in_process::alltoallv)
+fn whole<T: Pod>(comm: &Communicator, exchange: Result<Exchange<'_, T>>) -> Result<()> {
+    let call = Call::moving::<T>(NAME);
+    carry_out(comm, call, exchange, mpi::alltoallv, in_process::alltoallv)
 }

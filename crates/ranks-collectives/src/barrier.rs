@@ -2,6 +2,7 @@
 
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, carry_out};
 use crate::{in_process, mpi};
 
 #[inline]
@@ -15,5 +16,11 @@ pub(crate) fn barrier(comm: &Communicator) -> Result<()> {
 #[cold]
 #[inline(never)]
 fn in_full(comm: &Communicator) -> Result<()> {
-    comm.dispatch("MPI_Barrier", mpi::barrier, in_process::barrier)
+    carry_out(
+        comm,
+        Call::of("MPI_Barrier"),
+        Ok(()),
+        |comm, ()| mpi::barrier(comm),
+        |comm, ()| in_process::barrier(comm),
+    )
 }

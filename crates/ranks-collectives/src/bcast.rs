@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, carry_out};
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
 
@@ -21,6 +22,13 @@ pub(crate) fn bcast<T: Pod>(comm: &Communicator, data: &mut [T], root: usize) ->
 #[cold]
 #[inline(never)]
 fn in_full<T: Pod>(comm: &Communicator, data: &mut [T], root: usize) -> Result<()> {
-    let transfer = Transfer::broadcast(NAME, comm, data, root)?;
-    comm.dispatch_with(NAME, transfer, mpi::bcast::<T>, in_process::bcast::<T>)
+    let transfer = Transfer::broadcast(NAME, comm, data, root);
+    let call = Call::moving::<T>(NAME).at(root);
+    carry_out(
+        comm,
+        call,
+        transfer,
+        mpi::bcast::<T>,
+        in_process::bcast::<T>,
+    )
 }

@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, carry_out};
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
 
@@ -28,8 +29,15 @@ pub(crate) fn gather<T: Pod>(
 #[cold]
 #[inline(never)]
 fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
-    let transfer = Transfer::gathered_at(NAME, comm, send, recv, root)?;
-    comm.dispatch_with(NAME, transfer, mpi::gather::<T>, in_process::gather::<T>)
+    let transfer = Transfer::gathered_at(NAME, comm, send, recv, root);
+    let call = Call::moving::<T>(NAME).at(root);
+    carry_out(
+        comm,
+        call,
+        transfer,
+        mpi::gather::<T>,
+        in_process::gather::<T>,
+    )
 }
 
 pub(crate) fn gather_in_place<T: Pod>(
@@ -37,6 +45,13 @@ pub(crate) fn gather_in_place<T: Pod>(
     data: &mut [T],
     root: usize,
 ) -> Result<()> {
-    let transfer = Transfer::gathered_in_place(NAME, comm, data, root)?;
-    comm.dispatch_with(NAME, transfer, mpi::gather::<T>, in_process::gather::<T>)
+    let transfer = Transfer::gathered_in_place(NAME, comm, data, root);
+    let call = Call::moving::<T>(NAME).at(root);
+    carry_out(
+        comm,
+        call,
+        transfer,
+        mpi::gather::<T>,
+        in_process::gather::<T>,
+    )
 }

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, all_ready, carry_out};
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
 use crate::varying::Gathering;
@@ -16,7 +17,8 @@ pub(crate) fn gatherv<T: Pod>(
     send: &[T],
     root: usize,
 ) -> Result<Option<Gathered<T>>> {
-    counts::check_root(NAME, comm, root)?;
+    let ready = counts::check_root(NAME, comm, root);
+    all_ready(comm, Call::moving::<T>(NAME).at(root), ready)?;
     let blocks = counts::of_all(comm, send.len())?;
     if comm.rank() != root {
         gatherv_into(comm, send, &mut [], &blocks, root)?;
@@ -34,7 +36,8 @@ pub(crate) fn gatherv_into<T: Pod>(
     blocks: &Blocks,
     root: usize,
 ) -> Result<()> {
-    whole(comm, Gathering::at(NAME, comm, send, recv, blocks, root)?)
+    let gathering = Gathering::at(NAME, comm, send, recv, blocks, root);
+    whole(comm, gathering, root)
 }
 
 pub(crate) fn gatherv_in_place<T: Pod>(
@@ -43,16 +46,19 @@ pub(crate) fn gatherv_in_place<T: Pod>(
     blocks: &Blocks,
     root: usize,
 ) -> Result<()> {
-    whole(
-        comm,
-        Gathering::in_place_at(NAME, comm, data, blocks, root)?,
-    )
+    let gathering = Gathering::in_place_at(NAME, comm, data, blocks, root);
+    whole(comm, gathering, root)
 }
 
-fn whole<T: Pod>(comm: &Communicator, gathering: Gathering<'_, T>) -> Result<()> {
+fn whole<T: Pod>(
+    comm: &Communicator,
+    gathering: Result<Gathering<'_, T>>,
+    root: usize,
+) -> Result<()> {
     let me = comm.rank();
-    comm.dispatch_with(
-        NAME,
+    carry_out(
+        comm,
+        Call::moving::<T>(NAME).at(root),
         gathering,
         |comm, gathering| mpi::gatherv(comm, me, gathering),
         in_process::gatherv,

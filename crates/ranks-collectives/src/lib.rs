@@ -14,12 +14,20 @@
 //! }
 //! ```
 //!
+//! # Calls that differ among ranks
+//!
+//! All ranks must call the same collectives in the same order, with roots, types and lengths that fit. In builds with debug
+//! assertions, or where [`Checks::Collective`](ranks_comm::Checks::Collective) is asked for, ranks compare that before each
+//! blocking collective, and if it is not so all of them get the same error
+//! ([`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch)).
+//!
 //! # How the crate is laid out
 //!
-//! An operation is one file at the top (`allreduce.rs`), which proves lengths, and one of the same name in each of
+//! An operation is one file at the top (`allreduce.rs`), which proves lengths and compares calls by `agreement.rs`, and one of the same name in each of
 //! `mpi/` (one call into libmpi) and `in_process/` (messages between threads).
 #![deny(unsafe_code)]
 
+mod agreement;
 mod allgather;
 mod allgatherv;
 mod allreduce;

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, carry_out};
 use crate::ops::Op;
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
@@ -37,7 +38,8 @@ fn in_full<T: Pod, O: Op<T>>(
     op: &O,
     root: usize,
 ) -> Result<()> {
-    whole(comm, op, Transfer::to_root(NAME, comm, send, recv, root)?)
+    let transfer = Transfer::to_root(NAME, comm, send, recv, root);
+    whole(comm, op, transfer, root)
 }
 
 pub(crate) fn reduce_in_place<T: Pod, O: Op<T>>(
@@ -46,16 +48,19 @@ pub(crate) fn reduce_in_place<T: Pod, O: Op<T>>(
     op: O,
     root: usize,
 ) -> Result<()> {
-    whole(
-        comm,
-        &op,
-        Transfer::in_place_to_root(NAME, comm, data, root)?,
-    )
+    let transfer = Transfer::in_place_to_root(NAME, comm, data, root);
+    whole(comm, &op, transfer, root)
 }
 
-fn whole<T: Pod, O: Op<T>>(comm: &Communicator, op: &O, transfer: Transfer<'_, T>) -> Result<()> {
-    comm.dispatch_with(
-        NAME,
+fn whole<T: Pod, O: Op<T>>(
+    comm: &Communicator,
+    op: &O,
+    transfer: Result<Transfer<'_, T>>,
+    root: usize,
+) -> Result<()> {
+    carry_out(
+        comm,
+        Call::reducing::<T, O>(NAME).at(root),
         transfer,
         |comm, transfer| mpi::reduce(comm, op, transfer),
         |comm, transfer| in_process::reduce(comm, op, transfer),

@@ -3,6 +3,9 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+use std::borrow::Cow;
+
+use crate::agreement::{Call, Proven, carry_out};
 use crate::blocks::Blocks;
 use crate::ops::Op;
 use crate::transfer::Transfer;
@@ -17,7 +20,7 @@ pub(crate) fn reduce_scatter<T: Pod, O: Op<T>>(
     blocks: &Blocks,
     op: O,
 ) -> Result<()> {
-    let transfer = Transfer::dealt(NAME, comm, send, recv, blocks)?;
+    let transfer = Transfer::dealt(NAME, comm, send, recv, blocks);
     whole(comm, &op, transfer, blocks)
 }
 
@@ -27,21 +30,34 @@ pub(crate) fn reduce_scatter_in_place<T: Pod, O: Op<T>>(
     blocks: &Blocks,
     op: O,
 ) -> Result<()> {
-    let transfer = Transfer::dealt_in_place(NAME, comm, data, blocks)?;
+    let transfer = Transfer::dealt_in_place(NAME, comm, data, blocks);
     whole(comm, &op, transfer, blocks)
 }
 
 fn whole<T: Pod, O: Op<T>>(
     comm: &Communicator,
     op: &O,
-    transfer: Transfer<'_, T>,
+    transfer: Result<Transfer<'_, T>>,
     blocks: &Blocks,
 ) -> Result<()> {
     let me = comm.rank();
-    comm.dispatch_with(
-        NAME,
-        transfer,
-        |comm, transfer| mpi::reduce_scatter(comm, me, op, transfer, blocks),
-        |comm, transfer| in_process::reduce_scatter(comm, op, transfer, blocks),
+    carry_out(
+        comm,
+        Call::reducing::<T, O>(NAME),
+        transfer.map(|transfer| Dealt { transfer, blocks }),
+        |comm, dealt| mpi::reduce_scatter(comm, me, op, dealt.transfer, blocks),
+        |comm, dealt| in_process::reduce_scatter(comm, op, dealt.transfer, blocks),
     )
+}
+
+/// A transfer whose blocks must be the same on every rank.
+struct Dealt<'a, T> {
+    transfer: Transfer<'a, T>,
+    blocks: &'a Blocks,
+}
+
+impl<T> Proven for Dealt<'_, T> {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(self.blocks.counts())
+    }
 }

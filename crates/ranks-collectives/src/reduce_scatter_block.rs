@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, carry_out};
 use crate::blocks::Blocks;
 use crate::ops::Op;
 use crate::transfer::Transfer;
@@ -36,7 +37,7 @@ fn in_full<T: Pod, O: Op<T>>(
     recv: &mut [T],
     op: &O,
 ) -> Result<()> {
-    whole(comm, op, Transfer::scattered(NAME, comm, send, recv)?)
+    whole(comm, op, Transfer::scattered(NAME, comm, send, recv))
 }
 
 pub(crate) fn reduce_scatter_block_in_place<T: Pod, O: Op<T>>(
@@ -44,15 +45,21 @@ pub(crate) fn reduce_scatter_block_in_place<T: Pod, O: Op<T>>(
     data: &mut [T],
     op: O,
 ) -> Result<()> {
-    whole(comm, &op, Transfer::blocks_in_place(NAME, comm, data)?)
+    whole(comm, &op, Transfer::blocks_in_place(NAME, comm, data))
 }
 
-fn whole<T: Pod, O: Op<T>>(comm: &Communicator, op: &O, transfer: Transfer<'_, T>) -> Result<()> {
+fn whole<T: Pod, O: Op<T>>(
+    comm: &Communicator,
+    op: &O,
+    transfer: Result<Transfer<'_, T>>,
+) -> Result<()> {
     let (me, size) = (comm.rank(), comm.size());
     // As many elements as there are in all: no overflow.
-    let blocks = Blocks::even(transfer.block() * size, size);
-    comm.dispatch_with(
-        NAME,
+    let block = transfer.as_ref().map_or(0, Transfer::block);
+    let blocks = Blocks::even(block * size, size);
+    carry_out(
+        comm,
+        Call::reducing::<T, O>(NAME),
         transfer,
         |comm, transfer| mpi::reduce_scatter_block(comm, me, op, transfer, &blocks),
         |comm, transfer| in_process::reduce_scatter(comm, op, transfer, &blocks),

@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, carry_out};
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
 
@@ -29,8 +30,15 @@ pub(crate) fn scatter<T: Pod>(
 #[cold]
 #[inline(never)]
 fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
-    let transfer = Transfer::scattered_from(NAME, comm, send, recv, root)?;
-    comm.dispatch_with(NAME, transfer, mpi::scatter::<T>, in_process::scatter::<T>)
+    let transfer = Transfer::scattered_from(NAME, comm, send, recv, root);
+    let call = Call::moving::<T>(NAME).at(root);
+    carry_out(
+        comm,
+        call,
+        transfer,
+        mpi::scatter::<T>,
+        in_process::scatter::<T>,
+    )
 }
 
 pub(crate) fn scatter_in_place<T: Pod>(
@@ -38,6 +46,13 @@ pub(crate) fn scatter_in_place<T: Pod>(
     data: &mut [T],
     root: usize,
 ) -> Result<()> {
-    let transfer = Transfer::scattered_in_place(NAME, comm, data, root)?;
-    comm.dispatch_with(NAME, transfer, mpi::scatter::<T>, in_process::scatter::<T>)
+    let transfer = Transfer::scattered_in_place(NAME, comm, data, root);
+    let call = Call::moving::<T>(NAME).at(root);
+    carry_out(
+        comm,
+        call,
+        transfer,
+        mpi::scatter::<T>,
+        in_process::scatter::<T>,
+    )
 }

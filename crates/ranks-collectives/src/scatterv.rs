@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, all_ready, carry_out};
 use crate::blocks::Blocks;
 use crate::varying::Scattering;
 use crate::{bcast, counts, in_process, mpi};
@@ -16,17 +17,23 @@ pub(crate) fn scatterv<T: Pod>(
     blocks: &Blocks,
     root: usize,
 ) -> Result<Vec<T>> {
-    counts::check_root(NAME, comm, root)?;
+    let at_root = comm.rank() == root;
+    let ready = counts::check_root(NAME, comm, root).and_then(|()| {
+        if at_root {
+            blocks.fit(NAME, comm, "send", send.len())?;
+            blocks.must_be_disjoint(NAME, "send")?;
+        }
+        Ok(())
+    });
+    all_ready(comm, Call::moving::<T>(NAME).at(root), ready)?;
     let mut all = vec![0; comm.size()];
-    if comm.rank() == root {
-        blocks.fit(NAME, comm, "send", send.len())?;
-        blocks.must_be_disjoint(NAME, "send")?;
+    if at_root {
         counts::write(blocks, &mut all);
     }
     bcast::bcast(comm, &mut all, root)?;
     let told = counts::read(NAME, &all)?;
     let mut recv = counts::room(NAME, told.counts()[comm.rank()])?;
-    let blocks = if comm.rank() == root { blocks } else { &told };
+    let blocks = if at_root { blocks } else { &told };
     scatterv_into(comm, send, blocks, &mut recv, root)?;
     Ok(recv)
 }
@@ -38,10 +45,8 @@ pub(crate) fn scatterv_into<T: Pod>(
     recv: &mut [T],
     root: usize,
 ) -> Result<()> {
-    whole(
-        comm,
-        Scattering::from(NAME, comm, send, recv, blocks, root)?,
-    )
+    let scattering = Scattering::from(NAME, comm, send, recv, blocks, root);
+    whole(comm, scattering, root)
 }
 
 pub(crate) fn scatterv_in_place<T: Pod>(
@@ -50,16 +55,19 @@ pub(crate) fn scatterv_in_place<T: Pod>(
     blocks: &Blocks,
     root: usize,
 ) -> Result<()> {
-    whole(
-        comm,
-        Scattering::in_place_from(NAME, comm, data, blocks, root)?,
-    )
+    let scattering = Scattering::in_place_from(NAME, comm, data, blocks, root);
+    whole(comm, scattering, root)
 }
 
-fn whole<T: Pod>(comm: &Communicator, scattering: Scattering<'_, T>) -> Result<()> {
+fn whole<T: Pod>(
+    comm: &Communicator,
+    scattering: Result<Scattering<'_, T>>,
+    root: usize,
+) -> Result<()> {
     let me = comm.rank();
-    comm.dispatch_with(
-        NAME,
+    carry_out(
+        comm,
+        Call::moving::<T>(NAME).at(root),
         scattering,
         |comm, scattering| mpi::scatterv(comm, me, scattering),
         in_process::scatterv,

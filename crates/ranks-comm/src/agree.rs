@@ -35,7 +35,7 @@ impl Communicator {
     }
 
     /// The same error on every rank unless all of them pass the same words. Collective.
-    pub(crate) fn agree(
+    pub(crate) fn agree_on(
         &self,
         operation: &'static str,
         words: impl IntoIterator<Item = u64>,

@@ -60,7 +60,7 @@ impl Communicator {
     ) -> Result<Option<Cartesian>> {
         const OPERATION: &str = "MPI_Cart_create";
         let grid = Grid::new(OPERATION, dims, periods, self.size())?;
-        self.agree(OPERATION, grid.words().chain([reorder.into()]))?;
+        self.agree_on(OPERATION, grid.words().chain([reorder.into()]))?;
         let comm = self.dispatch(
             OPERATION,
             |comm| comm.cart_create(self, &grid, reorder),
@@ -80,7 +80,7 @@ impl Communicator {
     pub fn cart_map(&self, dims: &[usize], periods: &[bool]) -> Result<Option<usize>> {
         const OPERATION: &str = "MPI_Cart_map";
         let grid = Grid::new(OPERATION, dims, periods, self.size())?;
-        self.agree(OPERATION, grid.words())?;
+        self.agree_on(OPERATION, grid.words())?;
         self.dispatch(
             OPERATION,
             |comm| comm.cart_map(&grid),
@@ -238,7 +238,7 @@ impl Cartesian {
                 ),
             ));
         }
-        self.agree(OPERATION, remain.iter().map(|&remains| remains.into()))?;
+        self.agree_on(OPERATION, remain.iter().map(|&remains| remains.into()))?;
         let (grid, part) = self.grid.sub(remain, &self.coords);
         let comm = self.dispatch(
             OPERATION,

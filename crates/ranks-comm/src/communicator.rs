@@ -1,6 +1,7 @@
 //! A group of ranks that can talk to each other, and nothing of which leaks to others.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crate::attributes::Attributes;
@@ -32,6 +33,8 @@ struct Inner {
     peers: usize,
     max_tag: i32,
     attributes: Arc<Attributes>,
+    /// Whether not all ranks came to a collective in time: what they exchange then belongs to different calls.
+    out_of_step: AtomicBool,
 }
 
 /// How two communicators relate.
@@ -65,6 +68,7 @@ impl Communicator {
             peers,
             max_tag,
             attributes: Arc::default(),
+            out_of_step: AtomicBool::new(false),
         }))
     }
 
@@ -84,6 +88,7 @@ impl Communicator {
             peers: comm.peers(),
             max_tag: i32::MAX,
             attributes: Arc::default(),
+            out_of_step: AtomicBool::new(false),
             way: mpi::Way::in_process(comm),
         }))
     }
@@ -242,6 +247,14 @@ impl Communicator {
     /// How many ranks messages go to and come from.
     pub(crate) fn peers(&self) -> usize {
         self.0.peers
+    }
+
+    pub(crate) fn is_out_of_step(&self) -> bool {
+        self.0.out_of_step.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn lose_step(&self) {
+        self.0.out_of_step.store(true, Ordering::Relaxed);
     }
 
     /// What its users have put there.

@@ -61,6 +61,8 @@ pub enum ErrorKind {
     WrongThread,
     /// The runtime has been finalized.
     Finalized,
+    /// Ranks call one collective differently, or different ones.
+    Mismatch,
     /// Another rank failed, or ended without doing its part.
     PeerFailed,
     /// A time limit passed.
@@ -86,6 +88,7 @@ impl fmt::Display for ErrorKind {
             Self::Value => "not a value",
             Self::WrongThread => "call from a forbidden thread",
             Self::Finalized => "runtime finalized",
+            Self::Mismatch => "ranks do not call the same",
             Self::PeerFailed => "a peer failed",
             Self::TimedOut => "time limit passed",
             Self::Argument => "argument not usable",

@@ -40,7 +40,7 @@ impl Communicator {
     ) -> Result<Option<Graph>> {
         const OPERATION: &str = "MPI_Graph_create";
         let graph = Adjacency::new(OPERATION, index, edges, self.size())?;
-        self.agree(OPERATION, graph.words().chain([reorder.into()]))?;
+        self.agree_on(OPERATION, graph.words().chain([reorder.into()]))?;
         let comm = self.dispatch(
             OPERATION,
             |comm| comm.graph_create(self, &graph, reorder),
@@ -60,7 +60,7 @@ impl Communicator {
     pub fn graph_map(&self, index: &[usize], edges: &[usize]) -> Result<Option<usize>> {
         const OPERATION: &str = "MPI_Graph_map";
         let graph = Adjacency::new(OPERATION, index, edges, self.size())?;
-        self.agree(OPERATION, graph.words())?;
+        self.agree_on(OPERATION, graph.words())?;
         self.dispatch(
             OPERATION,
             |comm| comm.graph_map(&graph),

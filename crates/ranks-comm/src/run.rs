@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use crate::checks::Comparing;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_process::world::{Place, World};
@@ -107,6 +108,7 @@ pub(crate) fn last_words(what: fmt::Arguments<'_>) {
 pub(crate) fn in_process<E>(
     ranks: usize,
     level: ThreadLevel,
+    comparing: Comparing,
     f: impl Fn(Communicator) -> Result<(), E> + Sync,
 ) -> Result<(), E>
 where
@@ -114,14 +116,14 @@ where
 {
     let world = Arc::new(World::new(ranks));
     if ranks == 1 {
-        return rank(&world, 0, level, &f).unwrap_or_else(|panic| resume_unwind(panic));
+        return rank(&world, 0, level, comparing, &f).unwrap_or_else(|panic| resume_unwind(panic));
     }
     let mut outcomes: Vec<Outcome<E>> = thread::scope(|scope| {
         let (world, f) = (&world, &f);
         let started: Vec<_> = (0..ranks)
             .map(|number| {
                 let thread = thread::Builder::new().name(format!("rank {number}"));
-                thread.spawn_scoped(scope, move || rank(world, number, level, f))
+                thread.spawn_scoped(scope, move || rank(world, number, level, comparing, f))
             })
             .enumerate()
             .map(|(number, thread)| thread.map_err(|reason| not_started(world, number, &reason)))
@@ -154,9 +156,10 @@ fn rank<E: Display>(
     world: &Arc<World>,
     number: usize,
     level: ThreadLevel,
+    comparing: Comparing,
     f: &impl Fn(Communicator) -> Result<(), E>,
 ) -> Outcome<E> {
-    let runtime = runtime::in_process(Place::new(Arc::clone(world), number, level));
+    let runtime = runtime::in_process(Place::new(Arc::clone(world), number, level, comparing));
     let outcome = catch_unwind(AssertUnwindSafe(|| f(runtime.world())));
     match &outcome {
         Ok(Ok(())) => {}

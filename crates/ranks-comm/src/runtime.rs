@@ -3,8 +3,10 @@
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::backend::Backend as Behind;
+use crate::checks::{Checks, Comparing};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_process::world::{Place, World};
@@ -175,6 +177,8 @@ pub struct Builder {
     required: Option<ThreadLevel>,
     /// Whether the caller vouches that messages fit, see `trusting`.
     pub(crate) trusting: bool,
+    pub(crate) checks: Option<Checks>,
+    pub(crate) check_limit: Option<Duration>,
 }
 
 impl Builder {
@@ -210,12 +214,12 @@ impl Builder {
         let environment = settings::environment()?;
         match settings::resolve(self.backend, &environment)? {
             Chosen::Mpi => {
-                let (runtime, joined) = mpi::start(&environment, self.required, self.trusting)?;
+                let (runtime, joined) = mpi::start(&environment, self.wishes()?)?;
                 run::over_mpi(runtime, joined, f)
             }
             Chosen::InProcess => {
                 let ranks = settings::ranks(self.ranks)?;
-                run::in_process(ranks, self.level(), f)
+                run::in_process(ranks, self.level(), self.comparing()?, f)
             }
         }
     }
@@ -235,9 +239,7 @@ impl Builder {
     pub fn init(self) -> Result<Runtime> {
         let environment = settings::environment()?;
         match settings::resolve(self.backend, &environment)? {
-            Chosen::Mpi => {
-                mpi::start(&environment, self.required, self.trusting).map(|(runtime, _)| runtime)
-            }
+            Chosen::Mpi => mpi::start(&environment, self.wishes()?).map(|(runtime, _)| runtime),
             Chosen::InProcess => {
                 let ranks = settings::ranks(self.ranks)?;
                 if ranks != 1 {
@@ -249,10 +251,25 @@ impl Builder {
                         ),
                     ));
                 }
-                let place = Place::new(Arc::new(World::new(1)), 0, self.level());
+                let place = Place::new(Arc::new(World::new(1)), 0, self.level(), self.comparing()?);
                 Ok(in_process(place))
             }
         }
+    }
+
+    fn wishes(&self) -> Result<mpi::Wishes> {
+        Ok(mpi::Wishes {
+            required: self.required,
+            trusting: self.trusting,
+            comparing: self.comparing()?,
+        })
+    }
+
+    fn comparing(&self) -> Result<Comparing> {
+        Ok(Comparing {
+            checks: settings::checks(self.checks)?,
+            limit: settings::check_limit(self.check_limit)?,
+        })
     }
 
     fn level(&self) -> ThreadLevel {

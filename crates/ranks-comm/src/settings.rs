@@ -1,9 +1,11 @@
 //! What the environment says about how to run: `RANKS_BACKEND`, `RANKS_NP`, and the launcher's own variables.
 
 use std::env::{self, VarError};
+use std::time::Duration;
 
 use ranks_launch::Environment;
 
+use crate::checks::Checks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::{Backend, Chosen};
 
@@ -52,6 +54,42 @@ pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
         ));
     }
     Ok(ranks)
+}
+
+/// How closely calls are looked at: as the program asks, as `RANKS_CHECK` says, or as this build does.
+pub(crate) fn checks(asked: Option<Checks>) -> Result<Checks> {
+    if let Some(checks) = asked {
+        return Ok(checks);
+    }
+    match variable("RANKS_CHECK")?.as_deref().map(str::trim) {
+        Some("collective") => Ok(Checks::Collective),
+        Some("local" | "off") => Ok(Checks::Local),
+        Some("") | None => Ok(Checks::of_this_build()),
+        Some(other) => Err(Error::with_text(
+            ErrorKind::Argument,
+            OPERATION,
+            format!("RANKS_CHECK is `{other}`; it must be `collective`, `local` or `off`"),
+        )),
+    }
+}
+
+/// How long to wait for other ranks where calls are compared: as the program asks, as `RANKS_CHECK_LIMIT` says, or for ever.
+pub(crate) fn check_limit(asked: Option<Duration>) -> Result<Duration> {
+    if let Some(limit) = asked {
+        return Ok(limit);
+    }
+    let Some(text) = variable("RANKS_CHECK_LIMIT")? else {
+        return Ok(Duration::MAX);
+    };
+    let seconds = text.trim().parse().ok();
+    let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    limit.ok_or_else(|| {
+        Error::with_text(
+            ErrorKind::Argument,
+            OPERATION,
+            format!("RANKS_CHECK_LIMIT is `{text}`; it must be a number of seconds"),
+        )
+    })
 }
 
 fn parse(text: &str) -> Result<usize> {

@@ -1,6 +1,8 @@
-//! Rank 1 fails while the others wait for a message that will not come.
+//! Rank 1 fails while the others wait for a message that will not come; or does not come where they wait for it.
 
-use ranks::{Communicator, Runtime, Source};
+use std::time::Duration;
+
+use ranks::{Checks, Collectives, Communicator, Runtime, Source};
 
 use crate::outcome::Outcome;
 
@@ -22,6 +24,16 @@ pub(crate) fn main(how: &str) -> Outcome {
             assert_ne!(world.rank(), 1, "out of luck");
             wait(&world)
         }
+        "missing-call" => ranks::Runtime::builder()
+            .checks(Checks::Collective)
+            .check_limit(Duration::from_millis(300))
+            .run(|world| {
+                if world.rank() == 1 {
+                    return wait(&world);
+                }
+                world.barrier()?;
+                Ok(())
+            }),
         other => Err(format!("there is no way to fail called {other}").into()),
     }
 }

@@ -31,6 +31,7 @@ const HELPERS: [Helpers; 2] = [
             "MPI_Comm_set_errhandler",
             "MPI_Error_string",
             "MPI_Finalized",
+            "MPI_Iallgather",
             "MPI_Get_elements_x",
             "MPI_Initialized",
             "MPI_Is_thread_main",

@@ -7,6 +7,7 @@
     reason = "a failure is a failed test, and samples are cut to their type on purpose"
 )]
 
+mod agreement;
 mod allgather;
 mod allreduce;
 mod alltoall;

@@ -9,6 +9,7 @@ mod agreements;
 mod buffered;
 mod comm;
 mod environment;
+mod exchange;
 mod flight;
 mod intercommunicator;
 mod layout;

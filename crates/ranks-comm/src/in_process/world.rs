@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::agreements::Agreements;
 use super::mailbox::{Envelope, Pattern, Queues, Receipt};
+use crate::checks::Comparing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::thread_level::{Gate, ThreadLevel};
 
@@ -355,11 +356,17 @@ pub(crate) struct Place {
     pub(crate) gate: Gate,
     /// How large the buffer is that the rank has attached for buffered sends.
     pub(crate) attached: Mutex<Option<usize>>,
+    pub(crate) comparing: Comparing,
 }
 
 impl Place {
     /// The place of `rank`, whose initialising thread is this one.
-    pub(crate) fn new(world: std::sync::Arc<World>, rank: usize, level: ThreadLevel) -> Self {
+    pub(crate) fn new(
+        world: std::sync::Arc<World>,
+        rank: usize,
+        level: ThreadLevel,
+        comparing: Comparing,
+    ) -> Self {
         let gate = Gate::new();
         gate.set_level(level);
         Self {
@@ -367,6 +374,7 @@ impl Place {
             rank,
             gate,
             attached: Mutex::default(),
+            comparing,
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct Comm {
     pub(super) children: Arc<Children>,
     /// Receives that wait until the length of their message is known.
     pub(super) claims: Arc<Claims>,
+    /// Whether ranks compare their collective calls on it.
+    pub(super) compares: bool,
     /// Whether it is an intercommunicator: peers are the ranks of another group.
     pub(crate) between: bool,
     /// Its place in the order of creation in this process, and where it came from; `None` for the world.
@@ -90,6 +92,7 @@ impl Comm {
             sentinels: session.sentinels,
             count_word: session.count_word,
             request_shift: native::request_stride().trailing_zeros(),
+            compares: session.compares(),
             session,
             children,
             claims,

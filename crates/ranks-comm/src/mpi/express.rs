@@ -27,12 +27,10 @@ pub(crate) struct Way {
 
 impl Way {
     pub(crate) fn over_mpi(comm: Comm) -> Self {
-        let calls = GATE.express();
-        let receives = if comm.claims_everything() {
-            &NO_EXPRESS
-        } else {
-            calls
-        };
+        let open = GATE.express();
+        let closed_if = |closed| if closed { &NO_EXPRESS } else { open };
+        let calls = closed_if(comm.compares());
+        let receives = closed_if(comm.claims_everything());
         let backend = Backend::Mpi(comm);
         Self {
             calls,

@@ -109,7 +109,9 @@ impl Comm {
             (self.session.key(), Origin::Parent { siblings, number })
         });
         let children = Arc::new(Children::default());
-        let comm = Comm::new(raw, Arc::clone(&self.session), children, origin);
+        let mut comm = Comm::new(raw, Arc::clone(&self.session), children, origin);
+        // The other part may take part in the same collectives, and compares nothing.
+        comm.compares = false;
         Ok(Communicator::over_mpi(comm, rank, size, size, max_tag))
     }
 }

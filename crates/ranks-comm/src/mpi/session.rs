@@ -24,6 +24,7 @@ use super::progress;
 use super::split::rank_and_size;
 use super::status::CountWord;
 use crate::attributes::Attributes;
+use crate::checks::{Checks, Comparing};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::run::last_words;
@@ -69,9 +70,17 @@ pub(super) struct Session {
     pub(super) orphans: Orphans,
     /// The memory of buffered sends.
     pub(super) attached: Mutex<Attached>,
+    pub(super) comparing: Comparing,
     /// Whether the library lets a thread of ours call.
     polls: bool,
     finished: bool,
+}
+
+/// What a program asks for at the start.
+pub(crate) struct Wishes {
+    pub(crate) required: Option<ThreadLevel>,
+    pub(crate) trusting: bool,
+    pub(crate) comparing: Comparing,
 }
 
 /// Communicators that were dropped and wait to be freed, in the order of their creation.
@@ -96,11 +105,10 @@ pub(super) fn whoami() -> Option<(usize, usize)> {
 }
 
 /// Starts MPI, or joins the runtime that lives; the flag says that it joined.
-pub(crate) fn start(
-    environment: &Environment,
-    required: Option<ThreadLevel>,
-    trusting: bool,
-) -> Result<(Runtime, bool)> {
+pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtime, bool)> {
+    let Wishes {
+        required, trusting, ..
+    } = wishes;
     let mut state = lock(&STATE);
     match &*state {
         State::NotStarted => {}
@@ -140,7 +148,7 @@ pub(crate) fn start(
         loaded,
         owner,
         (provided, level),
-        required,
+        &wishes,
         claim_below,
     ) {
         Ok(taken) => taken,
@@ -271,7 +279,7 @@ fn take_over(
     loaded: &Loaded,
     owner: bool,
     (provided, level): (ThreadLevel, ThreadLevel),
-    required: Option<ThreadLevel>,
+    wishes: &Wishes,
     claim_below: usize,
 ) -> Result<(Arc<Session>, Arc<Facts>, i32)> {
     let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
@@ -290,12 +298,13 @@ fn take_over(
         datatypes: Cache::default(),
         orphans: Orphans::default(),
         attached: Mutex::default(),
+        comparing: wishes.comparing,
         polls: provided == ThreadLevel::Multiple,
         finished: true,
     };
     session.return_errors(sys::MPI_COMM_WORLD)?;
     session.return_errors(sys::MPI_COMM_SELF)?;
-    enough(required, level, loaded.name())?;
+    enough(wishes.required, level, loaded.name())?;
     ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
         Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
     })?;
@@ -383,6 +392,11 @@ impl Session {
     /// Keeps a communicator that was dropped until it can be freed.
     pub(super) fn put_aside(&self, key: u64, comm: MPI_Comm) {
         lock(&self.aside).waiting.insert(key, comm);
+    }
+
+    /// Whether ranks compare their collective calls: not where another part of the program may take part in them.
+    pub(super) fn compares(&self) -> bool {
+        self.owner && self.comparing.checks == Checks::Collective
     }
 
     /// Whether `progress` may call the library.

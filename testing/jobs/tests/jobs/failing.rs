@@ -37,6 +37,13 @@ fn a_panic_on_one_rank_ends_the_job() {
 
 #[test]
 #[ignore = "needs an MPI"]
+fn a_rank_that_does_not_come_to_a_collective_ends_the_job_at_the_time_limit() {
+    let expected = "MPI_Barrier: not all of the 3 ranks have come within the time limit";
+    fails_on_each("missing-call", &[expected]);
+}
+
+#[test]
+#[ignore = "needs an MPI"]
 fn unwinding_past_a_runtime_ends_the_job() {
     fails_on_each(
         "unwinding",

@@ -1,0 +1,391 @@
+//! Whether all ranks are about to call the same, asked before a collective where [`Checks::Collective`] is in force.
+//!
+//! [`Checks::Collective`]: ranks_comm::Checks::Collective
+
+use std::any::type_name;
+use std::borrow::Cow;
+use std::fmt::{self, Display, Write as _};
+
+use ranks_comm::backend::{InProcessComm, MpiComm, get_text, put_text};
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use crate::transfer::Transfer;
+use crate::varying::{Exchange, Gathering, Scattering};
+
+/// Tells the name of a type.
+type Name = fn() -> &'static str;
+
+/// What a rank calls, as far as it must be the same everywhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    operation: &'static str,
+    /// The type of the elements, and its size.
+    element: Option<(Name, usize)>,
+    reduction: Option<Name>,
+    root: Option<usize>,
+}
+
+impl Call {
+    /// An operation of that C name.
+    pub(crate) const fn of(operation: &'static str) -> Self {
+        Self {
+            operation,
+            element: None,
+            reduction: None,
+            root: None,
+        }
+    }
+
+    pub(crate) const fn moving<T>(operation: &'static str) -> Self {
+        let element: (Name, usize) = (type_name::<T>, size_of::<T>());
+        Self {
+            element: Some(element),
+            ..Self::of(operation)
+        }
+    }
+
+    pub(crate) const fn reducing<T, O>(operation: &'static str) -> Self {
+        Self {
+            reduction: Some(type_name::<O>),
+            ..Self::moving::<T>(operation)
+        }
+    }
+
+    pub(crate) const fn at(self, root: usize) -> Self {
+        Self {
+            root: Some(root),
+            ..self
+        }
+    }
+}
+
+/// The slices of a call, proven to fit it on this rank.
+pub(crate) trait Proven {
+    /// The lengths that must be the same on every rank, in elements.
+    fn lengths(&self) -> Cow<'_, [usize]>;
+
+    /// How many elements this rank sends to and expects from each, where that is for each pair to agree on.
+    fn pairs(&self) -> Option<[&[usize]; 2]> {
+        None
+    }
+}
+
+impl Proven for () {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&[])
+    }
+}
+
+impl<T> Proven for Transfer<'_, T> {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Owned(vec![self.block()])
+    }
+}
+
+impl<T> Proven for Gathering<'_, T> {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(self.recv.blocks.counts())
+    }
+}
+
+impl<T> Proven for Scattering<'_, T> {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(self.send.blocks.counts())
+    }
+}
+
+impl<T> Proven for Exchange<'_, T> {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn pairs(&self) -> Option<[&[usize]; 2]> {
+        Some([self.send.blocks.counts(), self.recv.blocks.counts()])
+    }
+}
+
+/// Does a collective on whichever backend this is, if this thread may, and if all ranks agree where they compare.
+///
+/// `proven` may be an error, which the other ranks are told of then.
+pub(crate) fn carry_out<P: Proven, R>(
+    comm: &Communicator,
+    call: Call,
+    proven: Result<P>,
+    over_mpi: impl FnOnce(&MpiComm, P) -> Result<R>,
+    in_process: impl FnOnce(&InProcessComm, P) -> Result<R>,
+) -> Result<R> {
+    let proven = if comm.compares_calls() {
+        agreed(comm, call, proven)?
+    } else {
+        proven?
+    };
+    comm.dispatch_with(call.operation, proven, over_mpi, in_process)
+}
+
+/// The same error on all ranks that compare, if one of them has one before a call of several steps.
+pub(crate) fn all_ready(comm: &Communicator, call: Call, ready: Result<()>) -> Result<()> {
+    if comm.compares_calls() {
+        agreed(comm, call, ready)
+    } else {
+        ready
+    }
+}
+
+#[cold]
+fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Result<P> {
+    let told = match &proven {
+        Ok(proven) => Told::calling(call, &proven.lengths()),
+        Err(error) => Told::refusing(error),
+    };
+    let compared = comm
+        .exchange(call.operation, &told.0)
+        .and_then(|all| compare(call.operation, &all));
+    // Why this rank refuses is more to the point than that one does.
+    let proven = proven?;
+    compared?;
+    if let Some(pairs) = proven.pairs() {
+        let mine: Vec<u8> = pairs
+            .concat()
+            .iter()
+            .flat_map(|&count| (count as u64).to_le_bytes())
+            .collect();
+        let all = comm.exchange(call.operation, &mine)?;
+        compare_pairs(call.operation, &all, comm.size())?;
+    }
+    Ok(proven)
+}
+
+/// How many bytes a rank tells of its call.
+const ROOM: usize = 256;
+
+/// What a rank tells of its call: whether it refuses it, a digest of all that must be the same, and a text.
+struct Told([u8; ROOM]);
+
+impl Told {
+    fn new(refuses: bool, digest: u64, text: &str) -> Self {
+        let mut told = [0; ROOM];
+        told[0] = refuses.into();
+        told[1..9].copy_from_slice(&digest.to_le_bytes());
+        put_text(&mut told[9..], text);
+        Self(told)
+    }
+
+    fn calling(call: Call, lengths: &[usize]) -> Self {
+        let mut digest = Digest::new();
+        digest.text(call.operation);
+        if let Some((name, size)) = call.element {
+            digest.text(name());
+            digest.number(size);
+        }
+        if let Some(reduction) = call.reduction {
+            digest.text(reduction());
+        }
+        if let Some(root) = call.root {
+            digest.number(root);
+        }
+        lengths.iter().for_each(|&length| digest.number(length));
+        Self::new(false, digest.0, &Described { call, lengths }.to_string())
+    }
+
+    fn refusing(error: &Error) -> Self {
+        Self::new(true, 0, &error.to_string())
+    }
+}
+
+/// A number that differs, as a rule, for different calls (FNV-1a).
+struct Digest(u64);
+
+impl Digest {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len());
+        self.bytes(text.as_bytes());
+    }
+
+    fn number(&mut self, number: usize) {
+        self.bytes(&(number as u64).to_le_bytes());
+    }
+}
+
+/// A call as a reader of an error wants it: `MPI_Reduce of 3 f64 with Sum to rank 0`.
+struct Described<'a> {
+    call: Call,
+    lengths: &'a [usize],
+}
+
+impl Display for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.call.operation)?;
+        if let Some((name, _)) = self.call.element {
+            let name = short(name());
+            match self.lengths {
+                [] => write!(f, " of {name}")?,
+                [length] => write!(f, " of {length} {name}")?,
+                lengths => write!(f, " of {lengths:?} {name}")?,
+            }
+        }
+        if let Some(reduction) = self.call.reduction {
+            write!(f, " with {}", short(reduction()))?;
+        }
+        if let Some(root) = self.call.root {
+            write!(f, ", root {root}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of a type without the modules that it is in.
+fn short(name: &str) -> &str {
+    let end = name.find('<').unwrap_or(name.len());
+    let start = name[..end].rfind("::").map_or(0, |colons| colons + 2);
+    &name[start..]
+}
+
+/// # Errors
+/// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
+fn compare(operation: &'static str, all: &[u8]) -> Result<()> {
+    let head = |told: &[u8]| told.get(..9).map(<[u8]>::to_vec);
+    let refused = |told: &&[u8]| told.first() == Some(&1);
+    let mut told = all.chunks(ROOM);
+    let first = told.clone().next().and_then(head);
+    if told.all(|told| head(told) == first && !refused(&told)) {
+        return Ok(());
+    }
+    // Those that call the same, with the ranks that do.
+    let mut groups: Vec<(&[u8], Vec<usize>)> = Vec::new();
+    for (rank, told) in all.chunks(ROOM).enumerate() {
+        match groups.iter_mut().find(|(other, _)| *other == told) {
+            Some((_, ranks)) => ranks.push(rank),
+            None => groups.push((told, vec![rank])),
+        }
+    }
+    let mut text = "ranks do not call the same collective:".to_owned();
+    for (number, (told, ranks)) in groups.iter().enumerate() {
+        let separator = if number == 0 { " " } else { "; " };
+        let verb = match (refused(told), ranks.len()) {
+            (true, 1) => "refuses its arguments,",
+            (true, _) => "refuse their arguments,",
+            (false, 1) => "calls",
+            (false, _) => "call",
+        };
+        let what = get_text(told.get(9..).unwrap_or_default());
+        // Writing to a string does not fail.
+        let _ = write!(text, "{separator}{} {verb} {what}", Ranks(ranks));
+    }
+    Err(Error::with_text(ErrorKind::Mismatch, operation, text))
+}
+
+/// # Errors
+/// [`ErrorKind::Mismatch`], the same on every rank, if one sends to another what that does not expect.
+fn compare_pairs(operation: &'static str, all: &[u8], size: usize) -> Result<()> {
+    let count = |rank: usize, index: usize| {
+        let word = all.chunks(8).nth(rank * 2 * size + index);
+        word.and_then(|word| word.try_into().ok())
+            .map(u64::from_le_bytes)
+    };
+    for source in 0..size {
+        for dest in 0..size {
+            let (sent, expected) = (count(source, dest), count(dest, size + source));
+            if sent != expected {
+                let (sent, expected) = (sent.unwrap_or(0), expected.unwrap_or(0));
+                return Err(Error::with_text(
+                    ErrorKind::Mismatch,
+                    operation,
+                    format!(
+                        "ranks do not call the same collective: in {operation} rank {source} sends {sent} elements to \
+                         rank {dest}, which expects {expected}"
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `rank 3`, `ranks 0, 1 and 4`, or the first few of many.
+struct Ranks<'a>(&'a [usize]);
+
+impl Display for Ranks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 8;
+        let (last, rest) = match self.0 {
+            [] => return f.write_str("no rank"),
+            [only] => return write!(f, "rank {only}"),
+            [rest @ .., last] => (last, rest),
+        };
+        f.write_str("ranks ")?;
+        for (number, rank) in rest.iter().take(MOST).enumerate() {
+            let separator = if number == 0 { "" } else { ", " };
+            write!(f, "{separator}{rank}")?;
+        }
+        match rest.len().checked_sub(MOST) {
+            None | Some(0) => write!(f, " and {last}"),
+            Some(more) => write!(f, " and {} more", more + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_shortened_to_what_tells_them_apart() {
+        assert_eq!(short("f64"), "f64");
+        assert_eq!(short("ranks_collectives::ops::Sum"), "Sum");
+        assert_eq!(short("a::Complex<b::C>"), "Complex<b::C>");
+    }
+
+    #[test]
+    fn few_ranks_are_listed_and_many_are_counted() {
+        assert_eq!(Ranks(&[3]).to_string(), "rank 3");
+        assert_eq!(Ranks(&[0, 2, 5]).to_string(), "ranks 0, 2 and 5");
+        let many: Vec<usize> = (0..20).collect();
+        let text = Ranks(&many).to_string();
+        assert_eq!(text, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 12 more");
+    }
+
+    #[test]
+    fn different_calls_are_grouped() {
+        let call = Call::moving::<f64>("MPI_Bcast").at(0);
+        let one = Told::calling(call, &[4]);
+        let other = Told::calling(call, &[5]);
+        let same = [one.0, one.0].concat();
+        assert!(compare("MPI_Bcast", &same).is_ok());
+        let error = compare("MPI_Bcast", &[one.0, other.0, one.0].concat()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert_eq!(
+            error.to_string(),
+            "ranks do not call the same collective: ranks 0 and 2 call MPI_Bcast of 4 f64, root 0; \
+             rank 1 calls MPI_Bcast of 5 f64, root 0"
+        );
+    }
+
+    #[test]
+    fn what_is_sent_must_be_expected() {
+        let words = |counts: [u64; 8]| {
+            counts
+                .iter()
+                .flat_map(|c| c.to_le_bytes())
+                .collect::<Vec<_>>()
+        };
+        // Rank 0 sends 1 and 2, expects 1 and 3; rank 1 sends 3 and 4, expects 2 and 4.
+        assert!(compare_pairs("MPI_Alltoallv", &words([1, 2, 1, 3, 3, 4, 2, 4]), 2).is_ok());
+        let error =
+            compare_pairs("MPI_Alltoallv", &words([1, 2, 1, 3, 3, 4, 9, 4]), 2).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("rank 0 sends 2 elements to rank 1, which expects 9")
+        );
+    }
+}

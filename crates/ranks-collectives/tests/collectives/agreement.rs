@@ -1,0 +1,258 @@
+//! Ranks that call a collective differently, or different ones: all of them get the same error, and go on.
+//!
+//! The classes are those by which the MPI Bugs Initiative and MPI-CorrBench sort such mistakes.
+
+use std::time::Duration;
+
+use ranks_collectives::ops::{Max, Min, Sum};
+use ranks_collectives::{Blocks, Collectives, InPlaceCollectives, VaryingCollectives};
+use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime};
+
+/// Every rank has an error of that kind, with one text; afterwards the communicator is as good as before.
+fn all_fail(world: &Communicator, kind: ErrorKind, outcome: Result<()>) -> Result<String> {
+    let text = match outcome {
+        Ok(()) => String::new(),
+        Err(error) => {
+            assert_eq!(error.kind(), kind, "{error}");
+            error.to_string()
+        }
+    };
+    let texts = world.allgatherv(text.as_bytes())?;
+    assert!(!text.is_empty(), "no error");
+    for rank in 0..world.size() {
+        assert_eq!(texts.block(rank), Some(text.as_bytes()));
+    }
+    Ok(text)
+}
+
+fn all_mismatch(world: &Communicator, outcome: Result<()>) -> Result<String> {
+    all_fail(world, ErrorKind::Mismatch, outcome)
+}
+
+/// Whether this is the last rank, which does it wrong.
+fn wrong(world: &Communicator) -> bool {
+    world.rank() + 1 == world.size()
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn argument_mismatch_of_roots(world: Communicator) -> Result<()> {
+    let root = usize::from(wrong(&world));
+    let text = all_mismatch(&world, world.bcast(&mut [1.0, 2.0], root))?;
+    assert!(
+        text.contains("of 2 f64, root 0") && text.contains("of 2 f64, root 1"),
+        "{text}"
+    );
+    let mut all = vec![0; world.size()];
+    all_mismatch(&world, world.gather(&[1], &mut all, root))?;
+    all_mismatch(&world, world.scatter(&all.clone(), &mut [0], root))?;
+    all_mismatch(&world, world.reduce(&[1], &mut [0], Sum, root))?;
+    all_mismatch(&world, world.reduce_in_place(&mut [1], Sum, root))?;
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn argument_mismatch_of_lengths(world: Communicator) -> Result<()> {
+    let length = if wrong(&world) { 1000 } else { 3 };
+    let (one, mut other) = (vec![1u16; length], vec![0; length]);
+    let text = all_mismatch(&world, world.bcast(&mut other, 0))?;
+    assert!(
+        text.contains("of 3 u16") && text.contains("of 1000 u16"),
+        "{text}"
+    );
+    all_mismatch(&world, world.allreduce(&one, &mut other, Sum))?;
+    all_mismatch(&world, world.allreduce_in_place(&mut other, Sum))?;
+    all_mismatch(&world, world.scan(&one, &mut other, Sum))?;
+    all_mismatch(&world, world.exscan(&one, &mut other, Sum))?;
+    all_mismatch(&world, world.reduce(&one, &mut other, Sum, 0))?;
+    let mut all = vec![0; length * world.size()];
+    all_mismatch(&world, world.gather(&one, &mut all, 0))?;
+    all_mismatch(&world, world.allgather(&one, &mut all))?;
+    all_mismatch(&world, world.scatter(&all.clone(), &mut other, 0))?;
+    all_mismatch(&world, world.alltoall(&all.clone(), &mut all))?;
+    all_mismatch(&world, world.reduce_scatter_block(&all, &mut other, Sum))?;
+    assert!(
+        other.iter().chain(&all).all(|&element| element == 0),
+        "nothing was written"
+    );
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn argument_mismatch_of_block_lengths(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    // The last rank believes that rank 0 has one more.
+    let mut counts = vec![2; size];
+    counts[0] += usize::from(wrong(&world));
+    let blocks = Blocks::from_counts(&counts)?;
+    let (mine, mut all) = (vec![7u8; counts[me]], vec![0; blocks.end()]);
+    let text = all_mismatch(&world, world.allgatherv_into(&mine, &mut all, &blocks))?;
+    assert!(text.contains("[3, 2"), "{text}");
+    all_mismatch(&world, world.gatherv_into(&mine, &mut all, &blocks, 0))?;
+    all_mismatch(
+        &world,
+        world.scatterv_into(&all.clone(), &blocks, &mut [0; 2], 0),
+    )?;
+    all_mismatch(
+        &world,
+        world.reduce_scatter(&all.clone(), &mut vec![0; counts[me]], &blocks, Sum),
+    )?;
+    // And expects one more of it.
+    let even = Blocks::from_counts(&vec![2; size])?;
+    let outcome = world.alltoallv_into(&vec![7u8; 2 * size], &even, &mut all, &blocks);
+    let text = all_mismatch(&world, outcome)?;
+    let last = size - 1;
+    assert!(
+        text.ends_with(&format!(
+            "rank 0 sends 2 elements to rank {last}, which expects 3"
+        )),
+        "{text}"
+    );
+    assert!(
+        all.iter().all(|&element| element == 0),
+        "nothing was written"
+    );
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn argument_mismatch_of_types(world: Communicator) -> Result<()> {
+    let outcome = if wrong(&world) {
+        world.bcast(&mut [1u32, 2], 0)
+    } else {
+        world.bcast(&mut [1.0f32, 2.0], 0)
+    };
+    let text = all_mismatch(&world, outcome)?;
+    assert!(
+        text.contains("of 2 f32") && text.contains("of 2 u32"),
+        "{text}"
+    );
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn argument_mismatch_of_operators(world: Communicator) -> Result<()> {
+    let mut result = [0];
+    let outcome = if wrong(&world) {
+        world.allreduce(&[1], &mut result, Max)
+    } else {
+        world.allreduce(&[1], &mut result, Min)
+    };
+    let text = all_mismatch(&world, outcome)?;
+    assert!(
+        text.contains("with Min") && text.contains("with Max"),
+        "{text}"
+    );
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn call_ordering(world: Communicator) -> Result<()> {
+    let (mut result, mut data) = ([0.0], [0u8; 5]);
+    let outcome = if wrong(&world) {
+        world.allreduce(&[1.0], &mut result, Sum)
+    } else {
+        world.bcast(&mut data, 0)
+    };
+    let text = all_mismatch(&world, outcome)?;
+    assert!(
+        text.contains("MPI_Bcast of 5 u8, root 0")
+            && text.contains("MPI_Allreduce of 1 f64 with Sum"),
+        "{text}"
+    );
+    let outcome = if wrong(&world) {
+        world.barrier()
+    } else {
+        world.bcast(&mut data, 0)
+    };
+    all_mismatch(&world, outcome).map(drop)
+}
+
+/// The rank itself is told what is wrong; the others, that it refused.
+#[ranks_test::ranks(2, 3, 4)]
+fn argument_error_on_one_rank(world: Communicator) -> Result<()> {
+    let mut all = vec![0; world.size() + usize::from(wrong(&world))];
+    let error = world.allgather(&[1], &mut all).unwrap_err();
+    if wrong(&world) {
+        assert_eq!(error.kind(), ErrorKind::Length);
+    } else {
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        let (text, last) = (error.to_string(), world.size() - 1);
+        assert!(
+            text.contains(&format!(
+                "rank {last} refuses its arguments, MPI_Allgather: "
+            )),
+            "{text}"
+        );
+    }
+    let root = if wrong(&world) { world.size() } else { 0 };
+    assert!(world.gatherv(&[1], root).is_err());
+    let blocks = Blocks::from_counts(&vec![2; world.size()])?;
+    let short = vec![1; if wrong(&world) { 1 } else { blocks.end() }];
+    assert!(world.alltoallv(&short, &blocks).is_err());
+    world.barrier()
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn results_are_agreed_on(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    assert_eq!(world.agree(Ok::<_, Error>(me))?, me);
+    let outcome = if me > 0 || size == 1 {
+        Err(format!("no luck at {me}"))
+    } else {
+        Ok(())
+    };
+    let text = all_fail(&world, ErrorKind::PeerFailed, world.agree(outcome))?;
+    let first = usize::from(size > 1);
+    assert!(
+        text.contains(&format!(
+            "rank {first} of {size} failed: no luck at {first}"
+        )),
+        "{text}"
+    );
+    // Longer than what is told.
+    let long = "é".repeat(3000);
+    let text = all_fail(
+        &world,
+        ErrorKind::PeerFailed,
+        world.agree(Err::<(), _>(&long)),
+    )?;
+    assert!(text.len() > 900 && text.len() < 1200);
+    Ok(())
+}
+
+#[test]
+fn missing_call_ends_at_the_time_limit() {
+    Runtime::builder()
+        .backend(Backend::InProcess)
+        .ranks(3)
+        .checks(Checks::Collective)
+        .check_limit(Duration::from_millis(50))
+        .run(|world| {
+            if wrong(&world) {
+                // It waits for what comes only after the collective.
+                for other in 0..world.rank() {
+                    world.recv(&mut [0u8], other, 1)?;
+                }
+                return Ok(());
+            }
+            let error = world.barrier().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+            let error = world.bcast(&mut [1], 0).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+            world.send(&[1u8], world.size() - 1, 1)
+        })
+        .unwrap();
+}
+
+#[test]
+fn without_comparing_nothing_is_exchanged() {
+    Runtime::builder()
+        .backend(Backend::InProcess)
+        .ranks(2)
+        .checks(Checks::Local)
+        .run(|world| {
+            assert!(!world.compares_calls());
+            world.barrier()
+        })
+        .unwrap();
+}

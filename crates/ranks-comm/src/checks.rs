@@ -1,0 +1,200 @@
+//! What ranks tell each other before a collective call, and whether they do.
+
+use std::fmt::{Display, Write as _};
+use std::time::Duration;
+
+use crate::backend::Backend;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::Builder;
+
+/// How closely calls are looked at before they go ahead. From [`Builder::checks`] or `RANKS_CHECK`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Checks {
+    /// Everything that one rank can know: ranks, tags, lengths, threads. It cannot be less. `RANKS_CHECK=local` or `off`.
+    Local,
+    /// Besides, before each blocking collective the ranks compare what they are about to call: operation, root, element type,
+    /// lengths and reduction. If it differs, or one of them refuses its own arguments, all of them get an error, where a
+    /// library would wait for ever, mix up data or write past a buffer. `RANKS_CHECK=collective`.
+    ///
+    /// It costs an exchange of 256 bytes of each rank for every collective. Collectives that return at once are not
+    /// compared, nor are those on communicators that another part of the program has made.
+    Collective,
+}
+
+impl Checks {
+    /// [`Collective`](Self::Collective) where ranks was built with debug assertions, [`Local`](Self::Local) elsewhere.
+    pub(crate) const fn of_this_build() -> Self {
+        if cfg!(debug_assertions) {
+            Self::Collective
+        } else {
+            Self::Local
+        }
+    }
+}
+
+/// How to compare calls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Comparing {
+    pub(crate) checks: Checks,
+    /// How long to wait for the other ranks; [`Duration::MAX`] is for ever.
+    pub(crate) limit: Duration,
+}
+
+impl Builder {
+    /// How closely calls are looked at, whatever `RANKS_CHECK` says; the same on every rank.
+    ///
+    /// If neither is given: [`Checks::Collective`] in builds with debug assertions, else [`Checks::Local`].
+    pub fn checks(mut self, checks: Checks) -> Self {
+        self.checks = Some(checks);
+        self
+    }
+
+    /// How long a rank waits, where calls are compared, for all others to come to a collective, whatever
+    /// `RANKS_CHECK_LIMIT` (in seconds) says. For ever if neither is given.
+    ///
+    /// After the limit the collective is [`ErrorKind::TimedOut`] on the ranks that came, and so is every later one on that
+    /// communicator.
+    pub fn check_limit(mut self, limit: Duration) -> Self {
+        self.check_limit = Some(limit);
+        self
+    }
+}
+
+impl Communicator {
+    /// Makes one result of those of all ranks: `Ok` if it is `Ok` everywhere; otherwise the same error on all of them,
+    /// which says which rank failed first, in rank order, and why. Collective.
+    ///
+    /// For what only one rank does, or what may fail on some, so that the others do not go on alone:
+    ///
+    /// ```
+    /// # ranks_comm::run(|world| {
+    /// let found = if world.rank() == 0 { "12".parse::<u32>() } else { Ok(0) };
+    /// let found = world.agree(found)?; // had it failed, all ranks would leave here
+    /// # assert!(found == 12 || world.rank() > 0);
+    /// # Ok::<(), ranks_comm::Error>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::PeerFailed`] if any rank passes an `Err`; its text is cut after about a thousand bytes.
+    pub fn agree<T, E: Display>(&self, result: Result<T, E>) -> Result<T> {
+        const OPERATION: &str = "Communicator::agree";
+        const ROOM: usize = 1024;
+        let mut told = [0u8; ROOM];
+        let value = result
+            .map_err(|error| {
+                told[0] = 1;
+                put_text(&mut told[1..], &error.to_string());
+            })
+            .ok();
+        let all = self.exchange(OPERATION, &told)?;
+        let mut failed = all
+            .chunks(ROOM)
+            .enumerate()
+            .filter(|(_, told)| told.first() == Some(&1));
+        match (failed.next(), value) {
+            (None, Some(value)) => Ok(value),
+            (first, _) => {
+                let (rank, text) = first.map_or((self.rank(), ""), |(rank, told)| {
+                    (rank, get_text(told.get(1..).unwrap_or_default()))
+                });
+                let mut detail = format!("rank {rank} of {} failed: {text}", self.size());
+                match failed.count() {
+                    0 => {}
+                    // Writing to a string does not fail.
+                    more => drop(write!(detail, " (and so did {more} more)")),
+                }
+                Err(Error::new(ErrorKind::PeerFailed, OPERATION, detail))
+            }
+        }
+    }
+
+    /// Whether ranks compare their collective calls on this communicator.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn compares_calls(&self) -> bool {
+        self.size() > 1
+            && match self.backend() {
+                Backend::Mpi(comm) => comm.compares(),
+                Backend::InProcess(comm) => comm.comparing().checks == Checks::Collective,
+            }
+    }
+
+    /// What all ranks pass, in rank order; all pass as many bytes. Collective.
+    #[doc(hidden)]
+    pub fn exchange(&self, operation: &'static str, mine: &[u8]) -> Result<Vec<u8>> {
+        if self.is_out_of_step() {
+            return Err(Error::new(
+                ErrorKind::TimedOut,
+                operation,
+                "ranks are out of step on this communicator: at a collective before, not all of them came in time",
+            ));
+        }
+        let exchanged = self.dispatch(
+            operation,
+            |comm| comm.exchange(mine, comm.comparing().limit),
+            |comm| comm.exchange(mine, comm.comparing().limit),
+        )?;
+        exchanged.ok_or_else(|| {
+            self.lose_step();
+            let size = self.size();
+            Error::new(
+                ErrorKind::TimedOut,
+                operation,
+                format_args!(
+                    "not all of the {size} ranks have come within the time limit (RANKS_CHECK_LIMIT); \
+                     a collective must be called by all ranks of its communicator"
+                ),
+            )
+        })
+    }
+}
+
+/// Puts as much of `text` into `room` as it holds; the first two bytes are the length.
+#[doc(hidden)]
+pub fn put_text(room: &mut [u8], text: &str) {
+    let Some((head, body)) = room.split_at_mut_checked(2) else {
+        return;
+    };
+    let mut end = text.len().min(body.len()).min(usize::from(u16::MAX));
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    body[..end].copy_from_slice(&text.as_bytes()[..end]);
+    let length = u16::try_from(end).unwrap_or(0);
+    head.copy_from_slice(&length.to_le_bytes());
+}
+
+/// The text that [`put_text`] has put there; empty if there is none.
+#[doc(hidden)]
+#[must_use]
+pub fn get_text(room: &[u8]) -> &str {
+    let Some((&head, body)) = room.split_first_chunk::<2>() else {
+        return "";
+    };
+    let body = body.get(..usize::from(u16::from_le_bytes(head)));
+    std::str::from_utf8(body.unwrap_or_default()).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let mut room = [0u8; 8];
+        put_text(&mut room, "abcdeé");
+        assert_eq!(get_text(&room), "abcde");
+        put_text(&mut room, "");
+        assert_eq!(get_text(&room), "");
+    }
+
+    #[test]
+    fn what_is_no_text_is_none() {
+        assert_eq!(get_text(&[9, 0, b'a']), "");
+        assert_eq!(get_text(&[1, 0, 0xff]), "");
+        assert_eq!(get_text(&[1]), "");
+    }
+}

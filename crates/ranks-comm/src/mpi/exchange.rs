@@ -1,0 +1,81 @@
+//! What all ranks pass, with a limit to how long the others are waited for.
+
+use std::ffi::c_int;
+use std::time::Duration;
+
+use ranks_mpi_sys as sys;
+
+use super::communicator::Comm;
+use super::error::check;
+use super::flight::Cell;
+use crate::checks::{Checks, Comparing};
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::{self, Pause};
+use crate::landing::Role;
+
+static EXCHANGE: Role = Role::of("MPI_Iallgather");
+
+/// What goes out and comes in; on the heap, where it stays if it is left to the runtime.
+struct Memory {
+    mine: Vec<u8>,
+    all: Vec<u8>,
+}
+
+impl Comm {
+    /// Whether the calls of ranks are compared.
+    pub(crate) fn compares(&self) -> bool {
+        self.compares
+    }
+
+    pub(crate) fn comparing(&self) -> Comparing {
+        Comparing {
+            checks: if self.compares {
+                Checks::Collective
+            } else {
+                Checks::Local
+            },
+            limit: self.session.comparing.limit,
+        }
+    }
+
+    /// What all ranks pass, in rank order, each as many bytes; `None` if not all of them came in time. Collective.
+    pub(crate) fn exchange(&self, mine: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
+        let operation = EXCHANGE.operation();
+        let (_, size) = super::split::rank_and_size(self.canonical)?;
+        let length = mine.len().checked_mul(size);
+        let (Some(length), Ok(count)) = (length, c_int::try_from(mine.len())) else {
+            let why = format_args!("{} bytes of {size} ranks are too many", mine.len());
+            return Err(Error::new(ErrorKind::Length, operation, why));
+        };
+        let mut memory = Box::new(Memory {
+            mine: mine.to_vec(),
+            all: vec![0; length],
+        });
+        let (from, to) = (memory.mine.as_ptr().cast(), memory.all.as_mut_ptr().cast());
+        let (bytes, comm) = (sys::MPI_BYTE, self.canonical);
+        let mut request = sys::MPI_REQUEST_NULL;
+        // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request is over, here or with
+        // the runtime.
+        let code = unsafe {
+            sys::MPI_Iallgather(from, count, bytes, to, count, bytes, comm, &raw mut request)
+        };
+        check(code, operation)?;
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let cell = unsafe { Cell::holding(request) };
+        let flight::Flight::Mpi(mut flight) = self.native(cell, &EXCHANGE, 0) else {
+            return Ok(None);
+        };
+        let mut outcome = None;
+        Pause::until(limit, || {
+            outcome = flight.test();
+            Ok(outcome.is_some())
+        })?;
+        match outcome {
+            Some(outcome) => outcome.map(|_| Some(memory.all)),
+            None => {
+                self.abandon(flight, memory);
+                Ok(None)
+            }
+        }
+    }
+}
