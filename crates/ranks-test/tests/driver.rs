@@ -65,7 +65,7 @@ mod fixture {
         wait_for_ever(&world);
     }
 
-    #[ranks_test::ranks(1, 2, 3, timeout = 2)]
+    #[ranks_test::ranks(1, 2, 3, timeout = 3)]
     #[ignore = "run by the tests of the driver"]
     fn f_hangs_on_the_last_rank(world: Communicator) {
         if is_last(&world) {
@@ -186,7 +186,7 @@ fn check(ran: &Ran, ranks: usize) {
     assert!(details.contains("    | about to crash"), "{details}");
 
     let (why, details) = failed("f_hangs_on_the_last_rank");
-    assert!(why.starts_with("no end after 2 s: "), "{why}");
+    assert!(why.starts_with("no end after 3 s: "), "{why}");
     assert!(
         why.contains(&format!("rank {last} had not ended it")),
         "{why}"
@@ -370,7 +370,7 @@ fn a_hang_in_process_ends_with_its_time() {
     let began = Instant::now();
     let text = in_process("fixture::f_hangs_on_the_last_rank::np3");
     assert!(
-        text.contains("failed in process: no end after 2 s\n"),
+        text.contains("failed in process: no end after 3 s\n"),
         "{text}"
     );
     assert!(
