@@ -9,6 +9,7 @@ use crate::backend::{Backend, Begun};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::landing::{Role, Room};
+use crate::layout::Scatter;
 use crate::status::Status;
 use crate::{in_process, mpi};
 
@@ -61,6 +62,8 @@ pub(crate) enum Flight {
     Deferred(Box<dyn Deferred>),
     /// Two that make one operation, whose status is that of the second.
     Pair(Box<(Flight, Flight)>),
+    /// A receive into new memory, and where its message goes when it is asked for.
+    Scattered(Box<(Flight, Scatter)>),
 }
 
 impl Flight {
@@ -85,6 +88,7 @@ impl Flight {
             Self::Over(_) | Self::Gone => true,
             Self::Mpi(_) | Self::InProcess(_) | Self::Deferred(_) => false,
             Self::Pair(pair) => pair.0.is_over() && pair.1.is_over(),
+            Self::Scattered(receive) => receive.0.is_over(),
         }
     }
 
@@ -96,6 +100,7 @@ impl Flight {
             Self::InProcess(flight) => flight.operation(),
             Self::Deferred(_) => "a collective",
             Self::Pair(_) => "MPI_Isendrecv",
+            Self::Scattered(receive) => receive.0.operation(),
         }
     }
 
@@ -107,6 +112,10 @@ impl Flight {
                 let sent = pair.0.take();
                 let received = pair.1.take()?;
                 sent.map(|_| received)
+            }
+            Self::Scattered(mut receive) => {
+                let landed = receive.0.take()?;
+                receive.1.put(landed)
             }
             _ => Err(Error::new(
                 ErrorKind::Argument,
@@ -133,6 +142,7 @@ impl Flight {
                 let sent = pair.0.look(comm);
                 return pair.1.look(comm) && sent;
             }
+            Self::Scattered(receive) => return receive.0.look(comm),
             Self::Mpi(flight) => flight.test(),
             Self::InProcess(flight) => flight.test(comm),
             Self::Deferred(deferred) => advance(deferred.as_mut(), comm, false),
@@ -163,6 +173,7 @@ impl Flight {
                 pair.1.finish(comm);
                 return pair.0.finish(comm);
             }
+            Self::Scattered(receive) => return receive.0.finish(comm),
             Self::Mpi(flight) => flight.wait(),
             Self::InProcess(flight) => flight.wait(comm),
             Self::Deferred(deferred) => match advance(deferred.as_mut(), comm, true) {
@@ -185,6 +196,7 @@ impl Flight {
             // MPI 5.0 §6.12 forbids to cancel a collective.
             Self::Deferred(_) => Ok(()),
             Self::Pair(pair) => pair.1.cancel(comm),
+            Self::Scattered(receive) => receive.0.cancel(comm),
             Self::Mpi(flight) => {
                 let _entered = comm.enter("MPI_Cancel")?;
                 if flight.cancel()? {
@@ -210,6 +222,7 @@ impl Flight {
                 pair.0.give_up(comm);
                 pair.1.give_up(comm);
             }
+            Self::Scattered(receive) => receive.0.give_up(comm),
             Self::Mpi(flight) => {
                 // What cannot be cancelled is asked for until it is over.
                 if let Ok(true) = flight.cancel() {
@@ -238,6 +251,7 @@ impl Flight {
                 let sent = pair.0.is_settled(comm);
                 pair.1.is_settled(comm) && sent
             }
+            Self::Scattered(receive) => receive.0.is_settled(comm),
             Self::Over(_) | Self::Gone | Self::Mpi(_) | Self::Deferred(_) => self.look(comm),
         }
     }
@@ -254,6 +268,8 @@ impl Flight {
                 sent.abandon(comm, Box::new(std::sync::Arc::clone(&keep)));
                 received.abandon(comm, Box::new(keep));
             }
+            // Its message goes to memory of its own.
+            (Self::Scattered(receive), _) => receive.0.abandon(comm, keep),
             _ => {}
         }
     }

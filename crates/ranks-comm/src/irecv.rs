@@ -122,7 +122,7 @@ impl Communicator {
         self.begin_landing(receive_of::<T>(), Landing::Into(span), source, tag)
     }
 
-    fn begin_landing(
+    pub(crate) fn begin_landing(
         &self,
         role: &'static Role,
         landing: Landing,

@@ -22,6 +22,7 @@ use crate::tag::Tag;
 pub use request::{Borrowed, ScopedRequest};
 
 mod request;
+mod views;
 
 /// How long a scope that unwinds waits for what cannot be cancelled, before it ends the process.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -51,6 +51,11 @@ impl<B: Send + 'static> Request<B> {
             Flight::Pair(_) => Err(refused(
                 "there are two requests; begin the send and the receive apart",
             )),
+            Flight::Scattered(_) => Err(Error::new(
+                ErrorKind::NotInLibrary,
+                operation,
+                "what is received through a layout is put in its places here; wait for it",
+            )),
             Flight::InProcess(_) | Flight::Deferred(_) => Err(no_handles(operation)),
         };
         match handed {

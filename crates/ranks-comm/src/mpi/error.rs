@@ -96,7 +96,7 @@ pub(super) fn failed(code: c_int, operation: &'static str, attempt: &dyn Display
 }
 
 /// The library's name and version.
-pub(super) fn library() -> &'static str {
+pub(crate) fn library() -> &'static str {
     sys::loaded().map_or("no MPI library", sys::Loaded::name)
 }
 

@@ -14,12 +14,14 @@ use super::buffer::{to_read, to_write};
 use super::communicator::Comm;
 use super::datatypes::{Committed, Description, Items};
 use super::error::{check, check_with, library};
+use super::flight::{Cell, SendMode};
 use super::peer::to_standard;
 use super::recv::not_received;
 use super::sendrecv::Sending;
 use super::status;
 use crate::element::Pod;
 use crate::error::{self, Result};
+use crate::flight::{self, Keep};
 use crate::layout::shape::Shape;
 use crate::layout::{Element, Taken, View, ViewMut};
 use crate::source::{Destination, Source};
@@ -147,6 +149,40 @@ impl Comm {
             )
         };
         check_with(code, "MPI_Ssend", || attempt(data, dest))
+    }
+
+    /// Begins a send.
+    ///
+    /// # Safety
+    /// Until it is over, the slice of `data` stays where it is and does not change.
+    pub(crate) unsafe fn isend_view<T: Pod>(
+        &self,
+        data: &View<'_, T>,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<flight::Flight> {
+        let role = SendMode::Standard.role();
+        let (what, to) = (self.to_send(data)?, to_standard::destination(dest));
+        let mut request = sys::MPI_REQUEST_NULL;
+        // SAFETY: what is read is inside of `data`, which stays; rank and tag are checked.
+        let code = unsafe {
+            sys::MPI_Isend(
+                what.pointer,
+                what.count,
+                what.datatype,
+                to,
+                tag,
+                self.canonical,
+                &raw mut request,
+            )
+        };
+        check_with(code, role.operation, || attempt(data, dest))?;
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let cell = unsafe { Cell::holding(request) };
+        Ok(match what._committed {
+            Some(committed) => self.native_keeping(cell, role, Box::new(Held(committed))),
+            None => self.native(cell, role, 0),
+        })
     }
 
     pub(crate) fn recv_view<T: Pod>(
@@ -304,6 +340,16 @@ impl Comm {
         let code = unsafe { message.receive(pointer, count.into(), datatype) };
         check(code, operation)?;
         Ok(status)
+    }
+}
+
+/// A datatype that the library uses until an operation is over.
+#[derive(Debug)]
+struct Held(#[expect(dead_code, reason = "it is only held")] Arc<Committed>);
+
+impl Keep for Held {
+    fn ended(&mut self, _operation: &'static str) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -66,6 +66,7 @@ pub(crate) use cartesian::dims_create;
 pub use communicator::Comm;
 pub(crate) use element::Item;
 pub use element::TypeOf;
+pub(crate) use error::library;
 pub use error::{check, check_with};
 pub(crate) use express::{Unclaimed, Way};
 pub(crate) use flight::{Cell, Flight, Native, SendMode};

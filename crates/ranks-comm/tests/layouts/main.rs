@@ -8,6 +8,7 @@
 )]
 
 mod huge;
+mod nonblocking;
 mod pack;
 mod rsmpi;
 

@@ -1,0 +1,168 @@
+//! Operations on what layouts take that return at once.
+//!
+//! What is received is received whole, into memory of its own, and put where the layout says by whoever waits: its
+//! length must be known before (see `mpi/layout.rs`), and nobody may touch the slice until then in any case.
+#![allow(unsafe_code)]
+
+use super::view::Taken;
+use super::{Layout, View};
+use crate::backend::Backend;
+use crate::communicator::Communicator;
+use crate::element::Pod;
+use crate::error::{self, Result};
+use crate::flight::{Flight, Landed};
+use crate::in_process;
+use crate::irecv::receive_of;
+use crate::landing::{Landing, Span};
+use crate::mpi::{self, SendMode};
+use crate::owned::{Kept, RecvBuffer, SendBuffer};
+use crate::request::Request;
+use crate::source::{Destination, Source};
+use crate::tag::Tag;
+
+impl Communicator {
+    /// As [`isend`](Self::isend), of what a [layout](crate::layout) takes of `buffer`.
+    ///
+    /// For a slice that you only borrow, or fields of structs, see [`Scope::isend_view`](crate::Scope::isend_view).
+    ///
+    /// # Errors
+    /// As [`isend`](Self::isend) and [`Layout::of`]; nothing was begun then.
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Isend` of a derived datatype).
+    #[doc(alias = "MPI_Isend")]
+    pub fn isend_layout<B>(
+        &self,
+        buffer: B,
+        layout: &Layout,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Request<B>>
+    where
+        B: SendBuffer + Send + 'static,
+    {
+        let (buffer, flight) = Kept::lending(buffer, |buffer| {
+            let view = layout.of(buffer.as_slice())?;
+            // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
+            unsafe { self.begin_send_view(&view, dest, tag) }
+        });
+        Ok(Request::kept(self, flight?, buffer))
+    }
+
+    /// As [`irecv`](Self::irecv), into what a [layout](crate::layout) takes of `buffer`; nothing else of it is touched.
+    ///
+    /// A shorter message fills the beginning, in the order of the layout. The message is put in its places by whoever
+    /// waits, and lies in other memory until then.
+    ///
+    /// For a slice that you only borrow, or fields of structs, see [`Scope::irecv_view`](crate::Scope::irecv_view).
+    ///
+    /// # Errors
+    /// As [`irecv`](Self::irecv) and [`Layout::of_mut`]; nothing was begun then.
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Irecv` of a derived datatype).
+    #[doc(alias = "MPI_Irecv")]
+    pub fn irecv_layout<B>(
+        &self,
+        buffer: B,
+        layout: &Layout,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Request<B>>
+    where
+        B: RecvBuffer + Send + 'static,
+    {
+        let (buffer, flight) = Kept::lending(buffer, |buffer| {
+            let view = layout.of_mut(buffer.as_mut_slice())?;
+            // SAFETY: the request keeps the buffer until the flight is over, and a `RecvBuffer` stays where it is.
+            let span = unsafe { Span::of(view.data) };
+            self.begin_recv_view::<B::Element>(span, view.taken, source, tag)
+        });
+        Ok(Request::kept(self, flight?, buffer))
+    }
+
+    /// # Safety
+    /// Until the flight is over, the slice of `data` stays where it is and does not change.
+    pub(crate) unsafe fn begin_send_view<T: Pod>(
+        &self,
+        data: &View<'_, T>,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Flight> {
+        let role = SendMode::Standard.role();
+        let dest = self.destination(role.operation, dest)?;
+        self.check_tag(role.operation, tag)?;
+        self.dispatch(
+            role.operation,
+            // SAFETY: by this function's contract.
+            |comm| unsafe { comm.isend_view(data, dest, tag) },
+            |comm| {
+                let mut payload = Vec::new();
+                data.gather(role.operation, &mut payload)?;
+                Ok(comm.isend(role, &payload, dest, tag, false))
+            },
+        )
+    }
+
+    /// Begins to receive into what is taken of elements of `T`, all of which is inside of the span.
+    pub(crate) fn begin_recv_view<T: Pod>(
+        &self,
+        span: Span,
+        taken: Taken,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Flight> {
+        // What the bytes make is found out when they are put in their places.
+        let flight = self.begin_landing(receive_of::<u8>(), Landing::New(1), source, tag)?;
+        let scatter = Scatter {
+            span,
+            taken,
+            check: Taken::check_whole::<T>,
+            library: match self.backend() {
+                Backend::Mpi(_) => mpi::library(),
+                Backend::InProcess(_) => in_process::LIBRARY,
+            },
+        };
+        Ok(Flight::Scattered(Box::new((flight, scatter))))
+    }
+}
+
+/// Where a message goes that was received whole.
+#[derive(Debug)]
+pub(crate) struct Scatter {
+    /// The slice, promised until the flight is over.
+    span: Span,
+    /// What is inside of it.
+    taken: Taken,
+    check: fn(&Taken, &'static str, usize) -> Result<()>,
+    library: &'static str,
+}
+
+impl Scatter {
+    /// Puts what has landed in its places, if it fits.
+    pub(crate) fn put(&self, landed: Landed) -> Result<Landed> {
+        let operation = receive_of::<u8>().operation();
+        let Some(room) = landed.room else {
+            return Ok(landed);
+        };
+        let message = room.into_initialised::<u8>();
+        if message.len() > self.taken.bytes() {
+            let (capacity, width) = (self.taken.layout.elements(), self.taken.element.bytes());
+            let arrived = Some(message.len());
+            return Err(error::truncated(
+                operation,
+                arrived,
+                capacity,
+                width,
+                self.library,
+            ));
+        }
+        (self.check)(&self.taken, operation, message.len())?;
+        let mut rest = message.as_slice();
+        self.taken.for_each_range(&mut |start, length| {
+            let (now, later) = rest.split_at(length.min(rest.len()));
+            self.span.part(start, length).fill(now);
+            rest = later;
+            !rest.is_empty()
+        });
+        Ok(Landed::plain(landed.status))
+    }
+}

@@ -1,0 +1,71 @@
+//! Operations of a scope on what layouts take of borrowed slices.
+#![allow(unsafe_code)]
+
+use super::{Scope, ScopedRequest};
+use crate::element::Pod;
+use crate::error::Result;
+use crate::landing::Span;
+use crate::layout::{View, ViewMut};
+use crate::source::{Destination, Source};
+use crate::tag::Tag;
+
+impl<'scope> Scope<'scope, '_> {
+    /// As [`isend`](Self::isend), of what a [layout](crate::layout) takes.
+    ///
+    /// ```
+    /// # use ranks_comm::{Communicator, Layout, Result};
+    /// /// The first column of a matrix of `rows` × `columns` goes to the rank before.
+    /// fn shift(world: &Communicator, grid: &[f64], ghost: &mut [f64], rows: usize, columns: usize) -> Result<()> {
+    ///     let (rank, size) = (world.rank(), world.size());
+    ///     let column = Layout::vector(rows, 1, columns);
+    ///     world.scope(|s| {
+    ///         s.irecv_view(column.at(columns - 1).of_mut(ghost)?, (rank + 1) % size, 0)?;
+    ///         s.isend_view(column.of(grid)?, (rank + size - 1) % size, 0)?;
+    ///         Ok(())
+    ///     })
+    /// }
+    /// # ranks_comm::run(|world| shift(&world, &[1.0; 6], &mut [0.0; 6], 2, 3)).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`isend`](Self::isend).
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Isend` of a derived datatype).
+    #[doc(alias = "MPI_Isend")]
+    pub fn isend_view<T: Pod>(
+        &'scope self,
+        data: View<'scope, T>,
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<ScopedRequest<'scope, &'scope [T]>> {
+        let comm = self.inner.comm;
+        // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
+        let flight = unsafe { comm.begin_send_view(&data, dest, tag) }?;
+        let (start, length) = (data.data.as_ptr().cast_mut().cast(), data.data.len());
+        Ok(self.request(self.inner.keep(flight), start, length))
+    }
+
+    /// As [`irecv`](Self::irecv), into what a [layout](crate::layout) takes; the request gives all of the slice back.
+    ///
+    /// A shorter message fills the beginning, in the order of the layout. The message is put in its places when it is
+    /// waited for, or when the scope ends, and lies in other memory until then.
+    ///
+    /// # Errors
+    /// As [`irecv`](Self::irecv).
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Irecv` of a derived datatype).
+    #[doc(alias = "MPI_Irecv")]
+    pub fn irecv_view<T: Pod>(
+        &'scope self,
+        buf: ViewMut<'scope, T>,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+        let length = buf.data.len();
+        // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
+        let span = unsafe { Span::of(buf.data) };
+        let comm = self.inner.comm;
+        let flight = comm.begin_recv_view::<T>(span, buf.taken, source, tag)?;
+        Ok(self.request(self.inner.keep(flight), span.start().cast(), length))
+    }
+}
