@@ -52,10 +52,12 @@ pub(super) enum Phase {
 }
 
 impl Entry {
+    #[inline]
     pub(super) fn waits(&self) -> bool {
         matches!(self.phase, Phase::Waiting)
     }
 
+    #[inline]
     pub(super) fn matches(&self, source: Option<usize>, tag: Option<i32>) -> bool {
         let same_source = match self.source {
             Source::Any => true,
@@ -70,6 +72,7 @@ impl Entry {
     }
 
     /// Whether one message could match both.
+    #[inline]
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         let sources = self.source == other.source
             || self.source == Source::Any
@@ -79,16 +82,19 @@ impl Entry {
     }
 
     /// Whether every message that matches `other` matches this one.
+    #[inline]
     pub(super) fn covers(&self, other: &Self) -> bool {
         (self.source == Source::Any || self.source == other.source)
             && (self.tag == Tag::Any || self.tag == other.tag)
     }
 
+    #[inline]
     pub(super) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over(_))
     }
 
     /// Has the library receive the message it has claimed, or throw it away if it does not fit.
+    #[inline]
     pub(super) fn begin(&mut self, message: MPI_Message, status: Status) {
         let (operation, bytes) = (self.role.operation, status.bytes());
         let refused = self
@@ -133,6 +139,7 @@ impl Entry {
     }
 
     /// Asks the library whether it has received the message.
+    #[inline]
     pub(super) fn advance(&mut self) {
         let Phase::Receiving {
             request,
@@ -163,6 +170,7 @@ impl Entry {
 
 impl Queue {
     /// Puts a receive behind the others; its number.
+    #[inline]
     pub(super) fn push(
         &mut self,
         role: &'static Role,
@@ -186,14 +194,17 @@ impl Queue {
         number
     }
 
+    #[inline]
     pub(super) fn is_busy(&self) -> bool {
         !self.closed && self.entries.iter().any(|entry| !entry.is_over())
     }
 
+    #[inline]
     pub(super) fn index(&self, number: u64) -> Option<usize> {
         self.entries.iter().position(|entry| entry.number == number)
     }
 
+    #[inline]
     pub(super) fn collect(&mut self, number: u64) -> Option<Result<Landed>> {
         let Some(index) = self.index(number) else {
             let gone = "the communicator of this receive is gone";
