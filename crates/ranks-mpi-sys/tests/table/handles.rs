@@ -255,7 +255,7 @@ fn codes_become_the_standards_classes(world: Communicator) {
     ok(unsafe { MPI_Comm_get_errhandler(comm.0, &raw mut handler) });
     assert_eq!(handler, MPI_ERRORS_RETURN);
     let data = [0u8];
-    // SAFETY: `comm` is live, and arrays have as many elements as the counts say.
+    // SAFETY: `comm` is live, and `data` has the one element that is sent; what else is passed below is refused.
     let send = |datatype, dest, tag, count| unsafe {
         class(MPI_Send(
             data.as_ptr().cast(),
