@@ -2,9 +2,18 @@
 
 use ranks_collectives::ops::{Max, Sum};
 use ranks_collectives::{Blocks, Collectives, VaryingCollectives};
-use ranks_comm::Communicator;
+use ranks_comm::{Buffer, Communicator};
 
 const HUGE: usize = (1 << 31) + 17;
+
+/// On huge pages where there are any: to touch as many small ones takes seconds.
+fn filled(value: u8, length: usize) -> Buffer<u8> {
+    let mut buffer = Buffer::zeroed(length);
+    if value != 0 {
+        buffer.fill(value);
+    }
+    buffer
+}
 
 /// Whether all bytes are `value`; compared in blocks, because a loop over bytes takes a minute without optimisation.
 fn are_all(data: &[u8], value: u8) -> bool {
@@ -16,7 +25,7 @@ fn are_all(data: &[u8], value: u8) -> bool {
 #[ranks_test::ranks(2, timeout = 300)]
 #[ignore = "needs 9 GB of memory"]
 fn a_broadcast_of_more_than_an_int_counts(world: Communicator) {
-    let mut data = vec![0_u8; HUGE];
+    let mut data = filled(0, HUGE);
     if world.rank() == 0 {
         data[0] = 1;
         data[HUGE / 2] = 2;
@@ -32,8 +41,8 @@ fn a_broadcast_of_more_than_an_int_counts(world: Communicator) {
 #[ranks_test::ranks(2, timeout = 300)]
 #[ignore = "needs 14 GB of memory"]
 fn a_reduction_of_more_than_an_int_counts(world: Communicator) {
-    let mine = vec![world.rank() as u8 + 1; HUGE];
-    let mut result = vec![0_u8; HUGE];
+    let mine = filled(world.rank() as u8 + 1, HUGE);
+    let mut result = filled(0, HUGE);
     world.allreduce(&mine, &mut result, Sum).unwrap();
     assert!(are_all(&result, 3));
     // The sums are no maxima: they need not be wiped out first.
@@ -44,8 +53,8 @@ fn a_reduction_of_more_than_an_int_counts(world: Communicator) {
 #[ranks_test::ranks(2, timeout = 300)]
 #[ignore = "needs 14 GB of memory"]
 fn a_gather_of_more_than_an_int_counts(world: Communicator) {
-    let mine = vec![world.rank() as u8 + 1; HUGE];
-    let mut all = vec![0_u8; if world.rank() == 0 { 2 * HUGE } else { 0 }];
+    let mine = filled(world.rank() as u8 + 1, HUGE);
+    let mut all = filled(0, if world.rank() == 0 { 2 * HUGE } else { 0 });
     world.gather(&mine, &mut all, 0).unwrap();
     if world.rank() == 0 {
         assert!(are_all(&all[..HUGE], 1) && are_all(&all[HUGE..], 2));
@@ -62,8 +71,8 @@ fn blocks_of_more_than_an_int_counts_together(world: Communicator) {
     let (me, counts) = (world.rank(), [HUGE / 2 + 3, HUGE / 2 - 1]);
     // In the opposite order, with a gap that stays as it is.
     let blocks = Blocks::new(&counts, &[counts[1] + 5, 0]).unwrap();
-    let mut mine = vec![me as u8 + 1; counts[me]];
-    let mut all = vec![0; blocks.end()];
+    let mut mine = filled(me as u8 + 1, counts[me]);
+    let mut all = filled(0, blocks.end());
     let are_there = |all: &[u8]| {
         let gap = &all[counts[1]..counts[1] + 5];
         are_all(&all[blocks.range(0)], 1) && are_all(&all[blocks.range(1)], 2) && are_all(gap, 0)
@@ -87,9 +96,9 @@ fn blocks_of_more_than_an_int_counts_together(world: Communicator) {
 fn shares_of_more_than_an_int_counts_together(world: Communicator) {
     let me = world.rank();
     let half = HUGE / 2;
-    let mine = vec![me as u8 + 1; 2 * half];
+    let mine = filled(me as u8 + 1, 2 * half);
     let blocks = Blocks::from_counts(&[half + 2, half - 2]).unwrap();
-    let mut room = vec![0; half + 2];
+    let mut room = filled(0, half + 2);
     let share = &mut room[..half];
     world.reduce_scatter_block(&mine, share, Sum).unwrap();
     assert!(are_all(share, 3));
