@@ -12,6 +12,7 @@ use super::communicator::Comm;
 use super::error::{check, class, failed, library};
 use super::express::Unclaimed;
 use super::flight::{Cell as Request, SEND, SendMode, outcome};
+use super::recv::not_received;
 use super::side::ROOMS;
 use super::status;
 use crate::backend::Backend;
@@ -140,8 +141,10 @@ impl<'a> Batch<'a> {
         let (start, count) = (buf.as_mut_ptr().cast(), super::buffer::small_bytes(buf));
         // SAFETY: by this function's contract; this library writes no more than `count`; the place is that of the room.
         let code = unsafe { comm.irecv_small(start, count, source, tag, place) };
-        check(code, role.operation)?;
         let capacity = buf.len();
+        if code != sys::MPI_SUCCESS {
+            return Err(not_received(code, role.operation, capacity, size_of::<T>()));
+        }
         self.take(room, Part { role, capacity });
         Ok(room)
     }

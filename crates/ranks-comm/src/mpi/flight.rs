@@ -15,7 +15,7 @@ use super::peer::to_standard;
 use super::recv::not_received;
 use super::status::{self, CountWord};
 use crate::element::Pod;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::flight::{self, Keep, Landed};
 use crate::landing::{Element, Landing, Role, Span};
 use crate::source::{Destination, Source};
@@ -195,8 +195,17 @@ impl Comm {
             Landing::Into(span)
                 if span.bytes() >= self.claim_below.max(1) && !self.claims.is_waiting() =>
             {
-                let cell = self.irecv_posted(role, span, source, tag)?;
-                Ok(self.native(cell, role, landing.capacity(element)))
+                let capacity = landing.capacity(element);
+                let code = match self.irecv_posted(span, source, tag) {
+                    Ok(cell) => return Ok(self.native(cell, role, capacity)),
+                    Err(code) => code,
+                };
+                let error = not_received(code, role.operation, capacity, element.width);
+                match error.kind() {
+                    // MPICH 3.4 says so at once if the message has come already; who waits is told, as elsewhere.
+                    ErrorKind::Truncated => Ok(flight::Flight::Over(Err(error))),
+                    _ => Err(error),
+                }
             }
             _ => {
                 let claim = self.claim(role, element, landing, source, tag);
@@ -205,14 +214,8 @@ impl Comm {
         }
     }
 
-    /// Posts a receive: this library stops at the end of the span.
-    fn irecv_posted(
-        &self,
-        role: &'static Role,
-        span: Span,
-        source: Source,
-        tag: Tag,
-    ) -> Result<Cell> {
+    /// Posts a receive: this library stops at the end of the span. The code, if it fails.
+    fn irecv_posted(&self, span: Span, source: Source, tag: Tag) -> Result<Cell, c_int> {
         let mut cell = Cell::new();
         let code = match c_int::try_from(span.bytes()) {
             // SAFETY: the span has `count` bytes and is promised until the request is over.
@@ -240,8 +243,11 @@ impl Comm {
                 code
             }
         };
-        check(code, role.operation)?;
-        Ok(cell)
+        if code == sys::MPI_SUCCESS {
+            Ok(cell)
+        } else {
+            Err(code)
+        }
     }
 
     /// Posts a receive of at most `count` bytes.
