@@ -85,6 +85,11 @@ impl Loaded {
         self.family == Family::OpenMpi || self.version_text.contains("Open MPI")
     }
 
+    /// Whether it moves messages by ch3, the device of MPICH up to 3.4 and of what was made of it.
+    pub fn has_ch3(&self) -> bool {
+        self.version_text.contains("ch3:")
+    }
+
     /// Whether it was in the process before [`load()`]: linked, preloaded or opened by somebody else.
     pub fn adopted(&self) -> bool {
         self.adopted

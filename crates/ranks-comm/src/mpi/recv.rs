@@ -4,6 +4,9 @@
 //! about 4 KiB on, and then returns `MPI_ERR_TRUNCATE`; it says nothing at all about one that a rank sent to itself.
 //! There a message is claimed first, its length compared, and only then received. Other libraries stop at the end.
 //!
+//! So it is done on MPICH 3.4 with its device ch3 as well: of long messages that do not fit, it leaves receiver or sender
+//! waiting for ever, now and then (3.4.3; with three ranks that all send one, once in a few dozen).
+//!
 //! Where there is no room at all, others fail as well: Intel's MPI (2021.19.0) says nothing about a short message that
 //! arrives there, MPICH 3.4.3 waits for ever for a long one. So a receive into nothing is done in that way everywhere.
 //!

@@ -343,7 +343,7 @@ fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> R
 
 /// Which receives are not safe, or not told, on this library; see `recv` for what was seen.
 fn claim_below(loaded: &Loaded, trusting: bool) -> usize {
-    if loaded.is_openmpi() && !trusting {
+    if (loaded.is_openmpi() || loaded.has_ch3()) && !trusting {
         usize::MAX
     } else {
         1

@@ -46,6 +46,22 @@ fn a_nothing_is_written_behind_a_receive(world: Communicator) -> Result<()> {
     Ok(())
 }
 
+/// A: the same of one that is there already when the receive begins; some libraries say so at once.
+#[ranks_test::ranks(2, 3)]
+fn a_what_has_come_and_is_too_long_is_told_at_the_wait(world: Communicator) -> Result<()> {
+    let (left, right) = neighbours(&world);
+    for length in [20usize, 600_000] {
+        let sending = world.isend(vec![1u64; length], right, 0)?;
+        world.probe(left, 0)?;
+        let receiving = world.irecv(vec![7u64; 10], left, 0)?;
+        let (buffer, outcome) = receiving.complete()?;
+        assert_eq!(outcome.expect_err("too long").kind(), ErrorKind::Truncated);
+        assert_eq!(buffer.len(), 10);
+        sending.wait()?;
+    }
+    Ok(())
+}
+
 /// C: the text of an error is as long as the library wants.
 #[ranks_test::ranks(2)]
 fn c_long_texts_of_errors_are_taken(world: Communicator) -> Result<()> {
