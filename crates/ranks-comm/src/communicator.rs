@@ -290,6 +290,12 @@ impl Communicator {
         self.0.way.express_receive(items, bytes)
     }
 
+    /// Both ways for who makes many calls on this thread.
+    #[inline(always)]
+    pub(crate) fn lanes(&self) -> mpi::Lanes<'_> {
+        self.0.way.lanes()
+    }
+
     /// Decides whether `operation` (the C name) may go ahead on this thread now; keep what it returns for the call.
     #[doc(hidden)]
     #[inline]

@@ -14,7 +14,7 @@ use crate::flight::{Flight, Pause};
 use crate::irecv::receive_of;
 use crate::landing::{Role, Span};
 use crate::mpi::flight::{SEND, SYNCHRONOUS_SEND};
-use crate::mpi::{Batch, Rooms, SendMode, TypeOf};
+use crate::mpi::{Batch, Lanes, Rooms, SendMode, TypeOf};
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
@@ -32,7 +32,19 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Each of its operations takes a slice and gives a [`ScopedRequest`], which holds the slice until it is waited for and
 /// then gives it back, so that a loop can use two buffers in turn. Whatever is not waited for is when the scope ends.
 ///
-/// Up to 64 operations at a time need no memory from the heap over MPI.
+/// Up to 64 operations at a time need no memory from the heap over MPI. A scope stays on its thread:
+///
+/// ```compile_fail,E0277
+/// # use ranks_comm::{Communicator, Error};
+/// # fn elsewhere(world: &Communicator) {
+/// world.scope(|s| {
+///     std::thread::scope(|threads| {
+///         threads.spawn(|| s.isend(&[1u8], 0, 0).map(drop));
+///     });
+///     Ok::<(), Error>(())
+/// });
+/// # }
+/// ```
 pub struct Scope<'scope, 'env: 'scope> {
     inner: &'scope Inner<'scope>,
     /// Neither lifetime may be shortened or lengthened.
@@ -43,6 +55,8 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// What is under way in a scope.
 struct Inner<'a> {
     comm: &'a Communicator,
+    /// A scope stays on its thread.
+    lanes: Lanes<'a>,
     /// With the library, side by side.
     batch: Batch<'a>,
     /// All others, by number; `None` where one is over.
@@ -118,6 +132,7 @@ impl Communicator {
         let rooms = Rooms::new();
         let inner = Inner {
             comm: self,
+            lanes: self.lanes(),
             batch: Batch::new(self, &rooms),
             others: RefCell::new(Vec::new()),
             finished: Cell::new(false),
@@ -164,7 +179,7 @@ impl<'scope> Scope<'scope, '_> {
         let dest = self.inner.comm.destination(SEND.operation, dest)?;
         self.inner.comm.check_tag(SEND.operation, tag)?;
         let items = data.len() * TypeOf::<T>::items();
-        let place = match (self.inner.comm.express(items), self.inner.batch.room()) {
+        let place = match (self.inner.lanes.express(items), self.inner.batch.room()) {
             (Some(comm), Some(room)) => {
                 // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
                 Place::Batch(unsafe { self.inner.batch.isend(comm, room, data, dest, tag)? })
@@ -211,7 +226,7 @@ impl<'scope> Scope<'scope, '_> {
         let source = self.inner.comm.source(role.operation, source)?;
         let tag = self.inner.comm.tag(role.operation, tag)?;
         let (start, length) = (buf.as_mut_ptr().cast(), buf.len());
-        let comm = self.inner.comm.express_receive(1, size_of_val(buf));
+        let comm = self.inner.lanes.express_receive(1, size_of_val(buf));
         let place = match (comm, self.inner.batch.room()) {
             (Some(comm), Some(room)) => {
                 // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
@@ -353,7 +368,7 @@ impl Inner<'_> {
 
     #[inline]
     fn finish_batch(&self) -> Result<()> {
-        match self.comm.express(1) {
+        match self.lanes.express(1) {
             Some(comm) => self.batch.wait_all(comm),
             None => {
                 let _entered = self.comm.enter("MPI_Waitall")?;

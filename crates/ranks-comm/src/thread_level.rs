@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -271,6 +272,46 @@ impl Express {
         let both_below = |limit| less_one < limit && others_less_one < limit;
         both_below(self.anybody.load(Ordering::Relaxed))
             || (both_below(self.main.load(Ordering::Relaxed)) && IS_MAIN.get())
+    }
+}
+
+/// An [`Express`] as one thread may use it: what remains to be asked at each call is one number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lane {
+    limit: &'static AtomicUsize,
+    /// It holds for the thread that it was made on.
+    thread: PhantomData<*const ()>,
+}
+
+impl Express {
+    /// The way for this thread.
+    #[inline(always)]
+    pub(crate) fn lane(&'static self) -> Lane {
+        // Who has initialised may whatever anybody may.
+        let limit = if IS_MAIN.get() {
+            &self.main
+        } else {
+            &self.anybody
+        };
+        Lane {
+            limit,
+            thread: PhantomData,
+        }
+    }
+}
+
+impl Lane {
+    /// As [`Express::takes`].
+    #[inline(always)]
+    pub(crate) fn takes(self, items: usize) -> bool {
+        items.wrapping_sub(1) < self.limit.load(Ordering::Relaxed)
+    }
+
+    /// As [`Express::takes_both`].
+    #[inline(always)]
+    pub(crate) fn takes_both(self, items: usize, others: usize) -> bool {
+        let limit = self.limit.load(Ordering::Relaxed);
+        items.wrapping_sub(1) < limit && others.wrapping_sub(1) < limit
     }
 }
 

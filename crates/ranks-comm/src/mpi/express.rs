@@ -11,11 +11,36 @@ use super::communicator::Comm;
 use super::session::GATE;
 use crate::backend::Backend;
 use crate::in_process;
-use crate::thread_level::{Express, NO_EXPRESS};
+use crate::thread_level::{Express, Lane, NO_EXPRESS};
 
 /// A communicator, for a receive that need not claim its message: the library stops at the end of the buffer,
 /// and there is room for something.
 pub(crate) struct Unclaimed<'a>(pub(super) &'a Comm);
+
+/// The express ways to a communicator for one thread, for who makes many calls there.
+pub(crate) struct Lanes<'a> {
+    way: &'a Way,
+    calls: Lane,
+    receives: Lane,
+}
+
+impl<'a> Lanes<'a> {
+    /// As [`Way::express`].
+    #[inline(always)]
+    pub(crate) fn express(&self, items: usize) -> Option<&'a Comm> {
+        let open = self.calls.takes(items);
+        // SAFETY: a way of this communicator is open.
+        open.then(|| unsafe { self.way.comm() })
+    }
+
+    /// As [`Way::express_receive`].
+    #[inline(always)]
+    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<Unclaimed<'a>> {
+        let open = self.receives.takes_both(items, bytes);
+        // SAFETY: a way of this communicator is open.
+        open.then(|| Unclaimed(unsafe { self.way.comm() }))
+    }
+}
 
 /// A backend with the express ways that lead to it.
 pub(crate) struct Way {
@@ -70,6 +95,16 @@ impl Way {
         let open = self.receives.takes_both(items, bytes);
         // SAFETY: the way is open.
         open.then(|| Unclaimed(unsafe { self.comm() }))
+    }
+
+    /// The express ways for this thread.
+    #[inline(always)]
+    pub(crate) fn lanes(&self) -> Lanes<'_> {
+        Lanes {
+            way: self,
+            calls: self.calls.lane(),
+            receives: self.receives.lane(),
+        }
     }
 
     /// # Safety

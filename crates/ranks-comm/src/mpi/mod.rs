@@ -68,7 +68,7 @@ pub(crate) use element::Item;
 pub use element::TypeOf;
 pub(crate) use error::library;
 pub use error::{check, check_with};
-pub(crate) use express::{Unclaimed, Way};
+pub(crate) use express::{Lanes, Unclaimed, Way};
 pub(crate) use flight::{Cell, Flight, Native, SendMode};
 pub(crate) use foreign::{ForeignHandle, SharedDatatype};
 pub use info::InfoHandle;
