@@ -4,7 +4,6 @@
 //! until the next collective call that makes communicators from the same parent. There the ranks agree on those that
 //! all of them have dropped, and free these, in the order of their creation.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The communicators made from one parent, by number; a number means the same on every rank of the parent.
@@ -13,9 +12,9 @@ pub(super) struct Children(Mutex<Numbered>);
 
 #[derive(Debug, Default)]
 struct Numbered {
-    /// The number of the first slot.
-    first: u64,
-    slots: VecDeque<Slot>,
+    next: u64,
+    /// Those that the ranks have not agreed to free, by number.
+    slots: Vec<(u64, Slot)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +34,10 @@ impl Children {
     /// The number of the next child. Every rank of the parent takes one in each call that makes children.
     pub(super) fn number(&self) -> u64 {
         let mut children = self.lock();
-        children.slots.push_back(Slot::Nothing);
-        children.first + children.slots.len() as u64 - 1
+        let number = children.next;
+        children.slots.push((number, Slot::Nothing));
+        children.next += 1;
+        number
     }
 
     pub(super) fn is_alive(&self, number: u64) {
@@ -53,16 +54,17 @@ impl Children {
 
     fn set(&self, number: u64, slot: Slot) {
         let mut children = self.lock();
-        let index = number.checked_sub(children.first);
-        let index = index.and_then(|index| usize::try_from(index).ok());
-        if let Some(place) = index.and_then(|index| children.slots.get_mut(index)) {
+        let index = children
+            .slots
+            .binary_search_by_key(&number, |(number, _)| *number);
+        if let Some((_, place)) = index.ok().and_then(|index| children.slots.get_mut(index)) {
             *place = slot;
         }
     }
 
-    /// Which of the first 64 children this rank is done with, a bit each; `None` if there are none, which is so on
-    /// every rank or on none.
-    pub(super) fn done(&self) -> Option<u64> {
+    /// Which of the first 64 children this rank is done with, a bit each, where those that it has dropped are so if
+    /// `can_go` says it of their key; `None` if there are none, which is so on every rank or on none.
+    pub(super) fn done(&self, can_go: impl Fn(u64) -> bool) -> Option<u64> {
         let children = self.lock();
         if children.slots.is_empty() {
             return None;
@@ -70,7 +72,11 @@ impl Children {
         let slots = children.slots.iter().take(64).enumerate();
         Some(
             slots
-                .filter(|(_, slot)| **slot != Slot::Alive)
+                .filter(|(_, (_, slot))| match slot {
+                    Slot::Alive => false,
+                    Slot::Dropped(key) => can_go(*key),
+                    Slot::Nothing => true,
+                })
                 .fold(0, |mask, (bit, _)| mask | 1 << bit),
         )
     }
@@ -79,20 +85,15 @@ impl Children {
     pub(super) fn agree(&self, done_by_all: u64) -> Vec<u64> {
         let mut children = self.lock();
         let mut keys = Vec::new();
-        for (bit, slot) in children.slots.iter_mut().take(64).enumerate() {
-            if done_by_all & 1 << bit != 0 {
-                if let Slot::Dropped(key) = *slot {
-                    keys.push(key);
-                }
-                *slot = Slot::Nothing;
+        let mut bits = (0..64).map(|bit| done_by_all & 1 << bit != 0);
+        // Only what is agreed upon goes, so that the first 64 stay the same everywhere.
+        children.slots.retain(|(_, slot)| {
+            let goes = bits.next().unwrap_or(false);
+            if let (true, Slot::Dropped(key)) = (goes, slot) {
+                keys.push(*key);
             }
-        }
-        // Only what is agreed upon may move the numbers, so that they stay the same everywhere.
-        for _ in 0..done_by_all.trailing_ones() {
-            if children.slots.pop_front().is_some() {
-                children.first += 1;
-            }
-        }
+            !goes
+        });
         keys
     }
 }
@@ -108,22 +109,45 @@ mod tests {
         numbers.iter().for_each(|&number| children.is_alive(number));
         children.is_dropped(numbers[2], 30);
         children.is_dropped(numbers[0], 10);
-        assert_eq!(children.done(), Some(0b101));
+        assert_eq!(children.done(|_| true), Some(0b101));
         // Another rank still holds the third.
         assert_eq!(children.agree(0b001), [10]);
-        assert_eq!(children.done(), Some(0b10));
+        assert_eq!(children.done(|_| true), Some(0b10));
         assert_eq!(children.agree(0b10), [30]);
         assert_eq!(children.number(), 3);
     }
 
     #[test]
+    fn one_that_lives_on_does_not_keep_later_ones() {
+        let children = Children::default();
+        children.is_alive(children.number());
+        for _ in 0..1000 {
+            let number = children.number();
+            children.is_dropped(number, number);
+            assert_eq!(children.done(|_| true), Some(0b10));
+            assert_eq!(children.agree(0b10), [number]);
+        }
+    }
+
+    #[test]
+    fn what_is_still_in_use_stays() {
+        let children = Children::default();
+        let number = children.number();
+        children.is_alive(number);
+        children.is_dropped(number, 10);
+        assert_eq!(children.done(|key| key != 10), Some(0));
+        assert_eq!(children.agree(0), [0; 0]);
+        assert_eq!(children.done(|_| true), Some(1));
+    }
+
+    #[test]
     fn a_rank_that_belongs_to_no_part_is_done_with_it() {
         let children = Children::default();
-        assert_eq!(children.done(), None);
+        assert_eq!(children.done(|_| true), None);
         children.number();
-        assert_eq!(children.done(), Some(1));
+        assert_eq!(children.done(|_| true), Some(1));
         assert_eq!(children.agree(1), [0; 0]);
-        assert_eq!(children.done(), None);
+        assert_eq!(children.done(|_| true), None);
     }
 
     #[test]
@@ -132,6 +156,6 @@ mod tests {
         let number = children.number();
         children.agree(1);
         children.is_dropped(number, 1);
-        assert_eq!(children.done(), None);
+        assert_eq!(children.done(|_| true), None);
     }
 }

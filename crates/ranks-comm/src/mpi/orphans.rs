@@ -84,8 +84,17 @@ impl Orphans {
         left + claims.len()
     }
 
-    /// Cancels the receives on a communicator that is about to be freed: nobody can send to them on purpose any more,
-    /// and MPICH 4.0.2 gives their context to another communicator, whose messages they would take.
+    /// Whether any of them is on that communicator and not over.
+    pub(super) fn are_on(&self, comm: MPI_Comm) -> bool {
+        let any = |orphans: &Self| lock(&orphans.requests).iter().any(|(_, _, on)| *on == comm);
+        any(self) && {
+            self.sweep();
+            any(self)
+        }
+    }
+
+    /// Cancels the receives on a communicator that is about to be freed all the same: nobody can send to them on purpose
+    /// any more, and MPICH 4.0.2 gives their context to another communicator, whose messages they would take.
     pub(super) fn cancel_on(&self, comm: MPI_Comm) {
         let mut any = false;
         for (native, _, on) in lock(&self.requests).iter_mut() {

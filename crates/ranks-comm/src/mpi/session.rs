@@ -411,6 +411,14 @@ impl Session {
         }
     }
 
+    /// Whether nothing is under way any more on a communicator that was dropped.
+    ///
+    /// If it were freed before, a library might give its context to another one, which would get the messages.
+    pub(super) fn is_at_rest(&self, key: u64) -> bool {
+        let comm = lock(&self.aside).waiting.get(&key).copied();
+        comm.is_none_or(|comm| !self.orphans.are_on(comm))
+    }
+
     /// The place of a new communicator in the order of creation.
     pub(super) fn key(&self) -> u64 {
         let mut aside = lock(&self.aside);

@@ -101,7 +101,7 @@ impl Comm {
         between: bool,
         call: impl FnOnce(*mut MPI_Comm) -> c_int,
     ) -> Result<Option<Communicator>> {
-        let done = self.children.done();
+        let done = self.children.done(|key| self.session.is_at_rest(key));
         if !self.between {
             self.free_dropped(self, done)?;
         }
