@@ -17,8 +17,8 @@ use crate::{in_process, mpi};
 ///
 /// A clone is another handle of the same communicator; [`dup`](Self::dup) makes a new one. Handles cross threads and
 /// keep the runtime alive. A communicator whose last handle goes is put aside and freed, in the order of creation, at
-/// the next collective call that makes communicators from its parent, or when the runtime ends:
-/// dropping never blocks.
+/// a collective call that makes communicators from its parent, once nothing is under way on it any more, or when the
+/// runtime ends: dropping never blocks.
 ///
 /// MPI 5.0 §7.
 #[doc(alias = "MPI_Comm")]
