@@ -6,7 +6,7 @@ use std::any::type_name;
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write as _};
 
-use ranks_comm::backend::{InProcessComm, MpiComm, get_text, put_text};
+use ranks_comm::backend::{InProcessComm, MpiComm, digest, get_text, put_text};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::transfer::Transfer;
@@ -171,48 +171,26 @@ impl Told {
     }
 
     fn calling(call: Call, lengths: &[usize]) -> Self {
-        let mut digest = Digest::new();
-        digest.text(call.operation);
-        if let Some((name, size)) = call.element {
-            digest.text(name());
-            digest.number(size);
-        }
-        if let Some(reduction) = call.reduction {
-            digest.text(reduction());
-        }
-        if let Some(root) = call.root {
-            digest.number(root);
-        }
-        lengths.iter().for_each(|&length| digest.number(length));
-        Self::new(false, digest.0, &Described { call, lengths }.to_string())
+        let text = |text: &'static str| {
+            let length = text.len() as u64;
+            std::iter::once(length).chain(text.bytes().map(u64::from))
+        };
+        let element = call
+            .element
+            .map(|(name, size)| text(name()).chain([size as u64]));
+        let reduction = call.reduction.map(|name| text(name()));
+        let numbers = call.root.iter().chain(lengths).map(|&number| number as u64);
+        let digest = digest(
+            text(call.operation)
+                .chain(element.into_iter().flatten())
+                .chain(reduction.into_iter().flatten())
+                .chain(numbers),
+        );
+        Self::new(false, digest, &Described { call, lengths }.to_string())
     }
 
     fn refusing(error: &Error) -> Self {
         Self::new(true, 0, &error.to_string())
-    }
-}
-
-/// A number that differs, as a rule, for different calls (FNV-1a).
-struct Digest(u64);
-
-impl Digest {
-    fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    fn text(&mut self, text: &str) {
-        self.number(text.len());
-        self.bytes(text.as_bytes());
-    }
-
-    fn number(&mut self, number: usize) {
-        self.bytes(&(number as u64).to_le_bytes());
     }
 }
 

@@ -54,7 +54,8 @@ impl Communicator {
 }
 
 /// A number that differs, as a rule, between different sequences (FNV-1a).
-pub(crate) fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
+#[must_use]
+pub fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
     let bytes = words.into_iter().flat_map(u64::to_ne_bytes);
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

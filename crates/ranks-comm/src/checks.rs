@@ -118,7 +118,7 @@ impl Communicator {
         self.size() > 1
             && match self.backend() {
                 Backend::Mpi(comm) => comm.compares(),
-                Backend::InProcess(comm) => comm.comparing().checks == Checks::Collective,
+                Backend::InProcess(comm) => comm.compares(),
             }
     }
 
@@ -134,8 +134,8 @@ impl Communicator {
         }
         let exchanged = self.dispatch(
             operation,
-            |comm| comm.exchange(mine, comm.comparing().limit),
-            |comm| comm.exchange(mine, comm.comparing().limit),
+            |comm| comm.exchange(mine, self.size()),
+            |comm| comm.exchange(mine),
         )?;
         exchanged.ok_or_else(|| {
             self.lose_step();

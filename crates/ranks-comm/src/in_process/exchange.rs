@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::comm::Comm;
-use crate::checks::Comparing;
+use crate::checks::Checks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Pause;
 
@@ -11,12 +11,14 @@ use crate::flight::Pause;
 const NUMBER: i32 = -1;
 
 impl Comm {
-    pub(crate) fn comparing(&self) -> Comparing {
-        self.place.comparing
+    /// Whether the calls of ranks are compared.
+    pub(crate) fn compares(&self) -> bool {
+        self.place.comparing.checks == Checks::Collective
     }
 
     /// What all ranks pass, in rank order, each as many bytes; `None` if not all of them came in time. Collective.
-    pub(crate) fn exchange(&self, mine: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn exchange(&self, mine: &[u8]) -> Result<Option<Vec<u8>>> {
+        let limit = self.place.comparing.limit;
         let (me, size) = (self.rank(), self.size());
         for dest in (0..size).filter(|&rank| rank != me) {
             self.numbered_send(dest, NUMBER, mine)?;

@@ -1,14 +1,12 @@
 //! What all ranks pass, with a limit to how long the others are waited for.
 
 use std::ffi::c_int;
-use std::time::Duration;
 
 use ranks_mpi_sys as sys;
 
 use super::communicator::Comm;
 use super::error::check;
 use super::flight::Cell;
-use crate::checks::{Checks, Comparing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{self, Pause};
 use crate::landing::Role;
@@ -27,21 +25,10 @@ impl Comm {
         self.compares
     }
 
-    pub(crate) fn comparing(&self) -> Comparing {
-        Comparing {
-            checks: if self.compares {
-                Checks::Collective
-            } else {
-                Checks::Local
-            },
-            limit: self.session.comparing.limit,
-        }
-    }
-
-    /// What all ranks pass, in rank order, each as many bytes; `None` if not all of them came in time. Collective.
-    pub(crate) fn exchange(&self, mine: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
+    /// What all ranks, which are `size`, pass in rank order, each as many bytes; `None` if not all of them came in time.
+    /// Collective.
+    pub(crate) fn exchange(&self, mine: &[u8], size: usize) -> Result<Option<Vec<u8>>> {
         let operation = EXCHANGE.operation();
-        let (_, size) = super::split::rank_and_size(self.canonical)?;
         let length = mine.len().checked_mul(size);
         let (Some(length), Ok(count)) = (length, c_int::try_from(mine.len())) else {
             let why = format_args!("{} bytes of {size} ranks are too many", mine.len());
@@ -66,7 +53,7 @@ impl Comm {
             return Ok(None);
         };
         let mut outcome = None;
-        Pause::until(limit, || {
+        Pause::until(self.session.comparing.limit, || {
             outcome = flight.test();
             Ok(outcome.is_some())
         })?;
