@@ -42,6 +42,7 @@ mod graph;
 mod info;
 mod interop;
 mod layout;
+mod level;
 mod message;
 mod orphans;
 mod pack;

@@ -18,6 +18,7 @@ use super::claims::Claims;
 use super::communicator::Comm;
 use super::datatypes::Cache;
 use super::error::check;
+use super::level;
 use super::orphans::Orphans;
 use super::peer::Sentinels;
 use super::progress;
@@ -241,13 +242,13 @@ fn init(claim_below: usize, required: Option<ThreadLevel>) -> Result<ThreadLevel
         Some(level) if claim_below < usize::MAX => level,
         _ => ThreadLevel::Multiple,
     };
-    let asked = to_mpi(level);
+    let asked = level::to_mpi(level);
     let mut provided = sys::MPI_THREAD_SINGLE;
     // SAFETY: the library is loaded and not yet initialised; MPI takes null for the arguments; the level is ours.
     let code =
         unsafe { sys::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), asked, &raw mut provided) };
     check(code, OPERATION)?;
-    Ok(from_mpi(provided))
+    Ok(level::from_mpi(provided))
 }
 
 /// The level of an MPI that somebody else has initialised, who has to be on this thread if the level demands it.
@@ -260,7 +261,7 @@ fn adopted_level() -> Result<ThreadLevel> {
     // SAFETY: MPI is initialised; the flag is ours.
     let code = unsafe { sys::MPI_Is_thread_main(&raw mut main) };
     check(code, "MPI_Is_thread_main")?;
-    let level = from_mpi(provided);
+    let level = level::from_mpi(provided);
     if level < ThreadLevel::Serialized && main == 0 {
         return Err(Error::new(
             ErrorKind::WrongThread,
@@ -353,24 +354,6 @@ fn claim_below(loaded: &Loaded, trusting: bool) -> usize {
 fn max_tag() -> Result<i32> {
     // If it is not set: what the standard promises at least.
     Ok(attribute(sys::MPI_TAG_UB)?.unwrap_or(32_767))
-}
-
-fn to_mpi(level: ThreadLevel) -> c_int {
-    match level {
-        ThreadLevel::Single => sys::MPI_THREAD_SINGLE,
-        ThreadLevel::Funneled => sys::MPI_THREAD_FUNNELED,
-        ThreadLevel::Serialized => sys::MPI_THREAD_SERIALIZED,
-        ThreadLevel::Multiple => sys::MPI_THREAD_MULTIPLE,
-    }
-}
-
-fn from_mpi(level: c_int) -> ThreadLevel {
-    match level {
-        sys::MPI_THREAD_MULTIPLE => ThreadLevel::Multiple,
-        sys::MPI_THREAD_SERIALIZED => ThreadLevel::Serialized,
-        sys::MPI_THREAD_FUNNELED => ThreadLevel::Funneled,
-        _ => ThreadLevel::Single,
-    }
 }
 
 impl Session {
