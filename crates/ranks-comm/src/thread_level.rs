@@ -225,7 +225,7 @@ thread_local! {
 }
 
 impl Express {
-    /// Half of what an `int` can count.
+    /// Half of what an `int` can count. A power of two, as [`takes_both`](Self::takes_both) needs.
     const ITEMS: usize = 1 << 30;
 
     const fn new() -> Self {
@@ -267,13 +267,19 @@ impl Express {
     #[inline(always)]
     #[must_use]
     pub(crate) fn takes_both(&self, items: usize, others: usize) -> bool {
-        let less_one = items.wrapping_sub(1);
-        let others_less_one = others.wrapping_sub(1);
-        let both_below = |limit| less_one < limit && others_less_one < limit;
-        both_below(self.anybody.load(Ordering::Relaxed))
-            || (both_below(self.main.load(Ordering::Relaxed)) && IS_MAIN.get())
+        self.takes(both_in_one(items, others))
     }
 }
+
+/// A number of items that may be moved if and only if both of these may.
+///
+/// Two numbers are below a power of two, or below 0, if and only if what their bits make together is.
+#[inline(always)]
+fn both_in_one(items: usize, others: usize) -> usize {
+    (items.wrapping_sub(1) | others.wrapping_sub(1)).wrapping_add(1)
+}
+
+const _: () = assert!(Express::ITEMS.is_power_of_two());
 
 /// An [`Express`] as one thread may use it: what remains to be asked at each call is one number.
 #[derive(Debug, Clone, Copy)]
@@ -310,8 +316,7 @@ impl Lane {
     /// As [`Express::takes_both`].
     #[inline(always)]
     pub(crate) fn takes_both(self, items: usize, others: usize) -> bool {
-        let limit = self.limit.load(Ordering::Relaxed);
-        items.wrapping_sub(1) < limit && others.wrapping_sub(1) < limit
+        self.takes(both_in_one(items, others))
     }
 }
 
@@ -392,6 +397,9 @@ mod tests {
         assert!(!here(&SERIALIZED, 1) && !elsewhere(&SERIALIZED, 1));
         assert!(here(&MULTIPLE, 1 << 30) && !here(&MULTIPLE, (1 << 30) + 1));
         assert!(!here(&MULTIPLE, 0) && !here(&FUNNELED, 0));
+        let both = |items, others| MULTIPLE.express().takes_both(items, others);
+        assert!(both(1, 1) && both(1 << 30, 1) && both(3, 1 << 30));
+        assert!(!both(0, 1) && !both(1, 0) && !both(1, (1 << 30) + 1) && !both(usize::MAX, 1));
         MULTIPLE.hold_express();
         MULTIPLE.hold_express();
         MULTIPLE.release_express();

@@ -3,7 +3,7 @@
 //! The functions of this module have the names of the standard's and the library's own meaning of
 //! every argument: handles from [`comm`], [`datatype`] and [`op`], ranks and tags that are either
 //! plain or come from [`any_source`], [`any_tag`] and [`proc_null`], statuses that stay as the library
-//! wrote them until they are [decoded](Status::source). A call costs what the C call costs, with a
+//! wrote them until they are [decoded](Status::source), or [`status_ignore`]. A call costs what the C call costs, with a
 //! few instructions more in the MPICH family, whose handles are narrower than a word.
 //!
 //! Everything else (the large-count forms, windows, files, attributes, …) goes through the functions
@@ -218,8 +218,14 @@ pub fn any_tag() -> c_int {
     }
 }
 
-/// `MPI_STATUS_IGNORE`: the functions of this module take a null pointer for it.
-pub const STATUS_IGNORE: *mut Status = std::ptr::null_mut();
+/// `MPI_STATUS_IGNORE`, as the library has it: null in some.
+pub fn status_ignore() -> *mut Status {
+    match crate::load::family() {
+        Family::Standard => crate::MPI_STATUS_IGNORE.cast(),
+        Family::Mpich => <Mpich as Abi>::STATUS_IGNORE.cast(),
+        Family::OpenMpi => <OpenMpi as Abi>::STATUS_IGNORE.cast(),
+    }
+}
 
 /// A status as the library wrote it, decoded on demand.
 #[derive(Clone, Copy)]

@@ -129,7 +129,7 @@ impl Parts {
 
     pub(crate) fn wait(&mut self) -> Result<()> {
         // SAFETY: the request was made by an `_init`; nothing is asked but the code.
-        let code = unsafe { native::MPI_Wait(&raw mut self.cell, native::STATUS_IGNORE) };
+        let code = unsafe { native::MPI_Wait(&raw mut self.cell, native::status_ignore()) };
         check(code, self.role.operation)
     }
 

@@ -146,11 +146,7 @@ impl<A: Abi> Arg<A> for OutStatus {
     }
     #[inline(always)]
     fn narrow(wide: *mut native::Status) -> *mut c_void {
-        if wide.is_null() {
-            A::STATUS_IGNORE
-        } else {
-            wide.cast()
-        }
+        wide.cast()
     }
 }
 

@@ -220,7 +220,7 @@ fn a_status_of_native_is_decoded_into_the_standards_terms(world: Communicator) {
             native::proc_null(),
             any_tag,
             comm,
-            native::STATUS_IGNORE,
+            native::status_ignore(),
         ));
     }
 }
