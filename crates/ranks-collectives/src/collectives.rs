@@ -6,6 +6,7 @@ use ranks_comm::{Communicator, Result};
 #[cfg(feature = "serde")]
 use crate::bcast_value;
 use crate::ops::Op;
+use crate::reproducible::Reproducible;
 use crate::sealed::Sealed;
 use crate::{
     allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_local,
@@ -127,6 +128,12 @@ pub trait Collectives: Sealed {
     #[inline]
     fn allreduce<T: Pod, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
         allreduce::allreduce(self.communicator(), send, recv, op)
+    }
+
+    /// Reductions of an array that is distributed over the ranks, whose results have the same bits for any number of ranks.
+    #[must_use]
+    fn reproducible(&self) -> Reproducible<'_> {
+        Reproducible::over(self.communicator())
     }
 
     /// Collects the `send` of all ranks in `recv` of `root`, in the order of ranks.

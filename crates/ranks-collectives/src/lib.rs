@@ -21,6 +21,10 @@
 //! blocking collective, and if it is not so all of them get the same error
 //! ([`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch)).
 //!
+//! # Results to the last bit
+//!
+//! [`Collectives::reproducible`] reduces a distributed array to the same bits for any number of ranks and on any library.
+//!
 //! # How the crate is laid out
 //!
 //! An operation is one file at the top (`allreduce.rs`), which proves lengths and compares calls by `agreement.rs`, and one of the same name in each of
@@ -41,6 +45,7 @@ mod blocks;
 mod collectives;
 mod counts;
 mod exscan;
+mod fractional;
 mod gather;
 mod gathered;
 mod gatherv;
@@ -58,6 +63,7 @@ mod reduce;
 mod reduce_local;
 mod reduce_scatter;
 mod reduce_scatter_block;
+mod reproducible;
 mod root;
 mod scan;
 mod scatter;
@@ -71,11 +77,13 @@ mod varying_collectives;
 
 pub use blocks::Blocks;
 pub use collectives::Collectives;
+pub use fractional::Fractional;
 pub use gathered::Gathered;
 pub use in_place::InPlaceCollectives;
 pub use located::{Locate, Located};
 pub use nonblocking_collectives::NonblockingCollectives;
 pub use number::{Integer, Number, Ordered};
 pub use ops::Op;
+pub use reproducible::{Compensated, Exact, Reproducible};
 pub use scoped_collectives::ScopedCollectives;
 pub use varying_collectives::VaryingCollectives;

@@ -50,6 +50,11 @@ pub(crate) mod arithmetic {
         /// `self · other`
         #[must_use]
         fn product(self, other: Self) -> Self;
+        /// The same number, and of all NaNs the same one: which of them arithmetic makes is up to processor and compiler.
+        #[must_use]
+        fn canonical(self) -> Self {
+            self
+        }
     }
 
     /// The order of numbers.
@@ -117,6 +122,7 @@ macro_rules! floats {
             fn datatype() -> Option<MPI_Datatype> { Some(TypeOf::<$type>::datatype()) }
             fn sum(self, other: $type) -> $type { self + other }
             fn product(self, other: $type) -> $type { self * other }
+            fn canonical(self) -> $type { if self.is_nan() { <$type>::NAN } else { self } }
         }
         impl arithmetic::Compare for $type {
             fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
@@ -138,6 +144,7 @@ macro_rules! halves {
             fn datatype() -> Option<MPI_Datatype> { None }
             fn sum(self, other: $type) -> $type { self + other }
             fn product(self, other: $type) -> $type { self * other }
+            fn canonical(self) -> $type { if self.is_nan() { <$type>::NAN } else { self } }
         }
         impl arithmetic::Compare for $type {
             fn smaller(self, other: $type) -> $type { if other < self { other } else { self } }
@@ -158,6 +165,7 @@ macro_rules! complex {
             fn datatype() -> Option<MPI_Datatype> { Some($datatype) }
             fn sum(self, other: Self) -> Self { self + other }
             fn product(self, other: Self) -> Self { self * other }
+            fn canonical(self) -> Self { Self::new(self.re.canonical(), self.im.canonical()) }
         }
     )* };
 }

@@ -62,6 +62,11 @@ pub(crate) mod description {
         /// What is computed where MPI has no such operation; `left` comes from the lower ranks.
         #[must_use]
         fn combine(&self, left: T, right: T) -> T;
+        /// A result in the form that it has on every machine.
+        #[must_use]
+        fn canonical(&self, result: T) -> T {
+            result
+        }
     }
 }
 
@@ -77,6 +82,7 @@ macro_rules! operations {
             fn predefined() -> Option<(MPI_Op, MPI_Datatype)> { T::datatype().map(|datatype| ($mpi, datatype)) }
             fn commutes(&self) -> bool { true }
             fn combine(&self, $a: T, $b: T) -> T { $combined }
+            fn canonical(&self, result: T) -> T { result.canonical() }
         }
     )* };
 }

@@ -34,13 +34,15 @@
 //! | … that need one slice only | [`InPlaceCollectives`] |
 //! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`] |
 //! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
+//! | … with the same bits for any number of ranks | [`Reproducible`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 
 pub use ranks_collectives::{
-    Blocks, Collectives, Gathered, InPlaceCollectives, Integer, Locate, Located,
-    NonblockingCollectives, Number, Op, Ordered, ScopedCollectives, VaryingCollectives, ops,
+    Blocks, Collectives, Compensated, Exact, Fractional, Gathered, InPlaceCollectives, Integer,
+    Locate, Located, NonblockingCollectives, Number, Op, Ordered, Reproducible, ScopedCollectives,
+    VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
 

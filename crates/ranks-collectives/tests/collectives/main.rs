@@ -26,6 +26,7 @@ mod model;
 #[cfg(any(feature = "half", feature = "num-complex"))]
 mod other_numbers;
 mod reduce;
+mod reproducible;
 mod rsmpi;
 mod scan;
 mod scatter;

@@ -1,7 +1,7 @@
 //! Numbers of other crates: complex ones, and those of 16 bits. Small whole ones, which are exact in any order.
 
 use ranks_collectives::ops::{Prod, Sum};
-use ranks_collectives::{Collectives, InPlaceCollectives, Number};
+use ranks_collectives::{Blocks, Collectives, Fractional, InPlaceCollectives, Number};
 use ranks_comm::Communicator;
 
 fn sums_and_products<T: Number + PartialEq + std::fmt::Debug>(
@@ -32,10 +32,44 @@ fn sums_and_products<T: Number + PartialEq + std::fmt::Debug>(
     }
 }
 
+/// The sum of whole numbers, each rank's piece of them another length: exact in every way.
+fn reproducible_sums<T: Fractional + PartialEq + std::fmt::Debug>(
+    world: &Communicator,
+    number: fn(usize) -> T,
+    expected: T,
+) {
+    let blocks = Blocks::from_counts(&[100, 0, 70, 30][..world.size()]).unwrap();
+    let mine: Vec<T> = blocks.range(world.rank()).map(number).collect();
+    let mut rest: Vec<T> = (blocks.end()..200).map(number).collect();
+    if world.rank() + 1 == world.size() {
+        rest.splice(0..0, mine);
+    } else {
+        rest = mine;
+    }
+    let reproducible = world.reproducible();
+    assert_eq!(reproducible.sum(&rest).unwrap(), expected);
+    assert_eq!(reproducible.compensated().sum(&rest).unwrap(), expected);
+    assert_eq!(reproducible.exact().sum(&rest).unwrap(), expected);
+    let mut sums = [T::zeroed(); 2];
+    let terms = [number(1), number(world.rank())];
+    reproducible.exact().allreduce(&terms, &mut sums).unwrap();
+    let mut plain = sums;
+    world.allreduce(&terms, &mut plain, Sum).unwrap();
+    assert_eq!(sums, plain);
+}
+
 #[cfg(feature = "num-complex")]
 mod complex {
     use super::*;
     use num_complex::Complex;
+
+    #[ranks_test::ranks(1, 2, 3, 4)]
+    fn sums_of_complex_numbers(world: Communicator) {
+        let number = |index| Complex::new((index % 5) as f32, -((index % 2) as f32));
+        reproducible_sums(&world, number, Complex::new(400.0, -100.0));
+        let number = |index| Complex::new(0.25, -(index as f64));
+        reproducible_sums(&world, number, Complex::new(50.0, -19_900.0));
+    }
 
     #[ranks_test::ranks(1, 2, 3, 4)]
     fn complex_numbers(world: Communicator) {
@@ -57,6 +91,34 @@ mod half {
     use super::*;
     use ::half::{bf16, f16};
     use ranks_collectives::ops::{Max, Min};
+
+    #[ranks_test::ranks(1, 2, 3, 4)]
+    fn sums_of_sixteen_bits(world: Communicator) {
+        let number = |index| f16::from_f32((index % 5) as f32);
+        reproducible_sums(&world, number, f16::from_f32(400.0));
+        let number = |index| bf16::from_f32(-((index % 2) as f32));
+        reproducible_sums(&world, number, bf16::from_f32(-100.0));
+        // Too many for the digits of a bf16, but 256 + 100 · 1.5 rounded once: 406, of which 8 digits are 406.
+        let mine = if world.rank() == 0 {
+            vec![bf16::from_f32(1.5); 100]
+        } else {
+            vec![]
+        };
+        let large = [bf16::from_f32(256.0)];
+        let all = [&mine[..], &large[..usize::from(world.rank() == 0)]].concat();
+        let sum = world.reproducible().exact().sum(&all).unwrap();
+        assert_eq!(sum, bf16::from_f32(406.0));
+        let tiny = [f16::from_bits(1), f16::from_bits(2)];
+        let sum = world
+            .reproducible()
+            .exact()
+            .sum(&tiny[..world.size().min(2)])
+            .unwrap();
+        assert_eq!(
+            usize::from(sum.to_bits()),
+            3 * world.size() - 2 * usize::from(world.size() == 1)
+        );
+    }
 
     #[ranks_test::ranks(1, 2, 3, 4)]
     fn numbers_of_sixteen_bits(world: Communicator) {
