@@ -9,6 +9,7 @@ use std::fmt::{self, Display, Write as _};
 use ranks_comm::backend::{InProcessComm, MpiComm, digest, get_text, put_text};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
+use crate::lasting::Lasting;
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 
@@ -73,6 +74,16 @@ pub(crate) trait Proven {
 impl Proven for () {
     fn lengths(&self) -> Cow<'_, [usize]> {
         Cow::Borrowed(&[])
+    }
+}
+
+impl<P: Proven> Proven for Lasting<P> {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        self.get().lengths()
+    }
+
+    fn pairs(&self) -> Option<[&[usize]; 2]> {
+        self.get().pairs()
     }
 }
 

@@ -3,7 +3,9 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::{Begun, Role, Span};
-use ranks_comm::{Communicator, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer};
+use ranks_comm::{
+    Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
+};
 
 /// What an operation sends and what it receives into; empty what it does not.
 pub(crate) struct Slices<'a, T> {
@@ -102,6 +104,58 @@ where
     let begun = begin(Lasting(slices))?;
     // SAFETY: the operation works on the elements of both, which by their traits stay where they are when they move.
     Ok(unsafe { Request::begun(comm, role, begun, (send, recv)) })
+}
+
+/// Prepares an operation on `slices` of `buffer`, which it owns until it is freed: by `prepare`, or where that returns
+/// nothing by `again` at each start.
+pub(crate) fn prepared<B, T: Pod>(
+    comm: &Communicator,
+    role: &'static Role,
+    mut buffer: B,
+    slices: fn(&mut B) -> Slices<'_, T>,
+    prepare: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Option<Begun>>,
+    mut again: impl FnMut(&Communicator, Lasting<Slices<'_, T>>) -> Result<Begun> + Send + 'static,
+) -> Result<Persistent<B>>
+where
+    B: Send + 'static,
+    T: 'static,
+{
+    if let Some(made) = prepare(Lasting(slices(&mut buffer)))? {
+        // SAFETY: what was just made is not started, and works on the slices of `buffer`, which are elements of buffers
+        // that by their traits stay where they are when they move (the functions below), and on what is in `made`.
+        return unsafe { Persistent::prepared(comm, role, made, buffer) };
+    }
+    let again = move |comm: &Communicator, buffer: &mut B| again(comm, Lasting(slices(buffer)));
+    // SAFETY: as above.
+    unsafe { Persistent::repeated(comm, role, Box::new(again), buffer) }
+}
+
+/// The slices of an operation from one buffer to another.
+pub(crate) fn both<S, R>((send, recv): &mut (S, R)) -> Slices<'_, R::Element>
+where
+    S: SendBuffer<Element = R::Element>,
+    R: RecvBuffer,
+{
+    Slices {
+        send: send.as_slice(),
+        recv: recv.as_mut_slice(),
+    }
+}
+
+/// Those of an operation on one buffer.
+pub(crate) fn one<B: RecvBuffer>(buffer: &mut B) -> Slices<'_, B::Element> {
+    Slices {
+        send: &[],
+        recv: buffer.as_mut_slice(),
+    }
+}
+
+/// Those of an operation that uses no memory.
+pub(crate) fn none((): &mut ()) -> Slices<'_, u8> {
+    Slices {
+        send: &[],
+        recv: &mut [],
+    }
 }
 
 /// Begins an operation from `send` to `recv`, which are borrowed until the scope ends.

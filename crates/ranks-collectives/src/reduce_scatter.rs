@@ -51,9 +51,9 @@ fn whole<T: Pod, O: Op<T>>(
 }
 
 /// A transfer whose blocks must be the same on every rank.
-struct Dealt<'a, T> {
-    transfer: Transfer<'a, T>,
-    blocks: &'a Blocks,
+pub(crate) struct Dealt<'a, T> {
+    pub(crate) transfer: Transfer<'a, T>,
+    pub(crate) blocks: &'a Blocks,
 }
 
 impl<T> Proven for Dealt<'_, T> {

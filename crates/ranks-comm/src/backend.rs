@@ -8,6 +8,7 @@ pub use crate::flight::{Deferred, Keep};
 pub use crate::in_process::Comm as InProcessComm;
 pub use crate::landing::{Role, Span};
 pub use crate::mpi::{Comm as MpiComm, InfoHandle, TypeOf, check, check_with};
+pub use crate::persistent::Again;
 pub use crate::thread_level::Entered;
 #[cfg(feature = "serde")]
 pub use crate::value::{from_bytes, to_bytes};

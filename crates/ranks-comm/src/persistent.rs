@@ -15,7 +15,10 @@ use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
 
+mod collective;
 mod init;
+
+pub use collective::Again;
 
 /// A send or a receive that is prepared and not under way; it owns its buffer, which can be used meanwhile.
 ///
@@ -74,6 +77,8 @@ pub struct Active<B: Send + 'static>(Box<Inner<B>>);
 
 struct Inner<B: Send + 'static> {
     comm: Communicator,
+    /// What it was prepared on, if `comm` was made for it alone.
+    prepared_on: Option<Communicator>,
     /// What the library keeps; `None` where each start begins an operation of its own.
     native: Option<Native>,
     phase: Phase,
@@ -96,20 +101,23 @@ enum Phase {
 /// What is begun where the library keeps nothing.
 struct Plan<B> {
     role: &'static Role,
-    what: What,
-    span: fn(&mut B) -> Span,
+    what: What<B>,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum What {
-    Send(SendMode, Destination, i32),
-    Recv(Source, Tag),
+enum What<B> {
+    Send(SendMode, Destination, i32, fn(&mut B) -> Span),
+    Recv(Source, Tag, fn(&mut B) -> Span),
+    /// What a sibling crate begins.
+    Other(Again<B>),
+    /// Nothing: the library keeps all.
+    Kept,
 }
 
 impl<B: Send + 'static> Persistent<B> {
     fn new(comm: &Communicator, native: Option<Native>, plan: Plan<B>, buffer: B) -> Self {
         Self(Box::new(Inner {
             comm: comm.clone(),
+            prepared_on: None,
             native,
             phase: Phase::Idle,
             flight: Flight::Gone,
@@ -163,7 +171,7 @@ impl<B: Send + 'static> Persistent<B> {
     /// The communicator that it was prepared on.
     #[must_use]
     pub fn communicator(&self) -> &Communicator {
-        &self.0.comm
+        self.0.prepared_on.as_ref().unwrap_or(&self.0.comm)
     }
 
     /// Gives the buffer back; the request is gone. So it is when this is dropped.
@@ -341,7 +349,7 @@ impl<B: Send + 'static> Inner<B> {
                 return Ok(());
             }
         }
-        self.flight = begin(&self.comm, &self.plan, &mut self.buffer)?;
+        self.flight = begin(&self.comm, &mut self.plan, &mut self.buffer)?;
         self.phase = Phase::Flying;
         Ok(())
     }
@@ -412,28 +420,31 @@ impl<B: Send + 'static> Inner<B> {
 }
 
 /// Begins an operation of its own.
-fn begin<B>(comm: &Communicator, plan: &Plan<B>, buffer: &mut Kept<B>) -> Result<Flight> {
+fn begin<B>(comm: &Communicator, plan: &mut Plan<B>, buffer: &mut Kept<B>) -> Result<Flight> {
     let role = plan.role;
     let Some(buffer) = buffer.get_mut() else {
         return Err(gone(role));
     };
-    let span = (plan.span)(buffer);
-    match (plan.what, comm.backend()) {
-        (What::Recv(source, tag), Backend::Mpi(over)) => {
-            over.irecv(role, Landing::Into(span), source, tag)
+    match (&mut plan.what, comm.backend()) {
+        (&mut What::Recv(source, tag, span), Backend::Mpi(over)) => {
+            over.irecv(role, Landing::Into(span(buffer)), source, tag)
         }
-        (What::Recv(source, tag), Backend::InProcess(over)) => {
-            Ok(over.irecv(role, Landing::Into(span), source, tag))
+        (&mut What::Recv(source, tag, span), Backend::InProcess(over)) => {
+            Ok(over.irecv(role, Landing::Into(span(buffer)), source, tag))
         }
-        (What::Send(mode, dest, tag), Backend::InProcess(over)) => {
+        (&mut What::Send(mode, dest, tag, span), Backend::InProcess(over)) => {
             // SAFETY: the elements of the buffer, which is there and nobody's but ours.
-            let bytes = unsafe { span.as_bytes() };
+            let bytes = unsafe { span(buffer).as_bytes() };
             if mode == SendMode::Buffered {
                 comm.fits_attached(role.operation, bytes.len())?;
             }
             Ok(over.isend(role, bytes, dest, tag, mode == SendMode::Synchronous))
         }
-        (What::Send(..), Backend::Mpi(_)) => Err(gone(role)),
+        (What::Other(again), _) => {
+            let begun = again(comm, buffer)?;
+            Ok(Flight::begun(comm, role, begun))
+        }
+        (What::Send(..), Backend::Mpi(_)) | (What::Kept, _) => Err(gone(role)),
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn arrays<T: Pod>(blocks: &Blocks) -> (Vec<MPI_Count>, Vec<MPI_Aint>)
     (counts.collect(), displacements.collect())
 }
 
-fn is_in_library(name: &str) -> bool {
+pub(super) fn is_in_library(name: &str) -> bool {
     sys::function(name).is_some_and(sys::Function::is_in_library)
 }
 

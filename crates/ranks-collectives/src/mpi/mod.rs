@@ -19,7 +19,8 @@
 //!   then, and `Communicator::express` or `dispatch` has let the operation in.
 //!
 //! A blocking operation is over with its buffers when it returns. One that returns at once is handed memory that lasts until
-//! it is over: [`Lasting`](crate::lasting::Lasting) slices, and what it keeps besides (`begun`).
+//! it is over: [`Lasting`](crate::lasting::Lasting) slices, and what it keeps besides (`begun`). One that the library keeps
+//! (`persistent`) is handed the same until it is freed.
 #![allow(unsafe_code)]
 
 mod allgather;
@@ -34,6 +35,7 @@ mod datatype;
 mod exscan;
 mod gather;
 mod gatherv;
+mod keeping;
 mod large;
 mod large_reductions;
 mod large_varying;
@@ -42,6 +44,9 @@ mod nonblocking_reductions;
 mod nonblocking_varying;
 mod operation;
 mod packed;
+mod persistent;
+mod persistent_reductions;
+mod persistent_varying;
 mod pointer;
 mod reduce;
 mod reduce_local;
@@ -68,6 +73,14 @@ pub(crate) use nonblocking_reductions::{
     iallreduce, iexscan, ireduce, ireduce_scatter, ireduce_scatter_block, iscan,
 };
 pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
+pub(crate) use persistent::{
+    allgather_init, alltoall_init, barrier_init, bcast_init, gather_init, scatter_init,
+};
+pub(crate) use persistent_reductions::{
+    allreduce_init, exscan_init, reduce_init, reduce_scatter_block_init, reduce_scatter_init,
+    scan_init,
+};
+pub(crate) use persistent_varying::{allgatherv_init, alltoallv_init, gatherv_init, scatterv_init};
 pub(crate) use reduce::{reduce, reduce_small};
 pub(crate) use reduce_local::reduce_local;
 pub(crate) use reduce_scatter::reduce_scatter;

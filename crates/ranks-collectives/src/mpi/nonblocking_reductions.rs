@@ -19,16 +19,16 @@ use crate::ops::Op;
 use crate::transfer::Transfer;
 
 /// What a reduction hands to the library. An item of the datatype is an element, and of its size.
-struct Operation {
-    op: MPI_Op,
-    datatype: MPI_Datatype,
+pub(super) struct Operation {
+    pub(super) op: MPI_Op,
+    pub(super) datatype: MPI_Datatype,
     /// What the library calls back until the reduction is over, if the operation is none of its own.
-    keep: Option<Box<dyn Keep>>,
+    pub(super) keep: Option<Box<dyn Keep>>,
 }
 
 impl Operation {
     /// An operation for blocks that an `int` can count.
-    fn of<T: Pod, O: Op<T> + Send + 'static>(op: O) -> Result<Self> {
+    pub(super) fn of<T: Pod, O: Op<T> + Send + 'static>(op: O) -> Result<Self> {
         if let Some((op, datatype)) = O::predefined() {
             let keep = None;
             return Ok(Self { op, datatype, keep });
@@ -45,7 +45,7 @@ impl Operation {
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] if the operation is the program's own: libraries call it with an `int`.
-    fn of_large<T: Pod, O: Op<T>>(name: &'static str) -> Result<(MPI_Op, MPI_Datatype)> {
+    pub(super) fn of_large<T: Pod, O: Op<T>>(name: &'static str) -> Result<(MPI_Op, MPI_Datatype)> {
         O::predefined().ok_or_else(|| {
             Error::new(
                 ErrorKind::NotInLibrary,
@@ -54,6 +54,20 @@ impl Operation {
                  program's own; use the blocking one, or several calls",
             )
         })
+    }
+
+    /// An operation for blocks of `length`, or the error of `large` for longer ones.
+    pub(super) fn for_length<T: Pod, O: Op<T> + Send + 'static>(
+        large: &'static str,
+        op: O,
+        length: usize,
+    ) -> Result<Self> {
+        if is_small::<T>(length) {
+            return Self::of::<T, O>(op);
+        }
+        let (op, datatype) = Self::of_large::<T, O>(large)?;
+        let keep = None;
+        Ok(Self { op, datatype, keep })
     }
 
     /// Both in the library's own form.
@@ -296,9 +310,9 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
 
 /// Counts, and what the library calls back.
 #[derive(Debug)]
-struct Counted {
-    counts: Vec<c_int>,
-    operation: Option<Box<dyn Keep>>,
+pub(super) struct Counted {
+    pub(super) counts: Vec<c_int>,
+    pub(super) operation: Option<Box<dyn Keep>>,
 }
 
 impl Keep for Counted {

@@ -17,7 +17,9 @@ use crate::lasting::Lasting;
 use crate::varying::{Exchange, Gathering, Scattering};
 
 /// Counts and displacements that an `int` can say, in items.
-fn small<T: Pod>(blocks: &Blocks) -> Option<Box<Arrays<std::ffi::c_int, std::ffi::c_int>>> {
+pub(super) fn small<T: Pod>(
+    blocks: &Blocks,
+) -> Option<Box<Arrays<std::ffi::c_int, std::ffi::c_int>>> {
     let items = TypeOf::<T>::items();
     if blocks.are_large(items) {
         return None;
@@ -30,7 +32,7 @@ fn small<T: Pod>(blocks: &Blocks) -> Option<Box<Arrays<std::ffi::c_int, std::ffi
     }))
 }
 
-fn large<T: Pod>(blocks: &Blocks) -> Box<Arrays<sys::MPI_Count, sys::MPI_Aint>> {
+pub(super) fn large<T: Pod>(blocks: &Blocks) -> Box<Arrays<sys::MPI_Count, sys::MPI_Aint>> {
     let (counts, displacements) = arrays::<T>(blocks);
     Box::new(Arrays {
         counts,

@@ -8,6 +8,7 @@
 )]
 
 mod mistakes;
+mod persistent;
 mod rsmpi;
 
 use ranks_collectives::ops::{Max, Sum, UserOp};

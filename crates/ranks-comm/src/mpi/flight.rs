@@ -397,12 +397,15 @@ impl Native {
         self.ended = Some(self.outcome(code, words));
     }
 
-    fn outcome(&mut self, code: c_int, words: &Words) -> Result<Status> {
-        // Dropped here, where the library may be called.
-        let kept = match self.keep.take() {
-            Some(mut keep) => keep.ended(self.role.operation),
+    pub(super) fn outcome(&mut self, code: c_int, words: &Words) -> Result<Status> {
+        let kept = match &mut self.keep {
+            Some(keep) => keep.ended(self.role.operation),
             None => Ok(()),
         };
+        if !self.persistent {
+            // Dropped here, where the library may be called. What is begun again uses it again.
+            self.keep = None;
+        }
         if self.cancelling && code == sys::MPI_SUCCESS && status::is_cancelled(words) {
             return Ok(Status::cancelled());
         }

@@ -1,6 +1,6 @@
 //! Requests that the library keeps, to begin the same operation again and again.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
@@ -16,7 +16,7 @@ use super::side::{Side, Statuses};
 use super::status;
 use crate::element::Pod;
 use crate::error::Result;
-use crate::flight;
+use crate::flight::{self, Keep};
 use crate::landing::{Role, Span};
 use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status};
@@ -99,13 +99,27 @@ impl Comm {
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
         Native {
+            capacity,
+            ..self.prepared(cell, role, None)
+        }
+    }
+
+    /// A request that was made by an `_init`, receives nothing whose length must be found out, and uses `keep` until it
+    /// is freed.
+    pub(crate) fn prepared(
+        &self,
+        cell: Cell,
+        role: &'static Role,
+        keep: Option<Box<dyn Keep>>,
+    ) -> Native {
+        Native {
             cell,
             role,
-            capacity,
+            capacity: 0,
             count_word: self.count_word,
             cancelling: false,
             ended: None,
-            keep: None,
+            keep,
             persistent: true,
         }
     }
@@ -118,7 +132,12 @@ impl Comm {
     /// Frees a request that is not started, now if this thread may, or later.
     pub(crate) fn retire(&self, mut native: Native) -> Result<()> {
         match GATE.enter("MPI_Request_free") {
-            Ok(_entered) => native.release(),
+            Ok(_entered) => {
+                let released = native.release();
+                // What it keeps may call the library when it goes.
+                drop(native);
+                released
+            }
             Err(_) => {
                 self.session.retire_later(native);
                 Ok(())
@@ -136,15 +155,36 @@ impl Native {
     }
 
     /// Waits for what was started.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish(&mut self) -> Result<Status> {
+        if !self.receives() {
+            return self.finish_silently().map(|()| Status::null());
+        }
         let mut words = ROOM;
         // SAFETY: the request was made by an `_init`; the status is ours.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
         outcome(code, &words, self.role, self.capacity, self.count_word)
     }
 
+    /// The same for what receives nothing whose length must be found out.
+    #[inline(always)]
+    fn finish_silently(&mut self) -> Result<()> {
+        // SAFETY: the request was made by an `_init`.
+        let code = unsafe { native::MPI_Wait(&raw mut self.cell, native::status_ignore()) };
+        if code == sys::MPI_SUCCESS && self.keep.is_none() {
+            return Ok(());
+        }
+        self.told(code)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn told(&mut self, code: c_int) -> Result<()> {
+        self.outcome(code, &ROOM).map(drop)
+    }
+
     /// Whether it receives.
+    #[inline(always)]
     pub(crate) fn receives(&self) -> bool {
         self.role.element.is_some()
     }
@@ -196,7 +236,7 @@ pub(crate) fn finish_all(natives: &mut [&mut Native]) -> Result<Vec<Result<Statu
             if own != sys::MPI_SUCCESS && class(own) == sys::MPI_ERR_PENDING {
                 native.finish()
             } else {
-                outcome(own, &words, native.role, native.capacity, native.count_word)
+                native.outcome(own, &words)
             },
         );
     }

@@ -134,8 +134,8 @@ impl Communicator {
             |comm| comm.recv_init(role, here, source, tag),
             |_| Ok(None),
         )?;
-        let what = What::Recv(source, tag);
-        let plan = Plan { role, what, span };
+        let what = What::Recv(source, tag, span);
+        let plan = Plan { role, what };
         Ok(Persistent::new(self, native, plan, buffer))
     }
 
@@ -169,11 +169,9 @@ impl Communicator {
             },
             |_| Ok(None),
         )?;
-        let plan = Plan {
-            role,
-            what: What::Send(mode, dest, tag),
-            span: |buffer: &mut B| Span::to_read(buffer.as_slice()),
-        };
+        let span = |buffer: &mut B| Span::to_read(buffer.as_slice());
+        let what = What::Send(mode, dest, tag, span);
+        let plan = Plan { role, what };
         Ok(Persistent::new(self, native, plan, buffer))
     }
 }

@@ -1,0 +1,526 @@
+//! The trait with the collective operations that are prepared once and done many times.
+
+use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
+
+use crate::blocks::Blocks;
+use crate::lasting::{both, none, one, prepared};
+use crate::ops::Op;
+use crate::sealed::Sealed;
+use crate::{nonblocking, persistent};
+
+/// Collective operations that are prepared once, with their buffers, and then started as often as they are needed.
+///
+/// Each does what the operation of [`Collectives`](crate::Collectives) or
+/// [`VaryingCollectives`](crate::VaryingCollectives) without the `_init` does, and checks the same when it is prepared.
+/// The buffers are moved into the request: a `Vec`, a boxed slice, a [`Buffer`](ranks_comm::Buffer), or to send from also an
+/// `Arc`. While nothing is under way [`Persistent::send_mut`] and [`recv`](Persistent::recv) lend them out
+/// ([`buffer_mut`](Persistent::buffer_mut) that of `bcast_init`); [`free`](Persistent::free) gives them back.
+///
+/// ```
+/// use ranks_collectives::{PersistentCollectives, ops::Sum};
+///
+/// fn residuals(world: &ranks_comm::Communicator, steps: usize) -> ranks_comm::Result<f64> {
+///     let mut sum = world.allreduce_init(vec![0.0], vec![0.0], Sum)?;
+///     for step in 0..steps {
+///         sum.send_mut()[0] = 1.0 / (step + 1) as f64;
+///         let started = sum.start()?;
+///         // … work that needs neither …
+///         (sum, _) = started.wait()?;
+///         assert_eq!(sum.recv()[0], world.size() as f64 * sum.send()[0]);
+///     }
+///     let (_, total) = sum.free()?;
+///     Ok(total[0])
+/// }
+/// ```
+///
+/// # Who calls when
+///
+/// To prepare is collective: all ranks call the same of these functions in the same order, blocking collectives included, and
+/// a rank may wait in it for the others. They compare their calls, where they compare blocking ones.
+/// To start is local, and each rank may start what it has prepared in an order of its own; but once one has started an
+/// operation, all must. To wait, test and free is local.
+/// An operation that is started meets the same one of the other ranks, and never a blocking one or one that returns at
+/// once.
+///
+/// Several are started by one call with [`Persistent::start_all`], and waited for with
+/// [`Active::wait_all`](ranks_comm::Active::wait_all), if their buffers are of the same types.
+///
+/// What is started and dropped is left to the runtime with its buffers, and ends when the other ranks take part. It cannot
+/// be cancelled.
+///
+/// # Where the library has no such operations
+///
+/// They came with MPI 4.0; Open MPI 4.1 has them under other names, which are found. Libraries that have none (MPICH 3.4) or
+/// wrong ones (MPICH 4.0 and Intel MPI 2021 send what was there when the operation was prepared) are asked for none. There,
+/// in process, and for blocks of 2³¹ elements and more where a library counts with an `int` only, each start begins the
+/// operation of [`NonblockingCollectives`](crate::NonblockingCollectives) anew, on a communicator that is duplicated when it
+/// is prepared, so that all that is said here holds as well. Errors name that operation then. Longer reductions and blocks of
+/// different lengths are an error of kind [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) on libraries without
+/// large counts, and longer reductions with a [`UserOp`](crate::ops::UserOp) everywhere.
+///
+/// MPI 5.0 §6.13. The trait is implemented by [`Communicator`] and is sealed.
+pub trait PersistentCollectives: Sealed {
+    /// Prepares to wait for all ranks: what is started is over when every rank has started it.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §6.13.1 (`MPI_Barrier_init`).
+    #[doc(alias = "MPI_Barrier_init")]
+    fn barrier_init(&self) -> Result<Persistent<()>> {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::BARRIER,
+            (),
+            none,
+            |_| persistent::barrier(comm),
+            |comm, _| nonblocking::ibarrier(comm),
+        )
+    }
+
+    /// Prepares to copy `buffer` of `root` to every rank. All ranks pass buffers of the same length.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.2 (`MPI_Bcast_init`).
+    #[doc(alias = "MPI_Bcast_init")]
+    #[doc(alias = "MPI_Bcast_init_c")]
+    fn bcast_init<B>(&self, buffer: B, root: usize) -> Result<Persistent<B>>
+    where
+        B: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::BCAST,
+            buffer,
+            one,
+            |slices| persistent::bcast(comm, slices, root),
+            move |comm, slices| nonblocking::ibcast(comm, slices, root),
+        )
+    }
+
+    /// Prepares to collect the `send` of all ranks in `recv` of `root`, in the order of ranks.
+    ///
+    /// At the root `recv` is `size` times as long as `send`. Elsewhere it is not touched and may be empty.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.3 (`MPI_Gather_init`).
+    #[doc(alias = "MPI_Gather_init")]
+    #[doc(alias = "MPI_Gather_init_c")]
+    fn gather_init<S, R>(&self, send: S, recv: R, root: usize) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::GATHER,
+            (send, recv),
+            both,
+            |slices| persistent::gather(comm, slices, root),
+            move |comm, slices| nonblocking::igather(comm, slices, root),
+        )
+    }
+
+    /// Prepares to collect the `send` of all ranks in `recv` of `root`, where `blocks` say.
+    ///
+    /// `send` is as long as the block of this rank. All ranks pass the same counts; elsewhere than at the root `recv` is not
+    /// touched and may be empty.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.3 (`MPI_Gatherv_init`).
+    #[doc(alias = "MPI_Gatherv_init")]
+    #[doc(alias = "MPI_Gatherv_init_c")]
+    fn gatherv_init<S, R>(
+        &self,
+        send: S,
+        recv: R,
+        blocks: &Blocks,
+        root: usize,
+    ) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        let again = blocks.clone();
+        prepared(
+            comm,
+            &persistent::GATHERV,
+            (send, recv),
+            both,
+            |slices| persistent::gatherv(comm, slices, blocks, root),
+            move |comm, slices| nonblocking::igatherv(comm, slices, &again, root),
+        )
+    }
+
+    /// Prepares to deal out `send` of `root`: rank r gets the r-th block of it in `recv`.
+    ///
+    /// At the root `send` is `size` times as long as `recv`. Elsewhere it is not read and may be empty.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths at the root do not fit; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.4 (`MPI_Scatter_init`).
+    #[doc(alias = "MPI_Scatter_init")]
+    #[doc(alias = "MPI_Scatter_init_c")]
+    fn scatter_init<S, R>(&self, send: S, recv: R, root: usize) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::SCATTER,
+            (send, recv),
+            both,
+            |slices| persistent::scatter(comm, slices, root),
+            move |comm, slices| nonblocking::iscatter(comm, slices, root),
+        )
+    }
+
+    /// Prepares to deal out `send` of `root`: each rank gets the block in `recv` that `blocks` say is its own.
+    ///
+    /// `recv` is as long as the block of this rank. All ranks pass the same counts; elsewhere than at the root `send` is not
+    /// read and may be empty.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.4 (`MPI_Scatterv_init`).
+    #[doc(alias = "MPI_Scatterv_init")]
+    #[doc(alias = "MPI_Scatterv_init_c")]
+    fn scatterv_init<S, R>(
+        &self,
+        send: S,
+        recv: R,
+        blocks: &Blocks,
+        root: usize,
+    ) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        let again = blocks.clone();
+        prepared(
+            comm,
+            &persistent::SCATTERV,
+            (send, recv),
+            both,
+            |slices| persistent::scatterv(comm, slices, blocks, root),
+            move |comm, slices| nonblocking::iscatterv(comm, slices, &again, root),
+        )
+    }
+
+    /// Prepares to collect the `send` of all ranks in `recv` of every rank, in the order of ranks.
+    ///
+    /// `recv` is `size` times as long as `send`.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.5 (`MPI_Allgather_init`).
+    #[doc(alias = "MPI_Allgather_init")]
+    #[doc(alias = "MPI_Allgather_init_c")]
+    fn allgather_init<S, R>(&self, send: S, recv: R) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::ALLGATHER,
+            (send, recv),
+            both,
+            |slices| persistent::allgather(comm, slices),
+            move |comm, slices| nonblocking::iallgather(comm, slices),
+        )
+    }
+
+    /// Prepares to collect the `send` of all ranks in `recv` of every rank, where `blocks` say.
+    ///
+    /// `send` is as long as the block of this rank. All ranks pass the same counts.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.5 (`MPI_Allgatherv_init`).
+    #[doc(alias = "MPI_Allgatherv_init")]
+    #[doc(alias = "MPI_Allgatherv_init_c")]
+    fn allgatherv_init<S, R>(&self, send: S, recv: R, blocks: &Blocks) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        let again = blocks.clone();
+        prepared(
+            comm,
+            &persistent::ALLGATHERV,
+            (send, recv),
+            both,
+            |slices| persistent::allgatherv(comm, slices, blocks),
+            move |comm, slices| nonblocking::iallgatherv(comm, slices, &again),
+        )
+    }
+
+    /// Prepares to send the r-th block of `send` to rank r, and to receive that of rank r as the r-th block of `recv`.
+    ///
+    /// Both are as long as each other, and are cut into `size` blocks of the same length.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ or cannot be cut so;
+    /// otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.6 (`MPI_Alltoall_init`).
+    #[doc(alias = "MPI_Alltoall_init")]
+    #[doc(alias = "MPI_Alltoall_init_c")]
+    fn alltoall_init<S, R>(&self, send: S, recv: R) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::ALLTOALL,
+            (send, recv),
+            both,
+            |slices| persistent::alltoall(comm, slices),
+            move |comm, slices| nonblocking::ialltoall(comm, slices),
+        )
+    }
+
+    /// Prepares to send each rank its block of `send`, and to receive one of each in `recv`.
+    ///
+    /// What `send_blocks` say of rank r here, `recv_blocks` say of this rank there.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks overlap in memory that is written; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.6 (`MPI_Alltoallv_init`).
+    #[doc(alias = "MPI_Alltoallv_init")]
+    #[doc(alias = "MPI_Alltoallv_init_c")]
+    fn alltoallv_init<S, R>(
+        &self,
+        send: S,
+        recv: R,
+        send_blocks: &Blocks,
+        recv_blocks: &Blocks,
+    ) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        let again = (send_blocks.clone(), recv_blocks.clone());
+        prepared(
+            comm,
+            &persistent::ALLTOALLV,
+            (send, recv),
+            both,
+            |slices| persistent::alltoallv(comm, slices, send_blocks, recv_blocks),
+            move |comm, slices| nonblocking::ialltoallv(comm, slices, &again.0, &again.1),
+        )
+    }
+
+    /// Prepares to reduce the `send` of all ranks with `op`, element by element, into `recv` of `root`.
+    ///
+    /// At the root `recv` is as long as `send`. Elsewhere it is not touched and may be empty.
+    ///
+    /// # Errors
+    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank,
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ at the root; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.7 (`MPI_Reduce_init`).
+    #[doc(alias = "MPI_Reduce_init")]
+    #[doc(alias = "MPI_Reduce_init_c")]
+    fn reduce_init<S, R, O>(
+        &self,
+        send: S,
+        recv: R,
+        op: O,
+        root: usize,
+    ) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+        O: Op<R::Element> + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::REDUCE,
+            (send, recv),
+            both,
+            |slices| persistent::reduce(comm, slices, op, root),
+            move |comm, slices| nonblocking::ireduce(comm, slices, op, root),
+        )
+    }
+
+    /// Prepares to reduce the `send` of all ranks with `op`, element by element, into `recv` of every rank.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.8 (`MPI_Allreduce_init`).
+    #[doc(alias = "MPI_Allreduce_init")]
+    #[doc(alias = "MPI_Allreduce_init_c")]
+    fn allreduce_init<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+        O: Op<R::Element> + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::ALLREDUCE,
+            (send, recv),
+            both,
+            |slices| persistent::allreduce(comm, slices, op),
+            move |comm, slices| nonblocking::iallreduce(comm, slices, op),
+        )
+    }
+
+    /// Prepares to reduce the `send` of all ranks with `op`, element by element; rank r gets the r-th block in `recv`.
+    ///
+    /// `send` is `size` times as long as `recv`.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.9 (`MPI_Reduce_scatter_block_init`).
+    #[doc(alias = "MPI_Reduce_scatter_block_init")]
+    #[doc(alias = "MPI_Reduce_scatter_block_init_c")]
+    fn reduce_scatter_block_init<S, R, O>(
+        &self,
+        send: S,
+        recv: R,
+        op: O,
+    ) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+        O: Op<R::Element> + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::REDUCE_SCATTER_BLOCK,
+            (send, recv),
+            both,
+            |slices| persistent::reduce_scatter_block(comm, slices, op),
+            move |comm, slices| nonblocking::ireduce_scatter_block(comm, slices, op),
+        )
+    }
+
+    /// Prepares to reduce the `send` of all ranks with `op`, element by element; each rank gets in `recv` the block that
+    /// `blocks` say is its own.
+    ///
+    /// Blocks lie one after the other. All ranks pass the same.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if the blocks do not lie so; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.10 (`MPI_Reduce_scatter_init`).
+    #[doc(alias = "MPI_Reduce_scatter_init")]
+    #[doc(alias = "MPI_Reduce_scatter_init_c")]
+    fn reduce_scatter_init<S, R, O>(
+        &self,
+        send: S,
+        recv: R,
+        op: O,
+        blocks: &Blocks,
+    ) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+        O: Op<R::Element> + Send + 'static,
+    {
+        let comm = self.communicator();
+        let again = blocks.clone();
+        prepared(
+            comm,
+            &persistent::REDUCE_SCATTER,
+            (send, recv),
+            both,
+            |slices| persistent::reduce_scatter(comm, slices, op, blocks),
+            move |comm, slices| nonblocking::ireduce_scatter(comm, slices, op, &again),
+        )
+    }
+
+    /// Prepares to reduce the `send` of the ranks from 0 up to this one with `op`, element by element, into `recv`.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.11 (`MPI_Scan_init`).
+    #[doc(alias = "MPI_Scan_init")]
+    #[doc(alias = "MPI_Scan_init_c")]
+    fn scan_init<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+        O: Op<R::Element> + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::SCAN,
+            (send, recv),
+            both,
+            |slices| persistent::scan(comm, slices, op),
+            move |comm, slices| nonblocking::iscan(comm, slices, op),
+        )
+    }
+
+    /// Prepares to reduce the `send` of the ranks below this one with `op`, element by element, into `recv`.
+    ///
+    /// On rank 0, which has none below it, `recv` stays as it is.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.12 (`MPI_Exscan_init`).
+    #[doc(alias = "MPI_Exscan_init")]
+    #[doc(alias = "MPI_Exscan_init_c")]
+    fn exscan_init<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+        O: Op<R::Element> + Send + 'static,
+    {
+        let comm = self.communicator();
+        prepared(
+            comm,
+            &persistent::EXSCAN,
+            (send, recv),
+            both,
+            |slices| persistent::exscan(comm, slices, op),
+            move |comm, slices| nonblocking::iexscan(comm, slices, op),
+        )
+    }
+}
+
+impl PersistentCollectives for Communicator {}
