@@ -106,56 +106,62 @@ where
     Ok(unsafe { Request::begun(comm, role, begun, (send, recv)) })
 }
 
-/// Prepares an operation on `slices` of `buffer`, which it owns until it is freed: by `prepare`, or where that returns
-/// nothing by `again` at each start.
-pub(crate) fn prepared<B, T: Pod>(
-    comm: &Communicator,
-    role: &'static Role,
-    mut buffer: B,
-    slices: fn(&mut B) -> Slices<'_, T>,
-    prepare: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Option<Begun>>,
-    mut again: impl FnMut(&Communicator, Lasting<Slices<'_, T>>) -> Result<Begun> + Send + 'static,
-) -> Result<Persistent<B>>
-where
-    B: Send + 'static,
-    T: 'static,
-{
-    if let Some(made) = prepare(Lasting(slices(&mut buffer)))? {
-        // SAFETY: what was just made is not started, and works on the slices of `buffer`, which are elements of buffers
-        // that by their traits stay where they are when they move (the functions below), and on what is in `made`.
-        return unsafe { Persistent::prepared(comm, role, made, buffer) };
-    }
-    let again = move |comm: &Communicator, buffer: &mut B| again(comm, Lasting(slices(buffer)));
-    // SAFETY: as above.
-    unsafe { Persistent::repeated(comm, role, Box::new(again), buffer) }
-}
+/// How the slices of an operation are found in a `B`, which owns them: elements of buffers that by their traits stay where
+/// they are when it moves. Made by the functions below and by nothing else.
+pub(crate) struct Shape<B, T>(fn(&mut B) -> Slices<'_, T>);
 
-/// The slices of an operation from one buffer to another.
-pub(crate) fn both<S, R>((send, recv): &mut (S, R)) -> Slices<'_, R::Element>
+impl<S, R> Shape<(S, R), R::Element>
 where
     S: SendBuffer<Element = R::Element>,
     R: RecvBuffer,
 {
-    Slices {
-        send: send.as_slice(),
-        recv: recv.as_mut_slice(),
+    /// From one buffer to another.
+    pub(crate) fn both() -> Self {
+        Self(|(send, recv)| Slices {
+            send: send.as_slice(),
+            recv: recv.as_mut_slice(),
+        })
     }
 }
 
-/// Those of an operation on one buffer.
-pub(crate) fn one<B: RecvBuffer>(buffer: &mut B) -> Slices<'_, B::Element> {
-    Slices {
-        send: &[],
-        recv: buffer.as_mut_slice(),
+impl<B: RecvBuffer> Shape<B, B::Element> {
+    /// On one buffer.
+    pub(crate) fn one() -> Self {
+        Self(|buffer| Slices {
+            send: &[],
+            recv: buffer.as_mut_slice(),
+        })
     }
 }
 
-/// Those of an operation that uses no memory.
-pub(crate) fn none((): &mut ()) -> Slices<'_, u8> {
-    Slices {
-        send: &[],
-        recv: &mut [],
+impl Shape<(), u8> {
+    /// On no memory.
+    pub(crate) fn none() -> Self {
+        Self(|()| Slices {
+            send: &[],
+            recv: &mut [],
+        })
     }
+}
+
+/// Prepares an operation on the slices of `buffer`, which it owns until it is freed: by `prepare`, or where that returns
+/// nothing by `again` at each start.
+pub(crate) fn prepared<B: Send + 'static, T: Pod>(
+    comm: &Communicator,
+    role: &'static Role,
+    mut buffer: B,
+    Shape(slices): Shape<B, T>,
+    prepare: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Option<Begun>>,
+    mut again: impl FnMut(&Communicator, Lasting<Slices<'_, T>>) -> Result<Begun> + Send + 'static,
+) -> Result<Persistent<B>> {
+    if let Some(made) = prepare(Lasting(slices(&mut buffer)))? {
+        // SAFETY: what was just made is not started, and works on what is in `made` and on the slices of `buffer`, which
+        // stay where they are when that moves, as `Shape` says.
+        return unsafe { Persistent::prepared(comm, role, made, buffer) };
+    }
+    let again = move |comm: &Communicator, buffer: &mut B| again(comm, Lasting(slices(buffer)));
+    // SAFETY: what is begun works on the slices of the buffer, which stay where they are when that moves, as `Shape` says.
+    unsafe { Persistent::repeated(comm, role, Box::new(again), buffer) }
 }
 
 /// Begins an operation from `send` to `recv`, which are borrowed until the scope ends.

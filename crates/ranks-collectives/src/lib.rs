@@ -14,11 +14,20 @@
 //! }
 //! ```
 //!
+//! # The families
+//!
+//! | operations | trait |
+//! |---|---|
+//! | on slices, blocks of one length | [`Collectives`]; in place [`InPlaceCollectives`] |
+//! | … of different lengths | [`VaryingCollectives`] |
+//! | that return at once | [`NonblockingCollectives`], which own their buffers; [`ScopedCollectives`], which borrow them |
+//! | that are prepared once and started again and again | [`PersistentCollectives`] |
+//!
 //! # Calls that differ among ranks
 //!
 //! All ranks must call the same collectives in the same order, with roots, types and lengths that fit. In builds with debug
 //! assertions, or where [`Checks::Collective`](ranks_comm::Checks::Collective) is asked for, ranks compare that before each
-//! blocking collective, and if it is not so all of them get the same error
+//! blocking collective and before one is prepared, and if it is not so all of them get the same error
 //! ([`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch)).
 //!
 //! # Results to the last bit

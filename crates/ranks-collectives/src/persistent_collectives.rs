@@ -3,7 +3,7 @@
 use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
 use crate::blocks::Blocks;
-use crate::lasting::{both, none, one, prepared};
+use crate::lasting::{Shape, prepared};
 use crate::ops::Op;
 use crate::sealed::Sealed;
 use crate::{nonblocking, persistent};
@@ -73,7 +73,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::BARRIER,
             (),
-            none,
+            Shape::none(),
             |_| persistent::barrier(comm),
             |comm, _| nonblocking::ibarrier(comm),
         )
@@ -96,7 +96,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::BCAST,
             buffer,
-            one,
+            Shape::one(),
             |slices| persistent::bcast(comm, slices, root),
             move |comm, slices| nonblocking::ibcast(comm, slices, root),
         )
@@ -123,7 +123,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::GATHER,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::gather(comm, slices, root),
             move |comm, slices| nonblocking::igather(comm, slices, root),
         )
@@ -159,7 +159,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::GATHERV,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::gatherv(comm, slices, blocks, root),
             move |comm, slices| nonblocking::igatherv(comm, slices, &again, root),
         )
@@ -186,7 +186,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::SCATTER,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::scatter(comm, slices, root),
             move |comm, slices| nonblocking::iscatter(comm, slices, root),
         )
@@ -222,7 +222,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::SCATTERV,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::scatterv(comm, slices, blocks, root),
             move |comm, slices| nonblocking::iscatterv(comm, slices, &again, root),
         )
@@ -248,9 +248,9 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::ALLGATHER,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::allgather(comm, slices),
-            move |comm, slices| nonblocking::iallgather(comm, slices),
+            nonblocking::iallgather,
         )
     }
 
@@ -276,7 +276,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::ALLGATHERV,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::allgatherv(comm, slices, blocks),
             move |comm, slices| nonblocking::iallgatherv(comm, slices, &again),
         )
@@ -303,9 +303,9 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::ALLTOALL,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::alltoall(comm, slices),
-            move |comm, slices| nonblocking::ialltoall(comm, slices),
+            nonblocking::ialltoall,
         )
     }
 
@@ -337,7 +337,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::ALLTOALLV,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::alltoallv(comm, slices, send_blocks, recv_blocks),
             move |comm, slices| nonblocking::ialltoallv(comm, slices, &again.0, &again.1),
         )
@@ -371,7 +371,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::REDUCE,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::reduce(comm, slices, op, root),
             move |comm, slices| nonblocking::ireduce(comm, slices, op, root),
         )
@@ -396,7 +396,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::ALLREDUCE,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::allreduce(comm, slices, op),
             move |comm, slices| nonblocking::iallreduce(comm, slices, op),
         )
@@ -428,7 +428,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::REDUCE_SCATTER_BLOCK,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::reduce_scatter_block(comm, slices, op),
             move |comm, slices| nonblocking::ireduce_scatter_block(comm, slices, op),
         )
@@ -464,7 +464,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::REDUCE_SCATTER,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::reduce_scatter(comm, slices, op, blocks),
             move |comm, slices| nonblocking::ireduce_scatter(comm, slices, op, &again),
         )
@@ -489,7 +489,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::SCAN,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::scan(comm, slices, op),
             move |comm, slices| nonblocking::iscan(comm, slices, op),
         )
@@ -516,7 +516,7 @@ pub trait PersistentCollectives: Sealed {
             comm,
             &persistent::EXSCAN,
             (send, recv),
-            both,
+            Shape::both(),
             |slices| persistent::exscan(comm, slices, op),
             move |comm, slices| nonblocking::iexscan(comm, slices, op),
         )

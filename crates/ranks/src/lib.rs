@@ -35,14 +35,15 @@
 //! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`] |
 //! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
 //! | … with the same bits for any number of ranks | [`Reproducible`] |
+//! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 
 pub use ranks_collectives::{
     Blocks, Collectives, Compensated, Exact, Fractional, Gathered, InPlaceCollectives, Integer,
-    Locate, Located, NonblockingCollectives, Number, Op, Ordered, Reproducible, ScopedCollectives,
-    VaryingCollectives, ops,
+    Locate, Located, NonblockingCollectives, Number, Op, Ordered, PersistentCollectives,
+    Reproducible, ScopedCollectives, VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
 
@@ -50,7 +51,8 @@ pub use ranks_comm::*;
 pub mod prelude {
     pub use crate::{
         Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives,
-        NonblockingCollectives, ScopedCollectives, Source, Tag, VaryingCollectives, ops, run,
+        NonblockingCollectives, PersistentCollectives, ScopedCollectives, Source, Tag,
+        VaryingCollectives, ops, run,
     };
     pub use ranks_collectives::ops::*;
     pub use ranks_comm::Result;

@@ -17,11 +17,14 @@ const HELPERS: [Helpers; 2] = [
         "ranks-collectives",
         &[
             "MPI_Alltoallw",
+            "MPI_Request_free",
+            "MPI_Start",
             "MPI_Type_commit",
             "MPI_Type_contiguous",
             "MPI_Type_contiguous_c",
             "MPI_Type_create_hindexed",
             "MPI_Type_free",
+            "MPI_Wait",
         ],
     ),
     (

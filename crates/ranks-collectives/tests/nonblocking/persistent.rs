@@ -255,7 +255,7 @@ fn a_panic_of_the_programs_operation_is_an_error_of_that_start_alone(
     });
     // Every rank scans something but rank 0; which others combine anything is the library's choice.
     let mut request = world.scan_init(vec![1_u64], vec![0], op)?;
-    for round in 0..4_usize {
+    for round in 0..ROUNDS {
         let fails = round % 2 == 0;
         request.send_mut()[0] = u64::from(!fails);
         let (again, outcome) = request.start()?.complete()?;
@@ -280,14 +280,13 @@ fn a_panic_of_the_programs_operation_is_an_error_of_that_start_alone(
 fn each_rank_starts_in_its_own_order(world: Communicator) -> Result<()> {
     const OPERATIONS: usize = 5;
     let (me, size) = (world.rank(), world.size());
-    let mut idle: Vec<Option<Persistent<(Vec<usize>, Vec<usize>)>>> = Vec::new();
+    let mut idle = Vec::new();
     for which in 0..OPERATIONS {
-        let prepared = if which % 2 == 0 {
+        idle.push(Some(if which % 2 == 0 {
             world.allreduce_init(vec![0; size], vec![0; size], Sum)?
         } else {
             world.alltoall_init(vec![0; size], vec![0; size])?
-        };
-        idle.push(Some(prepared));
+        }));
     }
     for round in 0..ROUNDS {
         let mut under_way: Vec<(usize, Active<_>)> = Vec::new();
