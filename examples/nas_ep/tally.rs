@@ -1,6 +1,6 @@
 //! Gaussian pairs out of uniform ones (Marsaglia's polar method), and the tally of them.
 
-use crate::random::Random;
+use crate::nas::Random;
 
 /// Sums of the Gaussian deviates, and how many pairs fell into each square ring round the origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,7 +20,7 @@ impl Tally {
 
     /// Draws `pairs` pairs of uniform numbers and tallies those that become Gaussian.
     #[must_use]
-    pub(crate) fn draw(mut random: Random, pairs: u64) -> Tally {
+    pub(crate) fn draw(mut random: Random, pairs: usize) -> Tally {
         let mut tally = Tally::default();
         for _ in 0..pairs {
             let x = 2.0 * random.uniform() - 1.0;

@@ -1,0 +1,14 @@
+//! The parts of the examples that tests call too, and what several of them need.
+//!
+//! Each of these programs is a folder: `main.rs` starts it, `mod.rs` is the program itself.
+
+#![deny(unsafe_code)]
+
+pub mod nas;
+pub mod nas_cg;
+pub mod nas_ep;
+pub mod nas_ft;
+pub mod nas_is;
+pub mod report;
+pub mod sample_sort;
+pub mod sorted;
