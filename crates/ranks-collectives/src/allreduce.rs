@@ -4,14 +4,14 @@ use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, carry_out};
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
 
 const NAME: &str = "MPI_Allreduce";
 
 #[inline]
-pub(crate) fn allreduce<T: Pod, O: Op<T>>(
+pub(crate) fn allreduce<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
@@ -22,13 +22,15 @@ pub(crate) fn allreduce<T: Pod, O: Op<T>>(
     match express {
         Some(over) => mpi::allreduce_small(over, &op, Transfer::equal(NAME, send, recv)?),
         None => in_full(comm, send, recv, &op),
-    }
+    }?;
+    op.finish(recv, comm.size());
+    Ok(())
 }
 
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
 #[cold]
 #[inline(never)]
-fn in_full<T: Pod, O: Op<T>>(
+fn in_full<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
@@ -37,15 +39,17 @@ fn in_full<T: Pod, O: Op<T>>(
     whole(comm, op, Transfer::equal(NAME, send, recv))
 }
 
-pub(crate) fn allreduce_in_place<T: Pod, O: Op<T>>(
+pub(crate) fn allreduce_in_place<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     data: &mut [T],
     op: O,
 ) -> Result<()> {
-    whole(comm, &op, Ok(Transfer::in_place(NAME, data)))
+    whole(comm, &op, Ok(Transfer::in_place(NAME, data)))?;
+    op.finish(data, comm.size());
+    Ok(())
 }
 
-fn whole<T: Pod, O: Op<T>>(
+fn whole<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     op: &O,
     transfer: Result<Transfer<'_, T>>,

@@ -5,7 +5,7 @@ use ranks_comm::{Communicator, Result};
 
 #[cfg(feature = "serde")]
 use crate::bcast_value;
-use crate::ops::Op;
+use crate::ops::{Op, Reduction};
 use crate::reproducible::Reproducible;
 use crate::sealed::Sealed;
 use crate::{
@@ -95,7 +95,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Reduce")]
     #[doc(alias = "MPI_Reduce_c")]
     #[inline]
-    fn reduce<T: Pod, O: Op<T>>(
+    fn reduce<T: Pod, O: Reduction<T>>(
         &self,
         send: &[T],
         recv: &mut [T],
@@ -126,7 +126,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Allreduce")]
     #[doc(alias = "MPI_Allreduce_c")]
     #[inline]
-    fn allreduce<T: Pod, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
+    fn allreduce<T: Pod, O: Reduction<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
         allreduce::allreduce(self.communicator(), send, recv, op)
     }
 
@@ -255,7 +255,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Reduce_scatter_block")]
     #[doc(alias = "MPI_Reduce_scatter_block_c")]
     #[inline]
-    fn reduce_scatter_block<T: Pod, O: Op<T>>(
+    fn reduce_scatter_block<T: Pod, O: Reduction<T>>(
         &self,
         send: &[T],
         recv: &mut [T],

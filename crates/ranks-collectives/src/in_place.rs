@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::ops::Op;
+use crate::ops::{Op, Reduction};
 use crate::sealed::Sealed;
 use crate::{
     allgather, allreduce, alltoall, exscan, gather, reduce, reduce_scatter_block, scan, scatter,
@@ -32,20 +32,22 @@ pub trait InPlaceCollectives: Sealed {
     ///
     /// MPI 5.0 §6.9.1 (`MPI_Reduce`).
     #[doc(alias = "MPI_Reduce")]
-    fn reduce_in_place<T: Pod, O: Op<T>>(&self, data: &mut [T], op: O, root: usize) -> Result<()> {
+    fn reduce_in_place<T: Pod, O: Reduction<T>>(
+        &self,
+        data: &mut [T],
+        op: O,
+        root: usize,
+    ) -> Result<()> {
         reduce::reduce_in_place(self.communicator(), data, op, root)
     }
 
     /// Reduces the `data` of all ranks with `op`, element by element, into `data` of every rank.
     ///
     /// ```
-    /// use ranks_collectives::{InPlaceCollectives, ops::Sum};
+    /// use ranks_collectives::{InPlaceCollectives, ops::Avg};
     ///
     /// fn average(world: &ranks_comm::Communicator, gradients: &mut [f32]) -> ranks_comm::Result<()> {
-    ///     world.allreduce_in_place(gradients, Sum)?;
-    ///     let ranks = world.size() as f32;
-    ///     gradients.iter_mut().for_each(|gradient| *gradient /= ranks);
-    ///     Ok(())
+    ///     world.allreduce_in_place(gradients, Avg)
     /// }
     /// ```
     ///
@@ -54,7 +56,7 @@ pub trait InPlaceCollectives: Sealed {
     ///
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     #[doc(alias = "MPI_Allreduce")]
-    fn allreduce_in_place<T: Pod, O: Op<T>>(&self, data: &mut [T], op: O) -> Result<()> {
+    fn allreduce_in_place<T: Pod, O: Reduction<T>>(&self, data: &mut [T], op: O) -> Result<()> {
         allreduce::allreduce_in_place(self.communicator(), data, op)
     }
 
@@ -92,7 +94,11 @@ pub trait InPlaceCollectives: Sealed {
     ///
     /// MPI 5.0 §6.10.1 (`MPI_Reduce_scatter_block`).
     #[doc(alias = "MPI_Reduce_scatter_block")]
-    fn reduce_scatter_block_in_place<T: Pod, O: Op<T>>(&self, data: &mut [T], op: O) -> Result<()> {
+    fn reduce_scatter_block_in_place<T: Pod, O: Reduction<T>>(
+        &self,
+        data: &mut [T],
+        op: O,
+    ) -> Result<()> {
         reduce_scatter_block::reduce_scatter_block_in_place(self.communicator(), data, op)
     }
 

@@ -46,6 +46,7 @@ mod allgatherv;
 mod allreduce;
 mod alltoall;
 mod alltoallv;
+mod average;
 mod barrier;
 mod bcast;
 #[cfg(feature = "serde")]
@@ -94,7 +95,7 @@ pub use in_place::InPlaceCollectives;
 pub use located::{Locate, Located};
 pub use nonblocking_collectives::NonblockingCollectives;
 pub use number::{Integer, Number, Ordered};
-pub use ops::Op;
+pub use ops::{Op, Reduction};
 pub use persistent_collectives::PersistentCollectives;
 pub use reproducible::{Compensated, Exact, Reproducible};
 pub use scoped_collectives::ScopedCollectives;

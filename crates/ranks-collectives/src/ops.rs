@@ -18,6 +18,8 @@
 //! # }
 //! ```
 //!
+//! **Averages.** [`Avg`] is no operation on two elements, and only defined over all ranks: there is no scan with it.
+//!
 //! **Order.** All of these are associative and commutative but for the rounding of floating-point sums and
 //! products. In process, contributions are combined in the order of ranks, from 0 up, so a result repeats to
 //! the last digit. MPI libraries are advised to do so too (MPI 5.0 §6.9.1), for the same number of ranks.
@@ -40,12 +42,19 @@ use ranks_mpi_sys::{
 use crate::located::{Locate, Located};
 use crate::number::{Integer, Number, Ordered};
 
+pub use crate::average::Avg;
 pub use crate::user_op::UserOp;
 
-/// A reduction that is defined for elements of type `T`.
+/// What [`allreduce`](crate::Collectives::allreduce), [`reduce`](crate::Collectives::reduce) and the reductions to shares of the
+/// result can make of the elements of all ranks: an [`Op`], or [`Avg`].
 ///
-/// The trait is sealed; its implementations are the unit structs of [this module](self) and [`UserOp`].
-pub trait Op<T: Pod>: Copy + Sync + description::Describe<T> {}
+/// The trait is sealed.
+pub trait Reduction<T: Pod>: Copy + Sync + description::Describe<T> {}
+
+/// A reduction that is defined for two elements of type `T`, and so for those of some ranks as well as of all.
+///
+/// The trait is sealed; its implementations are the unit structs of [this module](self) but [`Avg`], and [`UserOp`].
+pub trait Op<T: Pod>: Reduction<T> {}
 
 /// What the backends know of an operation; out of reach from outside, which seals [`Op`].
 pub(crate) mod description {
@@ -67,6 +76,9 @@ pub(crate) mod description {
         fn canonical(&self, result: T) -> T {
             result
         }
+        /// Makes the results of what was combined of so many ranks.
+        #[inline(always)]
+        fn finish(&self, _combined: &mut [T], _ranks: usize) {}
     }
 }
 
@@ -76,6 +88,7 @@ macro_rules! operations {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $name;
 
+        impl<T: $bound> Reduction<T> for $name {}
         impl<T: $bound> Op<T> for $name {}
         impl<T: $bound> description::Describe<T> for $name {
             #[inline(always)]
@@ -130,6 +143,7 @@ pub struct MinLoc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MaxLoc;
 
+impl<T: Locate + PartialOrd> Reduction<Located<T>> for MinLoc {}
 impl<T: Locate + PartialOrd> Op<Located<T>> for MinLoc {}
 impl<T: Locate + PartialOrd> description::Describe<Located<T>> for MinLoc {
     #[inline(always)]
@@ -146,6 +160,7 @@ impl<T: Locate + PartialOrd> description::Describe<Located<T>> for MinLoc {
     }
 }
 
+impl<T: Locate + PartialOrd> Reduction<Located<T>> for MaxLoc {}
 impl<T: Locate + PartialOrd> Op<Located<T>> for MaxLoc {}
 impl<T: Locate + PartialOrd> description::Describe<Located<T>> for MaxLoc {
     #[inline(always)]

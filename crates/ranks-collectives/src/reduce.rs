@@ -4,14 +4,14 @@ use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, carry_out};
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
 
 const NAME: &str = "MPI_Reduce";
 
 #[inline]
-pub(crate) fn reduce<T: Pod, O: Op<T>>(
+pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
@@ -25,13 +25,17 @@ pub(crate) fn reduce<T: Pod, O: Op<T>>(
             mpi::reduce_small(over, &op, Transfer::to_root(NAME, comm, send, recv, root)?)
         }
         None => in_full(comm, send, recv, &op, root),
+    }?;
+    if comm.rank() == root {
+        op.finish(recv, comm.size());
     }
+    Ok(())
 }
 
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
 #[cold]
 #[inline(never)]
-fn in_full<T: Pod, O: Op<T>>(
+fn in_full<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
@@ -42,17 +46,21 @@ fn in_full<T: Pod, O: Op<T>>(
     whole(comm, op, transfer, root)
 }
 
-pub(crate) fn reduce_in_place<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_in_place<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     data: &mut [T],
     op: O,
     root: usize,
 ) -> Result<()> {
     let transfer = Transfer::in_place_to_root(NAME, comm, data, root);
-    whole(comm, &op, transfer, root)
+    whole(comm, &op, transfer, root)?;
+    if comm.rank() == root {
+        op.finish(data, comm.size());
+    }
+    Ok(())
 }
 
-fn whole<T: Pod, O: Op<T>>(
+fn whole<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     op: &O,
     transfer: Result<Transfer<'_, T>>,

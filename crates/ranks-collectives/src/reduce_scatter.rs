@@ -7,13 +7,13 @@ use std::borrow::Cow;
 
 use crate::agreement::{Call, Proven, carry_out};
 use crate::blocks::Blocks;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
 
 const NAME: &str = "MPI_Reduce_scatter";
 
-pub(crate) fn reduce_scatter<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
@@ -21,20 +21,24 @@ pub(crate) fn reduce_scatter<T: Pod, O: Op<T>>(
     op: O,
 ) -> Result<()> {
     let transfer = Transfer::dealt(NAME, comm, send, recv, blocks);
-    whole(comm, &op, transfer, blocks)
+    whole(comm, &op, transfer, blocks)?;
+    op.finish(recv, comm.size());
+    Ok(())
 }
 
-pub(crate) fn reduce_scatter_in_place<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_scatter_in_place<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     data: &mut [T],
     blocks: &Blocks,
     op: O,
 ) -> Result<()> {
     let transfer = Transfer::dealt_in_place(NAME, comm, data, blocks);
-    whole(comm, &op, transfer, blocks)
+    whole(comm, &op, transfer, blocks)?;
+    op.finish(&mut data[..blocks.counts()[comm.rank()]], comm.size());
+    Ok(())
 }
 
-fn whole<T: Pod, O: Op<T>>(
+fn whole<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     op: &O,
     transfer: Result<Transfer<'_, T>>,

@@ -5,14 +5,14 @@ use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, carry_out};
 use crate::blocks::Blocks;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
 
 const NAME: &str = "MPI_Reduce_scatter_block";
 
 #[inline]
-pub(crate) fn reduce_scatter_block<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_scatter_block<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
@@ -25,13 +25,15 @@ pub(crate) fn reduce_scatter_block<T: Pod, O: Op<T>>(
             mpi::reduce_scatter_block_small(over, &op, Transfer::scattered(NAME, comm, send, recv)?)
         }
         None => in_full(comm, send, recv, &op),
-    }
+    }?;
+    op.finish(recv, comm.size());
+    Ok(())
 }
 
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
 #[cold]
 #[inline(never)]
-fn in_full<T: Pod, O: Op<T>>(
+fn in_full<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
@@ -40,15 +42,18 @@ fn in_full<T: Pod, O: Op<T>>(
     whole(comm, op, Transfer::scattered(NAME, comm, send, recv))
 }
 
-pub(crate) fn reduce_scatter_block_in_place<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_scatter_block_in_place<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     data: &mut [T],
     op: O,
 ) -> Result<()> {
-    whole(comm, &op, Transfer::blocks_in_place(NAME, comm, data))
+    whole(comm, &op, Transfer::blocks_in_place(NAME, comm, data))?;
+    let block = data.len() / comm.size();
+    op.finish(&mut data[..block], comm.size());
+    Ok(())
 }
 
-fn whole<T: Pod, O: Op<T>>(
+fn whole<T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     op: &O,
     transfer: Result<Transfer<'_, T>>,

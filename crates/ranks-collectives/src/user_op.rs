@@ -8,8 +8,8 @@ use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op};
 
-use crate::ops::Op;
 use crate::ops::description::Describe;
+use crate::ops::{Op, Reduction};
 
 /// A reduction that a closure computes, for elements of any [`Pod`] type.
 ///
@@ -95,7 +95,9 @@ impl<F> fmt::Debug for UserOp<F> {
     }
 }
 
+impl<T: Pod, F: Fn(T, T) -> T + Sync + Copy> Reduction<T> for UserOp<F> {}
 impl<T: Pod, F: Fn(T, T) -> T + Sync + Copy> Op<T> for UserOp<F> {}
+impl<T: Pod, F: Fn(T, T) -> T + Sync> Reduction<T> for &UserOp<F> {}
 impl<T: Pod, F: Fn(T, T) -> T + Sync> Op<T> for &UserOp<F> {}
 
 impl<T: Pod, F: Fn(T, T) -> T + Sync> Describe<T> for UserOp<F> {

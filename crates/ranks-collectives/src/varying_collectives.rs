@@ -5,7 +5,7 @@ use ranks_comm::{Communicator, Result};
 
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::sealed::Sealed;
 use crate::{allgatherv, alltoallv, gatherv, reduce_scatter, scatterv};
 
@@ -255,7 +255,7 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.10.2 (`MPI_Reduce_scatter`).
     #[doc(alias = "MPI_Reduce_scatter")]
     #[doc(alias = "MPI_Reduce_scatter_c")]
-    fn reduce_scatter<T: Pod, O: Op<T>>(
+    fn reduce_scatter<T: Pod, O: Reduction<T>>(
         &self,
         send: &[T],
         recv: &mut [T],
@@ -272,7 +272,7 @@ pub trait VaryingCollectives: Sealed {
     ///
     /// MPI 5.0 §6.10.2 (`MPI_Reduce_scatter`).
     #[doc(alias = "MPI_Reduce_scatter")]
-    fn reduce_scatter_in_place<T: Pod, O: Op<T>>(
+    fn reduce_scatter_in_place<T: Pod, O: Reduction<T>>(
         &self,
         data: &mut [T],
         blocks: &Blocks,

@@ -42,7 +42,7 @@
 
 pub use ranks_collectives::{
     Blocks, Collectives, Compensated, Exact, Fractional, Gathered, InPlaceCollectives, Integer,
-    Locate, Located, NonblockingCollectives, Number, Op, Ordered, PersistentCollectives,
+    Locate, Located, NonblockingCollectives, Number, Op, Ordered, PersistentCollectives, Reduction,
     Reproducible, ScopedCollectives, VaryingCollectives, ops,
 };
 pub use ranks_comm::*;

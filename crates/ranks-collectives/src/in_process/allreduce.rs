@@ -10,7 +10,7 @@ use super::bcast::bcast_bytes;
 use super::bytes::bytes_mut;
 use super::call::{Call, Outcome};
 use super::reduce::reduce_slices;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
 /// What rank 0 says before the result.
@@ -18,7 +18,7 @@ const WELL: u8 = 0;
 const LENGTHS_DIFFER: u8 = 1;
 const FAILED: u8 = 2;
 
-pub(crate) fn allreduce<T: Pod, O: Op<T>>(
+pub(crate) fn allreduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,

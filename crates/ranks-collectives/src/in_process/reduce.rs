@@ -6,11 +6,11 @@ use ranks_comm::backend::InProcessComm as Comm;
 
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 use crate::user_op::Panicked;
 
-pub(crate) fn reduce<T: Pod, O: Op<T>>(
+pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,
@@ -23,7 +23,7 @@ pub(crate) fn reduce<T: Pod, O: Op<T>>(
 }
 
 /// `recv` is as long as `send` at the root, and not looked at elsewhere.
-pub(super) fn reduce_slices<T: Pod, O: Op<T>>(
+pub(super) fn reduce_slices<T: Pod, O: Reduction<T>>(
     call: &Call<'_>,
     op: &O,
     send: &[T],
@@ -51,7 +51,7 @@ pub(super) fn reduce_slices<T: Pod, O: Op<T>>(
 ///
 /// # Errors
 /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if the operation panics.
-pub(super) fn combine<T: Pod, O: Op<T>>(
+pub(super) fn combine<T: Pod, O: Reduction<T>>(
     call: &Call<'_>,
     op: &O,
     first: bool,

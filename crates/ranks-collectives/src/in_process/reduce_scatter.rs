@@ -5,10 +5,10 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use crate::blocks::Blocks;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
-pub(crate) fn reduce_scatter<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,

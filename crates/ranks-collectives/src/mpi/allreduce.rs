@@ -8,12 +8,12 @@ use ranks_mpi_sys::native;
 use super::large_reductions;
 use super::operation::{Operation, count, is_small};
 use super::pointer::{recv_pointer, send_pointer};
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Allreduce";
 
-pub(crate) fn allreduce<T: Pod, O: Op<T>>(
+pub(crate) fn allreduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,
@@ -27,7 +27,7 @@ pub(crate) fn allreduce<T: Pod, O: Op<T>>(
 
 /// A block that an `int` can count.
 #[inline(always)]
-pub(crate) fn allreduce_small<T: Pod, O: Op<T>>(
+pub(crate) fn allreduce_small<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,

@@ -12,11 +12,11 @@ use ranks_mpi_sys::MPI_Count;
 use super::operation::{Operation, PIECE};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::blocks::Blocks;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
 /// Whether the library itself has `name`, and `O` is an operation that it can be asked for.
-pub(super) fn is_at_once<T: Pod, O: Op<T>>(name: &str) -> bool {
+pub(super) fn is_at_once<T: Pod, O: Reduction<T>>(name: &str) -> bool {
     O::predefined().is_some() && sys::function(name).is_some_and(sys::Function::is_in_library)
 }
 
@@ -26,7 +26,7 @@ pub(super) fn items(elements: usize) -> MPI_Count {
     MPI_Count::try_from(elements).unwrap_or(0)
 }
 
-pub(super) fn reduce<T: Pod, O: Op<T>>(
+pub(super) fn reduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,
@@ -55,7 +55,7 @@ pub(super) fn reduce<T: Pod, O: Op<T>>(
     operation.end(code, NAME)
 }
 
-pub(super) fn allreduce<T: Pod, O: Op<T>>(
+pub(super) fn allreduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,
@@ -84,7 +84,7 @@ pub(super) fn allreduce<T: Pod, O: Op<T>>(
 }
 
 /// Where the library does not do it at once, each block is reduced to the rank that it is for.
-pub(super) fn reduce_scatter_block<T: Pod, O: Op<T>>(
+pub(super) fn reduce_scatter_block<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     me: usize,
     op: &O,
@@ -113,7 +113,7 @@ pub(super) fn reduce_scatter_block<T: Pod, O: Op<T>>(
 }
 
 /// As above, with blocks of different lengths.
-pub(super) fn reduce_scatter<T: Pod, O: Op<T>>(
+pub(super) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     me: usize,
     op: &O,

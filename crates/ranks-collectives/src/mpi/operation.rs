@@ -8,7 +8,7 @@ use ranks_comm::backend::check;
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op, native};
 
 use super::user_op::Registered;
-use crate::ops::Op;
+use crate::ops::Reduction;
 
 /// What `int` counts at most: the length of a piece of a reduction that goes piece by piece.
 pub(super) const PIECE: usize = c_int::MAX.unsigned_abs() as usize;
@@ -23,7 +23,7 @@ pub(super) struct Operation<'o> {
 
 impl<'o> Operation<'o> {
     #[inline(always)]
-    pub(super) fn of<T: Pod, O: Op<T>>(op: &'o O) -> Result<Self> {
+    pub(super) fn of<T: Pod, O: Reduction<T>>(op: &'o O) -> Result<Self> {
         match O::predefined() {
             Some((op, datatype)) => Ok(Self {
                 op,
@@ -36,7 +36,7 @@ impl<'o> Operation<'o> {
 
     #[cold]
     #[inline(never)]
-    fn registered<T: Pod, O: Op<T>>(op: &'o O) -> Result<Self> {
+    fn registered<T: Pod, O: Reduction<T>>(op: &'o O) -> Result<Self> {
         let registered = Registered::new::<T, O>(op)?;
         Ok(Self {
             op: registered.op(),

@@ -9,12 +9,12 @@ use ranks_mpi_sys::{Family, native};
 use super::large_reductions;
 use super::operation::{Operation, count, is_small};
 use super::pointer::{recv_pointer, send_pointer};
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Reduce";
 
-pub(crate) fn reduce<T: Pod, O: Op<T>>(
+pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,
@@ -37,7 +37,7 @@ fn loses_what_is_in_place() -> bool {
 
 /// A block that an `int` can count.
 #[inline(always)]
-pub(crate) fn reduce_small<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_small<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,

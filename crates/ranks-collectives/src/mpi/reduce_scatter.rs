@@ -9,13 +9,13 @@ use super::large_reductions;
 use super::operation::Operation;
 use super::pointer::{recv_pointer, send_pointer};
 use crate::blocks::Blocks;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Reduce_scatter";
 
 /// `me` is this rank of `blocks.len()`.
-pub(crate) fn reduce_scatter<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     me: usize,
     op: &O,

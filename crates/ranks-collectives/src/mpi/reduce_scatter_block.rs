@@ -9,13 +9,13 @@ use super::large_reductions;
 use super::operation::{Operation, count, is_small};
 use super::pointer::{recv_pointer, send_pointer};
 use crate::blocks::Blocks;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
 const NAME: &str = "MPI_Reduce_scatter_block";
 
 /// `me` is this rank of `blocks.len()`, which are all of the same length.
-pub(crate) fn reduce_scatter_block<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_scatter_block<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     me: usize,
     op: &O,
@@ -31,7 +31,7 @@ pub(crate) fn reduce_scatter_block<T: Pod, O: Op<T>>(
 
 /// Blocks that an `int` can count together.
 #[inline(always)]
-pub(crate) fn reduce_scatter_block_small<T: Pod, O: Op<T>>(
+pub(crate) fn reduce_scatter_block_small<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,

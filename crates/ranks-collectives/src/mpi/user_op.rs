@@ -21,7 +21,7 @@ use ranks_comm::backend::{Keep, check};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op};
 
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::user_op::Panicked;
 
 /// Combines `length` elements at `left` with those at `right`, into `right`.
@@ -61,7 +61,7 @@ pub(super) struct Registered<'o> {
 }
 
 impl<'o> Registered<'o> {
-    pub(super) fn new<T: Pod, O: Op<T>>(op: &'o O) -> Result<Self> {
+    pub(super) fn new<T: Pod, O: Reduction<T>>(op: &'o O) -> Result<Self> {
         let shared = operation(op.commutes())?;
         let note = Arc::new(Note {
             op: RwLock::new(Some(Pointer((&raw const *op).cast()))),
@@ -80,7 +80,9 @@ impl<'o> Registered<'o> {
     }
 
     /// The same for an operation that goes on: it takes the closure along.
-    pub(super) fn keeping<T: Pod, O: Op<T> + Send + 'static>(op: O) -> Result<Registered<'static>> {
+    pub(super) fn keeping<T: Pod, O: Reduction<T> + Send + 'static>(
+        op: O,
+    ) -> Result<Registered<'static>> {
         let op = Arc::new(op);
         // SAFETY: it stays where it is as long as there is an `Arc` of it, and the one that is kept goes after the note.
         let lasting: &'static O = unsafe { &*Arc::as_ptr(&op) };
@@ -203,7 +205,7 @@ unsafe extern "C" fn call_back(
 
 /// # Safety
 /// `op` points at an `O`, `left` and `right` at `length` elements each, at any address.
-unsafe fn fold<T: Pod, O: Op<T>>(
+unsafe fn fold<T: Pod, O: Reduction<T>>(
     op: *const c_void,
     left: *const c_void,
     right: *mut c_void,

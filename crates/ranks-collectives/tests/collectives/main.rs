@@ -11,6 +11,7 @@ mod agreement;
 mod allgather;
 mod allreduce;
 mod alltoall;
+mod average;
 mod barrier;
 mod bcast;
 #[cfg(feature = "serde")]
