@@ -10,6 +10,9 @@
 //! it are led here too, by closing the express way.
 //!
 //! Who looks: whoever waits for one of them or tests it; and while this rank is busy elsewhere, `progress`.
+//!
+//! Those whose communicator was dropped wait on, as posted ones would, until it is freed. Nobody can overtake them then,
+//! so they close no way.
 
 use std::any::Any;
 use std::ffi::c_int;
@@ -70,7 +73,7 @@ impl Comm {
         let claims = Arc::clone(&self.claims);
         let mut queue = claims.lock();
         let number = queue.push(role, element, landing, source, tag);
-        claims.one_more();
+        claims.one_more(&queue);
         claims.look(&mut queue);
         let all_begun = claims.waiting.load(Ordering::Relaxed) == 0;
         drop(queue);
@@ -112,7 +115,7 @@ impl Claim {
         match index.filter(|&index| queue.entries[index].waits()) {
             Some(index) => {
                 queue.entries.remove(index);
-                self.claims.one_less();
+                self.claims.one_less(&queue);
                 true
             }
             None => false,
@@ -150,11 +153,32 @@ impl Claims {
         })
     }
 
+    /// The communicator that they are on.
+    pub(super) fn comm(&self) -> MPI_Comm {
+        self.comm
+    }
+
     /// One more has the communicator; `false` if it is closed already.
     pub(super) fn join(&self) -> bool {
         let mut queue = self.lock();
-        queue.users += usize::from(!queue.closed);
-        !queue.closed
+        if queue.closed {
+            return false;
+        }
+        queue.users += 1;
+        if queue.users == 1 {
+            queue.waiting().for_each(|_| GATE.hold_express());
+        }
+        true
+    }
+
+    /// One of those who have the communicator goes; whether anything is still under way on it.
+    pub(super) fn leave(&self) -> bool {
+        let mut queue = self.lock();
+        if queue.users == 1 {
+            queue.waiting().for_each(|_| GATE.release_express());
+        }
+        queue.users = queue.users.saturating_sub(1);
+        queue.is_under_way()
     }
 
     /// Whether a receive that is posted now could overtake one that waits here.
@@ -167,27 +191,33 @@ impl Claims {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn one_more(&self) {
+    fn one_more(&self, queue: &Queue) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        GATE.hold_express();
+        if queue.users > 0 {
+            GATE.hold_express();
+        }
     }
 
-    fn one_less(&self) {
+    fn one_less(&self, queue: &Queue) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
-        GATE.release_express();
+        if queue.users > 0 {
+            GATE.release_express();
+        }
     }
 
     /// Looks once, if nobody else does; whether anything is left to be done.
     pub(super) fn look_if_free(&self) -> bool {
         match self.queue.try_lock() {
-            Ok(queue) => self.look_and(queue, |queue| queue.is_busy()),
+            Ok(queue) => self.look_and(queue, |queue| queue.is_under_way()),
             Err(_) => true,
         }
     }
 
     /// Whether anything is left to be done, as far as can be said without waiting. Looks at no message.
     pub(super) fn is_busy(&self) -> bool {
-        self.queue.try_lock().map_or(true, |queue| queue.is_busy())
+        self.queue
+            .try_lock()
+            .map_or(true, |queue| queue.is_under_way())
     }
 
     /// Looks, and then does something with the queue.
@@ -216,41 +246,26 @@ impl Claims {
     /// Whether a message of that sender and tag would go to a receive that waits.
     pub(super) fn awaits(&self, status: &Status) -> bool {
         let queue = self.lock();
-        let mut waiting = queue.entries.iter().filter(|entry| entry.waits());
-        waiting.any(|entry| entry.matches(status.source(), status.tag()))
+        queue
+            .waiting()
+            .any(|entry| entry.matches(status.source(), status.tag()))
     }
 
-    /// The communicator goes, for the last who has it: receives that have no message end without one.
+    /// The communicator is about to be freed: receives that have no message end without one.
     pub(super) fn close(&self) {
         let mut queue = self.lock();
-        queue.users = queue.users.saturating_sub(1);
-        if queue.users > 0 {
-            return;
-        }
         queue.closed = true;
         let entries = std::mem::take(&mut queue.entries);
         let (ended, left): (Vec<_>, _) = entries.into_iter().partition(Entry::waits);
         queue.entries = left;
-        ended.iter().for_each(|_| self.one_less());
+        ended.iter().for_each(|_| self.one_less(&queue));
         drop(queue);
         drop(ended);
     }
 
-    /// Whether the library still writes a message of one of these.
-    pub(super) fn is_receiving(&self) -> bool {
-        let queue = self.lock();
-        let mut entries = queue.entries.iter();
-        entries.any(|entry| matches!(entry.phase, Phase::Receiving { .. }))
-    }
-
-    /// Tries to end what is still being received; how much of it there is.
-    pub(super) fn settle(&self) -> usize {
-        self.looking(|queue| {
-            let entries = queue.entries.iter();
-            entries
-                .filter(|entry| matches!(entry.phase, Phase::Receiving { .. }))
-                .count()
-        })
+    /// Whether any has no message yet, or one that the library still writes.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.lock().is_under_way()
     }
 
     fn look(&self, queue: &mut Queue) {
@@ -323,7 +338,7 @@ impl Claims {
         match self.improbe(source, tag) {
             Ok(None) => false,
             Ok(Some((message, status))) => {
-                self.one_less();
+                self.one_less(queue);
                 queue.entries[index].begin(message, status);
                 true
             }
@@ -336,7 +351,7 @@ impl Claims {
 
     fn is_over(&self, queue: &mut Queue, index: usize, outcome: Result<Landed>) {
         queue.entries[index].phase = Phase::Over(outcome);
-        self.one_less();
+        self.one_less(queue);
     }
 
     fn arrived(&self, entry: &Entry) -> Result<Option<Status>> {

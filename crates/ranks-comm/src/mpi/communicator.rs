@@ -197,7 +197,6 @@ impl Comm {
 
 impl Drop for Comm {
     fn drop(&mut self) {
-        self.claims.close();
         self.session.leave(&self.claims);
         let Some((key, origin)) = &self.origin else {
             return;

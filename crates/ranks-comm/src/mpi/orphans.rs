@@ -52,7 +52,7 @@ impl Session {
 }
 
 impl Orphans {
-    /// Keeps an eye on what a communicator that is gone still receives.
+    /// Keeps an eye on what a communicator that was dropped still receives.
     pub(super) fn remember(&self, claims: &Arc<Claims>) {
         lock(&self.claims).push(Arc::clone(claims));
     }
@@ -79,23 +79,35 @@ impl Orphans {
         }
         // Dropping may run anything, so the list is not locked now.
         drop(over);
+        // A look may drop as well.
+        let claims = lock(&self.claims).clone();
+        claims.iter().for_each(|claims| claims.look_now());
         let mut claims = lock(&self.claims);
-        claims.retain(|claims| claims.settle() > 0);
+        claims.retain(|claims| claims.is_under_way());
         left + claims.len()
     }
 
     /// Whether any of them is on that communicator and not over.
     pub(super) fn are_on(&self, comm: MPI_Comm) -> bool {
-        let any = |orphans: &Self| lock(&orphans.requests).iter().any(|(_, _, on)| *on == comm);
-        any(self) && {
+        self.any_on(comm) && {
             self.sweep();
-            any(self)
+            self.any_on(comm)
         }
+    }
+
+    fn any_on(&self, comm: MPI_Comm) -> bool {
+        lock(&self.requests).iter().any(|(_, _, on)| *on == comm)
+            || lock(&self.claims)
+                .iter()
+                .any(|claims| claims.comm() == comm)
     }
 
     /// Cancels the receives on a communicator that is about to be freed all the same: nobody can send to them on purpose
     /// any more, and MPICH 4.0.2 gives their context to another communicator, whose messages they would take.
     pub(super) fn cancel_on(&self, comm: MPI_Comm) {
+        let claims = lock(&self.claims).clone();
+        let of_it = claims.iter().filter(|claims| claims.comm() == comm);
+        of_it.for_each(|claims| claims.close());
         let mut any = false;
         for (native, _, on) in lock(&self.requests).iter_mut() {
             if *on == comm {
@@ -111,6 +123,8 @@ impl Orphans {
 
     /// Ends them before MPI ends: receives are cancelled, sends have a little time.
     pub(super) fn settle(&self) -> Result<()> {
+        let claims = lock(&self.claims).clone();
+        claims.iter().for_each(|claims| claims.close());
         for (native, ..) in lock(&self.requests).iter_mut() {
             // What cannot be cancelled may still end by itself.
             let _ = native.cancel();

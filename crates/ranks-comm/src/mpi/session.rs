@@ -387,9 +387,9 @@ impl Session {
         self.polls
     }
 
-    /// A communicator goes; what it still receives is ended before MPI is.
+    /// One of those who have a communicator goes; what it still receives is ended before MPI is.
     pub(super) fn leave(&self, claims: &Arc<Claims>) {
-        if claims.is_receiving() {
+        if claims.leave() {
             self.orphans.remember(claims);
         }
     }

@@ -243,6 +243,25 @@ fn nobody_is_waited_for(world: Communicator) -> Result<()> {
     Ok(())
 }
 
+/// A library may give the context of a communicator that is freed to the next one, and what is under way with it.
+#[ranks_test::ranks(2, 3)]
+fn what_is_under_way_on_a_dropped_communicator_goes_to_no_other(world: Communicator) -> Result<()> {
+    let (left, right) = neighbours(&world);
+    for round in 0..20u32 {
+        let old = world.dup()?;
+        drop(old.irecv(vec![0u32; 1], Source::Any, Tag::Any)?);
+        old.send(&[1000 + round], right, 7)?;
+        drop(old);
+        let new = world.dup()?;
+        let sending = new.isend(vec![round], right, 7)?;
+        let mut got = [0u32];
+        new.recv(&mut got, Source::Any, Tag::Any)?;
+        assert_eq!(got, [round], "from {left} to {}", world.rank());
+        sending.wait()?;
+    }
+    Ok(())
+}
+
 #[ranks_test::ranks(1, 2, 3)]
 fn a_dropped_request_goes_on(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);

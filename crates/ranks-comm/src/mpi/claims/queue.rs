@@ -19,9 +19,9 @@ use crate::tag::Tag;
 pub(super) struct Queue {
     pub(super) next: u64,
     pub(super) entries: Vec<Entry>,
-    /// How many have the communicator: the world may be had several times.
+    /// How many have the communicator: the world may be had several times, and one that was dropped nobody has.
     pub(super) users: usize,
-    /// The communicator is gone: nothing more can be claimed.
+    /// The communicator is freed, or about to be: nothing more can be claimed.
     pub(super) closed: bool,
     /// Memory that nobody needs any more; dropped when the queue is not locked, since that may run anything.
     pub(super) spent: Vec<Box<dyn Any + Send>>,
@@ -194,9 +194,15 @@ impl Queue {
         number
     }
 
+    /// Whether any has no message yet, or one that the library still writes.
     #[inline]
-    pub(super) fn is_busy(&self) -> bool {
-        !self.closed && self.entries.iter().any(|entry| !entry.is_over())
+    pub(super) fn is_under_way(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.is_over())
+    }
+
+    /// Those that have no message yet.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.waits())
     }
 
     #[inline]
