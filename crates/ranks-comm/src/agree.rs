@@ -53,13 +53,18 @@ impl Communicator {
     }
 }
 
-/// A number that differs, as a rule, between different sequences (FNV-1a).
+/// A number that differs, as a rule, between different sequences, and whose sums differ between different sets of them.
 #[must_use]
 pub fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
     let bytes = words.into_iter().flat_map(u64::to_ne_bytes);
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+    // FNV-1a, in which two sequences that differ little have digests that differ by a number that others differ by as well.
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    });
+    // The end of MurmurHash3, which is not linear.
+    let hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ hash >> 33
 }
 
 #[cfg(test)]
@@ -77,6 +82,19 @@ mod tests {
         ];
         for (index, one) in digests.iter().enumerate() {
             assert!(!digests[index + 1..].contains(one));
+        }
+    }
+
+    /// What differs in one way here and in the opposite way there.
+    #[test]
+    fn differences_do_not_cancel() {
+        for first in 0..50 {
+            for second in 0..first {
+                let [a, b] =
+                    [first, second].map(|word| digest([word, 2]).wrapping_sub(digest([word, 3])));
+                assert_ne!(a, b, "{first} and {second}");
+                assert_ne!(a, b.wrapping_neg(), "{first} and {second}");
+            }
         }
     }
 }
