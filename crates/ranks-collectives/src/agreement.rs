@@ -2,6 +2,8 @@
 //!
 //! [`Checks::Collective`]: ranks_comm::Checks::Collective
 
+mod edges;
+
 use std::any::type_name;
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write as _};
@@ -10,6 +12,7 @@ use ranks_comm::backend::{InProcessComm, MpiComm, digest, get_text, put_text};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::lasting::Lasting;
+use crate::neighbors::{Edge, Trade};
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 
@@ -69,6 +72,11 @@ pub(crate) trait Proven {
     fn pairs(&self) -> Option<[&[usize]; 2]> {
         None
     }
+
+    /// What this rank sends to and expects from its neighbours, where that is for each two to agree on.
+    fn edges(&self) -> Option<[Vec<Edge>; 2]> {
+        None
+    }
 }
 
 impl Proven for () {
@@ -112,6 +120,16 @@ impl<T> Proven for Exchange<'_, T> {
 
     fn pairs(&self) -> Option<[&[usize]; 2]> {
         Some([self.send.blocks.counts(), self.recv.blocks.counts()])
+    }
+}
+
+impl<T> Proven for Trade<'_, T> {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn edges(&self) -> Option<[Vec<Edge>; 2]> {
+        Some([self.outgoing().collect(), self.incoming()])
     }
 }
 
@@ -162,6 +180,9 @@ fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Resu
             .collect();
         let all = comm.exchange(call.operation, &mine)?;
         compare_pairs(call.operation, &all, comm.size())?;
+    }
+    if let Some([out, into]) = proven.edges() {
+        edges::compare(comm, call.operation, &out, &into)?;
     }
     Ok(proven)
 }

@@ -4,19 +4,38 @@ use std::fmt;
 
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
+/// Those that have a block each.
+#[derive(Clone, Copy)]
+pub(crate) struct Holders {
+    pub(crate) count: usize,
+    /// What one of them is, for errors.
+    pub(crate) name: &'static str,
+}
+
+impl From<&Communicator> for Holders {
+    #[inline]
+    fn from(comm: &Communicator) -> Self {
+        Self {
+            count: comm.size(),
+            name: "rank",
+        }
+    }
+}
+
 /// # Errors
-/// [`ErrorKind::Length`] if `all` is not as long as a block of every rank.
+/// [`ErrorKind::Length`] if `all` is not as long as a block of each of them.
 #[inline]
-pub(crate) fn one_of_each_rank(
+pub(crate) fn one_of_each(
     operation: &'static str,
-    comm: &Communicator,
+    holders: impl Into<Holders>,
     block: (&str, usize),
     all: (&str, usize),
 ) -> Result<()> {
-    if block.1.checked_mul(comm.size()) == Some(all.1) {
+    let holders = holders.into();
+    if block.1.checked_mul(holders.count) == Some(all.1) {
         return Ok(());
     }
-    Err(not_one_of_each_rank(operation, comm.size(), block, all))
+    Err(not_one_of_each(operation, holders, block, all))
 }
 
 /// The length of a block, of which `length` elements are one for each rank.
@@ -46,16 +65,18 @@ pub(crate) fn unequal(operation: &'static str, send: usize, recv: usize) -> Erro
 
 #[cold]
 #[inline(never)]
-fn not_one_of_each_rank(
+fn not_one_of_each(
     operation: &'static str,
-    size: usize,
+    holders: Holders,
     (block, block_len): (&str, usize),
     (all, all_len): (&str, usize),
 ) -> Error {
     lengths(
         operation,
         format_args!(
-            "{all} has {all_len} elements and {block} {block_len}; with {size} ranks {all} must be {size} times as long as {block}"
+            "{all} has {all_len} elements and {block} {block_len}; with {count} {name}s {all} must be {count} times as long as {block}",
+            count = holders.count,
+            name = holders.name
         ),
     )
 }

@@ -22,6 +22,7 @@
 //! | … of different lengths | [`VaryingCollectives`] |
 //! | that return at once | [`NonblockingCollectives`], which own their buffers; [`ScopedCollectives`], which borrow them |
 //! | that are prepared once and started again and again | [`PersistentCollectives`] |
+//! | among the neighbours in a grid or a graph | [`NeighborCollectives`]; that return at once [`NonblockingNeighborCollectives`] |
 //!
 //! # Calls that differ among ranks
 //!
@@ -65,6 +66,8 @@ mod lasting;
 mod lengths;
 mod located;
 mod mpi;
+mod neighbor_collectives;
+mod neighbors;
 mod nonblocking;
 mod nonblocking_collectives;
 mod number;
@@ -93,6 +96,7 @@ pub use fractional::Fractional;
 pub use gathered::Gathered;
 pub use in_place::InPlaceCollectives;
 pub use located::{Locate, Located};
+pub use neighbor_collectives::{NeighborCollectives, NonblockingNeighborCollectives};
 pub use nonblocking_collectives::NonblockingCollectives;
 pub use number::{Integer, Number, Ordered};
 pub use ops::{Op, Reduction};

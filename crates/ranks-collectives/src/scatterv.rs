@@ -21,7 +21,7 @@ pub(crate) fn scatterv<T: Pod>(
     let ready = counts::check_root(NAME, comm, root).and_then(|()| {
         if at_root {
             blocks.fit(NAME, comm, "send", send.len())?;
-            blocks.must_be_disjoint(NAME, "send")?;
+            blocks.must_be_disjoint(NAME, comm, "send")?;
         }
         Ok(())
     });

@@ -10,7 +10,7 @@ use std::ops::Range;
 use ranks_comm::{Communicator, Result};
 
 use crate::blocks::Blocks;
-use crate::lengths::{block_of, one_of_each_rank, unequal};
+use crate::lengths::{block_of, one_of_each, unequal};
 use crate::root::Root;
 
 /// Proven slices. `recv` is empty on the ranks where the standard calls the receive buffer not significant,
@@ -116,7 +116,7 @@ impl<'a, T> Transfer<'a, T> {
         recv: &'a mut [T],
     ) -> Result<Self> {
         let (block, all) = (("send", send.len()), ("recv", recv.len()));
-        one_of_each_rank(operation, comm, block, all)?;
+        one_of_each(operation, comm, block, all)?;
         Ok(Self::new(operation, send, recv, send.len(), Root::NONE))
     }
 
@@ -153,7 +153,7 @@ impl<'a, T> Transfer<'a, T> {
         recv: &'a mut [T],
     ) -> Result<Self> {
         let (block, all) = (("recv", recv.len()), ("send", send.len()));
-        one_of_each_rank(operation, comm, block, all)?;
+        one_of_each(operation, comm, block, all)?;
         let block = recv.len();
         Ok(Self::new(operation, send, recv, block, Root::NONE))
     }

@@ -77,7 +77,7 @@ impl<'a, T> Gathering<'a, T> {
         blocks: &'a Blocks,
     ) -> Result<Self> {
         blocks.fit(operation, comm, name, recv.len())?;
-        blocks.must_be_disjoint(operation, name)?;
+        blocks.must_be_disjoint(operation, comm, name)?;
         Ok(Self {
             operation,
             send,
@@ -216,7 +216,7 @@ impl<'a, T> Scattering<'a, T> {
     ) -> Result<Divided<'a, &'a [T]>> {
         blocks.fit(operation, comm, name, send.len())?;
         // The standard allows no location to be read twice here (MPI 5.0 §6.6).
-        blocks.must_be_disjoint(operation, name)?;
+        blocks.must_be_disjoint(operation, comm, name)?;
         let slice = Some(send);
         Ok(Divided { slice, blocks })
     }
@@ -247,7 +247,7 @@ impl<'a, T> Exchange<'a, T> {
     ) -> Result<Self> {
         send_blocks.fit(operation, comm, "send", send.len())?;
         recv_blocks.fit(operation, comm, "recv", recv.len())?;
-        recv_blocks.must_be_disjoint(operation, "recv")?;
+        recv_blocks.must_be_disjoint(operation, comm, "recv")?;
         let own = send_blocks.counts()[comm.rank()];
         recv_blocks.own_is(operation, comm, "the block to itself in send", own)?;
         Ok(Self {
@@ -274,7 +274,7 @@ impl<'a, T> Exchange<'a, T> {
         blocks: &'a Blocks,
     ) -> Result<Self> {
         blocks.fit(operation, comm, "data", data.len())?;
-        blocks.must_be_disjoint(operation, "data")?;
+        blocks.must_be_disjoint(operation, comm, "data")?;
         Ok(Self {
             operation,
             send: Divided {

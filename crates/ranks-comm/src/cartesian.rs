@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Grid;
-use crate::topology::{Neighborhood, made};
+use crate::topology::{Neighborhood, made, sealed};
 
 /// A communicator whose ranks stand in a grid, each dimension of which may be closed to a ring.
 ///
@@ -275,6 +275,8 @@ impl Deref for Cartesian {
     }
 }
 
+impl sealed::Sealed for Cartesian {}
+
 /// For each dimension the rank before this one and the rank after it: source and destination of a shift by 1.
 impl Neighborhood for Cartesian {
     fn in_neighbors(&self) -> &[Option<usize>] {
@@ -292,5 +294,9 @@ impl Neighborhood for Cartesian {
 
     fn out_lane(&self, index: usize) -> usize {
         index
+    }
+
+    fn order_of_arrival(&self) -> Option<Vec<usize>> {
+        Some((0..self.neighbors.len()).map(|index| index ^ 1).collect())
     }
 }

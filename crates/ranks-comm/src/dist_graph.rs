@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::agree::{Join, digest};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::topology::Neighborhood;
+use crate::topology::{Neighborhood, sealed};
 
 /// A communicator with a directed graph, of which every rank knows the edges that lead to it and from it.
 ///
@@ -222,6 +222,8 @@ impl Deref for DistGraph {
         &self.comm
     }
 }
+
+impl sealed::Sealed for DistGraph {}
 
 /// Sources and destinations, in the order in which the library has them.
 impl Neighborhood for DistGraph {

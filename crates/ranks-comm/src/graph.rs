@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::topology::{Neighborhood, made};
+use crate::topology::{Neighborhood, made, sealed};
 
 /// A communicator with a graph: who is a neighbour of whom, known in full to every rank.
 ///
@@ -16,6 +16,8 @@ pub struct Graph {
     comm: Communicator,
     graph: Adjacency,
     neighbors: Vec<Option<usize>>,
+    /// Whether each neighbour has this rank for a neighbour as often, and so everywhere.
+    is_symmetric: bool,
 }
 
 impl Communicator {
@@ -74,10 +76,12 @@ impl Graph {
     pub(crate) fn new(comm: Communicator, graph: Adjacency) -> Self {
         let neighbors = graph.neighbors(comm.rank());
         let neighbors = neighbors.iter().copied().map(Some).collect();
+        let is_symmetric = graph.is_symmetric();
         Self {
             comm,
             graph,
             neighbors,
+            is_symmetric,
         }
     }
 
@@ -144,6 +148,8 @@ impl Deref for Graph {
     }
 }
 
+impl sealed::Sealed for Graph {}
+
 /// The neighbours as given, for sending as well as for receiving.
 impl Neighborhood for Graph {
     fn in_neighbors(&self) -> &[Option<usize>] {
@@ -152,6 +158,10 @@ impl Neighborhood for Graph {
 
     fn out_neighbors(&self) -> &[Option<usize>] {
         &self.neighbors
+    }
+
+    fn is_two_sided(&self) -> bool {
+        self.is_symmetric
     }
 }
 
@@ -221,6 +231,15 @@ impl Adjacency {
         &self.edges[start..self.index[node]]
     }
 
+    fn is_symmetric(&self) -> bool {
+        let from = |node: usize| self.neighbors(node).iter().map(move |&to| (node, to));
+        let mut there: Vec<_> = (0..self.nodes()).flat_map(from).collect();
+        let mut back: Vec<_> = there.iter().map(|&(from, to)| (to, from)).collect();
+        there.sort_unstable();
+        back.sort_unstable();
+        there == back
+    }
+
     fn words(&self) -> impl Iterator<Item = u64> {
         let all = [&self.index[..], &self.edges[..]];
         let lengths = all.map(|list| list.len() as u64);
@@ -239,6 +258,9 @@ mod tests {
         let graph = Adjacency::new("a test", &[2, 3, 4, 6], &[1, 3, 0, 3, 0, 2], 4).unwrap();
         let neighbors: Vec<&[usize]> = (0..4).map(|node| graph.neighbors(node)).collect();
         assert_eq!(neighbors, [&[1, 3][..], &[0], &[3], &[0, 2]]);
+        assert!(graph.is_symmetric());
+        let twice = Adjacency::new("a test", &[2, 3], &[1, 1, 0], 2).unwrap();
+        assert!(!twice.is_symmetric());
         let lonely = Adjacency::new("a test", &[0, 0], &[], 2).unwrap();
         assert_eq!(lonely.neighbors(1), [0; 0]);
     }

@@ -32,8 +32,8 @@ pub enum Topology {
 /// missing at the border of a grid: its block is there, but nothing is sent or received. One rank may be a neighbour
 /// several times.
 ///
-/// MPI 5.0 §8.6.
-pub trait Neighborhood: Deref<Target = Communicator> {
+/// MPI 5.0 §8.6. The trait is implemented by [`Cartesian`], [`Graph`], [`DistGraph`] and [`Topology`] and is sealed.
+pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// Those who send to this rank.
     fn in_neighbors(&self) -> &[Option<usize>];
 
@@ -51,6 +51,24 @@ pub trait Neighborhood: Deref<Target = Communicator> {
     fn out_lane(&self, index: usize) -> usize {
         occurrence(self.out_neighbors(), index)
     }
+
+    /// The indices of the blocks that arrive, so that those of one source are in the order in which it sends them;
+    /// `None` if that is the order of the indices.
+    #[doc(hidden)]
+    fn order_of_arrival(&self) -> Option<Vec<usize>> {
+        None
+    }
+
+    /// Whether each edge has an end on both ranks: without that there is no communication among neighbours.
+    #[doc(hidden)]
+    fn is_two_sided(&self) -> bool {
+        true
+    }
+}
+
+/// Keeps the trait to communicators whose library has the same neighbours: the lengths of buffers depend on it.
+pub(crate) mod sealed {
+    pub trait Sealed {}
 }
 
 /// How often the neighbour at `index` stands in the list before that.
@@ -136,6 +154,8 @@ impl Topology {
     }
 }
 
+impl sealed::Sealed for Topology {}
+
 impl Neighborhood for Topology {
     fn in_neighbors(&self) -> &[Option<usize>] {
         self.neighborhood().in_neighbors()
@@ -151,6 +171,14 @@ impl Neighborhood for Topology {
 
     fn out_lane(&self, index: usize) -> usize {
         self.neighborhood().out_lane(index)
+    }
+
+    fn order_of_arrival(&self) -> Option<Vec<usize>> {
+        self.neighborhood().order_of_arrival()
+    }
+
+    fn is_two_sided(&self) -> bool {
+        self.neighborhood().is_two_sided()
     }
 }
 

@@ -36,14 +36,16 @@
 //! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
 //! | … with the same bits for any number of ranks | [`Reproducible`] |
 //! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
+//! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 
 pub use ranks_collectives::{
     Blocks, Collectives, Compensated, Exact, Fractional, Gathered, InPlaceCollectives, Integer,
-    Locate, Located, NonblockingCollectives, Number, Op, Ordered, PersistentCollectives, Reduction,
-    Reproducible, ScopedCollectives, VaryingCollectives, ops,
+    Locate, Located, NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
+    Number, Op, Ordered, PersistentCollectives, Reduction, Reproducible, ScopedCollectives,
+    VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
 
@@ -51,8 +53,8 @@ pub use ranks_comm::*;
 pub mod prelude {
     pub use crate::{
         Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives,
-        NonblockingCollectives, PersistentCollectives, ScopedCollectives, Source, Tag,
-        VaryingCollectives, ops, run,
+        NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
+        PersistentCollectives, ScopedCollectives, Source, Tag, VaryingCollectives, ops, run,
     };
     pub use ranks_collectives::ops::*;
     pub use ranks_comm::Result;

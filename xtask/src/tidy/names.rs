@@ -17,6 +17,8 @@ const HELPERS: [Helpers; 2] = [
         "ranks-collectives",
         &[
             "MPI_Alltoallw",
+            "MPI_Cart_create",
+            "MPI_Comm_free",
             "MPI_Request_free",
             "MPI_Start",
             "MPI_Type_commit",

@@ -3,22 +3,24 @@
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use super::Blocks;
+use crate::lengths::Holders;
 
 impl Blocks {
     /// # Errors
-    /// [`ErrorKind::Length`] if there is not a block for each rank, or one ends behind a slice of `length`, called `name`.
+    /// [`ErrorKind::Length`] if there is not a block for each of them, or one ends behind a slice of `length`, called `name`.
     #[inline]
     pub(crate) fn fit(
         &self,
         operation: &'static str,
-        comm: &Communicator,
+        holders: impl Into<Holders>,
         name: &str,
         length: usize,
     ) -> Result<()> {
-        if self.len() == comm.size() && self.end <= length {
+        let holders = holders.into();
+        if self.len() == holders.count && self.end <= length {
             return Ok(());
         }
-        Err(self.no_fit(operation, comm.size(), name, length))
+        Err(self.no_fit(operation, holders, name, length))
     }
 
     /// # Errors
@@ -40,11 +42,16 @@ impl Blocks {
     /// # Errors
     /// [`ErrorKind::Argument`] if an element is in two blocks.
     #[inline]
-    pub(crate) fn must_be_disjoint(&self, operation: &'static str, name: &str) -> Result<()> {
+    pub(crate) fn must_be_disjoint(
+        &self,
+        operation: &'static str,
+        holders: impl Into<Holders>,
+        name: &str,
+    ) -> Result<()> {
         if self.is_disjoint() {
             return Ok(());
         }
-        Err(self.overlap(operation, name))
+        Err(self.overlap(operation, holders.into(), name))
     }
 
     /// # Errors
@@ -61,23 +68,31 @@ impl Blocks {
     }
 
     #[cold]
-    fn no_fit(&self, operation: &'static str, size: usize, name: &str, length: usize) -> Error {
-        let detail = if self.len() == size {
+    fn no_fit(
+        &self,
+        operation: &'static str,
+        holders: Holders,
+        name: &str,
+        length: usize,
+    ) -> Error {
+        let detail = if self.len() == holders.count {
             format!(
                 "the last block ends at {}, and {name} has {length} elements",
                 self.end
             )
         } else {
             format!(
-                "there are {} blocks for {size} ranks; each rank has one",
-                self.len()
+                "there are {} blocks for {} {name}s; each {name} has one",
+                self.len(),
+                holders.count,
+                name = holders.name
             )
         };
         Error::new(ErrorKind::Length, operation, detail)
     }
 
     #[cold]
-    fn overlap(&self, operation: &'static str, name: &str) -> Error {
+    fn overlap(&self, operation: &'static str, holders: Holders, name: &str) -> Error {
         let mut ranks: Vec<usize> = (0..self.len())
             .filter(|&rank| self.counts[rank] > 0)
             .collect();
@@ -90,7 +105,8 @@ impl Blocks {
             ErrorKind::Argument,
             operation,
             format_args!(
-                "the blocks of ranks {} and {} in {name} overlap: {:?} and {:?}",
+                "the blocks of {}s {} and {} in {name} overlap: {:?} and {:?}",
+                holders.name,
                 pair[0],
                 pair[1],
                 self.range(pair[0]),

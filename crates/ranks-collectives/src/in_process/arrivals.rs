@@ -47,9 +47,17 @@ impl Deferred for Arrivals {
             width: self.width,
         };
         let (number, outcome) = (self.number, &mut self.outcome);
-        self.expected.retain(
-            |&(rank, place)| match comm.numbered_recv(rank, number, wait) {
-                Ok(None) => true,
+        // Several blocks of one rank come in order.
+        let mut missing = Vec::new();
+        self.expected.retain(|&(rank, place)| {
+            if missing.contains(&rank) {
+                return true;
+            }
+            match comm.numbered_recv(rank, number, wait) {
+                Ok(None) => {
+                    missing.push(rank);
+                    true
+                }
                 Ok(Some(block)) if block.len() == place.bytes() => {
                     place.fill(&block);
                     false
@@ -63,8 +71,8 @@ impl Deferred for Arrivals {
                     outcome.note(Err(error));
                     false
                 }
-            },
-        );
+            }
+        });
         if !self.expected.is_empty() {
             return Ok(false);
         }

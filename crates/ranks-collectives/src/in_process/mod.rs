@@ -16,6 +16,7 @@ mod call;
 mod folding;
 mod gather;
 mod gatherv;
+mod neighbors;
 mod nonblocking;
 mod nonblocking_varying;
 mod reduce;
@@ -34,6 +35,7 @@ pub(crate) use barrier::barrier;
 pub(crate) use bcast::bcast;
 pub(crate) use gather::gather;
 pub(crate) use gatherv::{allgatherv, gatherv};
+pub(crate) use neighbors::{ineighbor_exchange, neighbor_exchange};
 pub(crate) use nonblocking::{
     iallgather, iallreduce, ialltoall, ibarrier, ibcast, iexscan, igather, ireduce,
     ireduce_scatter, ireduce_scatter_block, iscan, iscatter,

@@ -9,8 +9,8 @@
 //!
 //! * The memory behind a pointer is as large as the counts say: [`Transfer`](crate::transfer::Transfer) is made
 //!   only from slices whose lengths fit the operation on the communicator that it is then used with (the
-//!   functions at the top of this crate pass the same one), its kin in `varying` only from blocks that lie in their
-//!   slices, and [`TypeOf`](ranks_comm::backend::TypeOf) counts
+//!   functions at the top of this crate pass the same one), its kin in `varying` and `neighbors` only from blocks that lie in
+//!   their slices, as many as the library's topology has neighbours, and [`TypeOf`](ranks_comm::backend::TypeOf) counts
 //!   the same bytes in MPI's terms.
 //! * An empty slice is given as the address of a static (`pointer`), because its own pointer may have the
 //!   value of a sentinel such as `MPI_IN_PLACE`, which stands for a slice that is not there and for nothing else.
@@ -39,7 +39,10 @@ mod keeping;
 mod large;
 mod large_reductions;
 mod large_varying;
+mod neighbor_order;
+mod neighbors;
 mod nonblocking;
+mod nonblocking_neighbors;
 mod nonblocking_reductions;
 mod nonblocking_varying;
 mod operation;
@@ -68,7 +71,11 @@ pub(crate) use bcast::{bcast, bcast_small};
 pub(crate) use exscan::{exscan, exscan_small};
 pub(crate) use gather::{gather, gather_small};
 pub(crate) use gatherv::gatherv;
+pub(crate) use neighbors::{neighbor_allgather, neighbor_allgatherv, neighbor_alltoallv};
 pub(crate) use nonblocking::{iallgather, ialltoall, ibarrier, ibcast, igather, iscatter};
+pub(crate) use nonblocking_neighbors::{
+    ineighbor_allgather, ineighbor_allgatherv, ineighbor_alltoallv,
+};
 pub(crate) use nonblocking_reductions::{
     iallreduce, iexscan, ireduce, ireduce_scatter, ireduce_scatter_block, iscan,
 };

@@ -24,6 +24,7 @@ mod in_process;
 mod located;
 mod mistakes;
 mod model;
+mod neighbors;
 #[cfg(any(feature = "half", feature = "num-complex"))]
 mod other_numbers;
 mod reduce;

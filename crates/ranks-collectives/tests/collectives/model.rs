@@ -37,7 +37,7 @@ pub(crate) fn roots(depth: Depth, size: usize, call: usize) -> std::ops::Range<u
 }
 
 /// A value that differs from its neighbours and from the same place on other ranks.
-pub(crate) trait Sample: Pod + PartialEq + Debug {
+pub(crate) trait Sample: Pod + PartialEq + Debug + Send {
     fn sample(rank: usize, index: usize) -> Self;
 }
 

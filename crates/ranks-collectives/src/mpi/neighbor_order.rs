@@ -1,0 +1,107 @@
+//! In what order a library lets blocks arrive that come from one rank.
+//!
+//! In a graph with several edges between two ranks, the first block that is sent arrives as the first. In a grid whose ends
+//! are neighbours and that is one or two ranks long, the rank before and the rank after are the same, and what is sent to the
+//! one arrives from the other (MPI 5.0 §8.6). MPICH from 5.0 on keeps to that, and Open MPI in the operations that block.
+//! In its others, in Intel MPI, and in MPICH up to 4.0 the first is the first in a grid, too; in MPICH 4.3 the first is the
+//! last, in a graph as well. So a library is asked once what it does, with a grid of this process alone.
+
+use std::ffi::c_int;
+use std::sync::{Mutex, PoisonError};
+
+use ranks_comm::backend::check;
+use ranks_comm::{Error, ErrorKind, Neighborhood, Result};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Comm, MPI_Datatype};
+
+use crate::neighbors::{Order, slots};
+
+/// Functions that may differ in it.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    /// `MPI_Neighbor_alltoallv`.
+    Blocking,
+    /// `MPI_Ineighbor_alltoallv`.
+    Nonblocking,
+}
+
+/// The answers, by form. Asked under the lock, as no two threads may use one communicator for it at a time.
+static KNOWN: Mutex<[Option<Order>; 2]> = Mutex::new([None; 2]);
+
+/// The block that each of the library's blocks has to be; `None` if each is what it should be.
+///
+/// # Errors
+/// What the library says of the question.
+pub(super) fn slots_for(form: Form, around: &dyn Neighborhood) -> Result<Option<Vec<usize>>> {
+    slots(around, || {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = &mut known[form as usize];
+        match *known {
+            Some(order) => Ok(order),
+            None => Ok(*known.insert(ask(form)?)),
+        }
+    })
+}
+
+/// Sends four numbers round two rings of this process alone.
+fn ask(form: Form) -> Result<Order> {
+    let mut rings = sys::MPI_COMM_NULL;
+    let ones = ONES.as_ptr();
+    // SAFETY: the library is initialised, as there is a `Comm`; a grid of two dimensions, and a place for it.
+    let code =
+        unsafe { sys::MPI_Cart_create(sys::MPI_COMM_SELF, 2, ones, ones, 0, &raw mut rings) };
+    check(code, "MPI_Cart_create")?;
+    let mut arrived = [-1; 4];
+    let code = send_round(form, rings, &PLACES, &mut arrived);
+    // SAFETY: made above, and used no more.
+    unsafe { sys::MPI_Comm_free(&raw mut rings) };
+    check(code, "MPI_Neighbor_alltoallv")?;
+    match arrived {
+        [1, 0, 3, 2] => Ok(Order::Standard),
+        [0, 1, 2, 3] => Ok(Order::FirstIsFirst),
+        [3, 2, 1, 0] => Ok(Order::FirstIsLast),
+        _ => Err(Error::new(
+            ErrorKind::Library,
+            "MPI_Neighbor_alltoallv",
+            format_args!(
+                "what this process sends to itself in a grid of two rings arrives as {arrived:?}"
+            ),
+        )),
+    }
+}
+
+static ONES: [c_int; 4] = [1; 4];
+static PLACES: [c_int; 4] = [0, 1, 2, 3];
+const INT: MPI_Datatype = sys::MPI_INT;
+
+fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_int; 4]) -> c_int {
+    let (from, to) = (sent.as_ptr().cast(), arrived.as_mut_ptr().cast());
+    let (counts, places) = (ONES.as_ptr(), PLACES.as_ptr());
+    let mut request = sys::MPI_REQUEST_NULL;
+    let code = match form {
+        // SAFETY: the one neighbour on all four sides gets and sends an integer, for which there are four each.
+        Form::Blocking => unsafe {
+            sys::MPI_Neighbor_alltoallv(from, counts, places, INT, to, counts, places, INT, ring)
+        },
+        // SAFETY: the same; it is waited for below, and the arrays live for ever.
+        Form::Nonblocking => unsafe {
+            sys::MPI_Ineighbor_alltoallv(
+                from,
+                counts,
+                places,
+                INT,
+                to,
+                counts,
+                places,
+                INT,
+                ring,
+                &raw mut request,
+            )
+        },
+    };
+    if code != sys::MPI_SUCCESS {
+        return code;
+    }
+    // SAFETY: a request that was begun here, or none; nobody asks for its status.
+    unsafe { sys::MPI_Wait(&raw mut request, sys::MPI_STATUS_IGNORE) }
+}

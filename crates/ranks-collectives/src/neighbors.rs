@@ -1,0 +1,146 @@
+//! Communication among the neighbours of a topology, blocking and not.
+
+mod pairing;
+mod trade;
+
+use bytemuck::Pod;
+use ranks_comm::backend::{Begun, Role};
+use ranks_comm::{Neighborhood, Result};
+
+pub(crate) use pairing::{Edge, Order, slots};
+pub(crate) use trade::Trade;
+
+use crate::agreement::{Call, carry_out};
+use crate::blocks::Blocks;
+use crate::lasting::{Lasting, Slices};
+use crate::{in_process, mpi};
+
+const ALLGATHER: &str = "MPI_Neighbor_allgather";
+const ALLGATHERV: &str = "MPI_Neighbor_allgatherv";
+const ALLTOALL: &str = "MPI_Neighbor_alltoall";
+const ALLTOALLV: &str = "MPI_Neighbor_alltoallv";
+
+pub(crate) static INEIGHBOR_ALLGATHER: Role = Role::of("MPI_Ineighbor_allgather");
+pub(crate) static INEIGHBOR_ALLGATHERV: Role = Role::of("MPI_Ineighbor_allgatherv");
+pub(crate) static INEIGHBOR_ALLTOALL: Role = Role::of("MPI_Ineighbor_alltoall");
+pub(crate) static INEIGHBOR_ALLTOALLV: Role = Role::of("MPI_Ineighbor_alltoallv");
+
+pub(crate) fn neighbor_allgather<T: Pod>(
+    around: &dyn Neighborhood,
+    send: &[T],
+    recv: &mut [T],
+) -> Result<()> {
+    carry_out(
+        around,
+        Call::moving::<T>(ALLGATHER),
+        Trade::gathered(ALLGATHER, around, send, recv),
+        mpi::neighbor_allgather,
+        in_process::neighbor_exchange,
+    )
+}
+
+pub(crate) fn neighbor_allgatherv<T: Pod>(
+    around: &dyn Neighborhood,
+    send: &[T],
+    recv: &mut [T],
+    blocks: &Blocks,
+) -> Result<()> {
+    carry_out(
+        around,
+        Call::moving::<T>(ALLGATHERV),
+        Trade::gathered_into(ALLGATHERV, around, send, (recv, blocks)),
+        mpi::neighbor_allgatherv,
+        in_process::neighbor_exchange,
+    )
+}
+
+pub(crate) fn neighbor_alltoall<T: Pod>(
+    around: &dyn Neighborhood,
+    send: &[T],
+    recv: &mut [T],
+) -> Result<()> {
+    carry_out(
+        around,
+        Call::moving::<T>(ALLTOALL),
+        Trade::exchanged(ALLTOALL, around, send, recv),
+        mpi::neighbor_alltoallv,
+        in_process::neighbor_exchange,
+    )
+}
+
+pub(crate) fn neighbor_alltoallv<T: Pod>(
+    around: &dyn Neighborhood,
+    send: (&[T], &Blocks),
+    recv: (&mut [T], &Blocks),
+) -> Result<()> {
+    carry_out(
+        around,
+        Call::moving::<T>(ALLTOALLV),
+        Trade::exchanged_into(ALLTOALLV, around, send, recv),
+        mpi::neighbor_alltoallv,
+        in_process::neighbor_exchange,
+    )
+}
+
+pub(crate) fn ineighbor_allgather<T: Pod>(
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+) -> Result<Begun> {
+    let name = INEIGHBOR_ALLGATHER.operation();
+    let trade = slices.proven(|Slices { send, recv }| Trade::gathered(name, around, send, recv))?;
+    around.dispatch_with(
+        name,
+        trade,
+        mpi::ineighbor_allgather,
+        in_process::ineighbor_exchange,
+    )
+}
+
+pub(crate) fn ineighbor_allgatherv<T: Pod>(
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+    blocks: &Blocks,
+) -> Result<Begun> {
+    let name = INEIGHBOR_ALLGATHERV.operation();
+    let trade = slices
+        .proven(|Slices { send, recv }| Trade::gathered_into(name, around, send, (recv, blocks)))?;
+    around.dispatch_with(
+        name,
+        trade,
+        mpi::ineighbor_allgatherv,
+        in_process::ineighbor_exchange,
+    )
+}
+
+pub(crate) fn ineighbor_alltoall<T: Pod>(
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+) -> Result<Begun> {
+    let name = INEIGHBOR_ALLTOALL.operation();
+    let trade =
+        slices.proven(|Slices { send, recv }| Trade::exchanged(name, around, send, recv))?;
+    around.dispatch_with(
+        name,
+        trade,
+        mpi::ineighbor_alltoallv,
+        in_process::ineighbor_exchange,
+    )
+}
+
+pub(crate) fn ineighbor_alltoallv<T: Pod>(
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+    send_blocks: &Blocks,
+    recv_blocks: &Blocks,
+) -> Result<Begun> {
+    let name = INEIGHBOR_ALLTOALLV.operation();
+    let trade = slices.proven(|Slices { send, recv }| {
+        Trade::exchanged_into(name, around, (send, send_blocks), (recv, recv_blocks))
+    })?;
+    around.dispatch_with(
+        name,
+        trade,
+        mpi::ineighbor_alltoallv,
+        in_process::ineighbor_exchange,
+    )
+}
