@@ -20,37 +20,33 @@ pub(super) fn transform(data: &mut [Complex64], len: usize, stride: usize, direc
     };
     let root = |k: usize| Complex64::cis(sign * TAU * k as f64 / len as f64);
     let roots: Vec<Complex64> = (0..len / 2).map(root).collect();
-    let mut line = vec![Complex64::ZERO; len];
     for lines in data.chunks_exact_mut(len * stride) {
-        for start in 0..stride {
-            let points = lines[start..].iter().step_by(stride);
-            line.iter_mut()
-                .zip(points)
-                .for_each(|(to, from)| *to = *from);
-            transform_line(&mut line, &roots);
-            let points = lines[start..].iter_mut().step_by(stride);
-            points.zip(&line).for_each(|(to, from)| *to = *from);
-        }
+        transform_together(lines, stride, &roots);
     }
 }
 
-/// Cooley and Tukey's algorithm in place: the points in the order of their reversed numbers, then longer and longer parts.
-fn transform_line(line: &mut [Complex64], roots: &[Complex64]) {
-    let len = line.len();
+/// Cooley and Tukey's algorithm in place, on lines that lie side by side: the points in the order of their reversed
+/// numbers, then longer and longer parts of the lines.
+fn transform_together(lines: &mut [Complex64], stride: usize, roots: &[Complex64]) {
+    let len = lines.len() / stride;
     for index in 0..len {
         let reversed = index.reverse_bits() >> (usize::BITS - len.ilog2());
         if index < reversed {
-            line.swap(index, reversed);
+            let (before, behind) = lines.split_at_mut(reversed * stride);
+            before[index * stride..][..stride].swap_with_slice(&mut behind[..stride]);
         }
     }
     let mut half = 1;
     while half < len {
-        for part in line.chunks_exact_mut(2 * half) {
-            let (left, right) = part.split_at_mut(half);
-            let roots = roots.iter().step_by(len / (2 * half));
-            for ((a, b), root) in left.iter_mut().zip(right).zip(roots) {
-                let turned = *b * root;
-                (*a, *b) = (*a + turned, *a - turned);
+        for part in lines.chunks_exact_mut(2 * half * stride) {
+            let (left, right) = part.split_at_mut(half * stride);
+            let left = left.chunks_exact_mut(stride);
+            let pairs = left.zip(right.chunks_exact_mut(stride));
+            for ((left, right), root) in pairs.zip(roots.iter().step_by(len / (2 * half))) {
+                for (a, b) in left.iter_mut().zip(right) {
+                    let turned = *b * root;
+                    (*a, *b) = (*a + turned, *a - turned);
+                }
             }
         }
         half *= 2;
