@@ -13,10 +13,19 @@ use crate::{counts, in_process, mpi};
 const NAME: &str = "MPI_Allgatherv";
 
 pub(crate) fn allgatherv<T: Pod>(comm: &Communicator, send: &[T]) -> Result<Gathered<T>> {
+    let mut gathered = Gathered::default();
+    allgatherv_again(comm, send, &mut gathered)?;
+    Ok(gathered)
+}
+
+pub(crate) fn allgatherv_again<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    gathered: &mut Gathered<T>,
+) -> Result<()> {
     let blocks = counts::of_all(comm, send.len())?;
-    let mut data = counts::room(NAME, blocks.end())?;
-    allgatherv_into(comm, send, &mut data, &blocks)?;
-    Ok(Gathered::new(data, blocks))
+    let (recv, blocks) = gathered.make_room(NAME, blocks)?;
+    allgatherv_into(comm, send, recv, blocks)
 }
 
 #[inline]

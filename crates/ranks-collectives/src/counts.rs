@@ -46,16 +46,33 @@ pub(crate) fn read(operation: &'static str, travelled: &[u64]) -> Result<Blocks>
 /// # Errors
 /// [`ErrorKind::Length`] if there is no memory for them.
 pub(crate) fn room<T: Pod>(operation: &'static str, elements: usize) -> Result<Vec<T>> {
-    bytemuck::allocation::try_zeroed_vec(elements).map_err(|()| {
-        Error::new(
-            ErrorKind::Length,
-            operation,
-            format_args!(
-                "the ranks' blocks are {elements} elements of {} bytes, for which there is no memory",
-                size_of::<T>()
-            ),
-        )
-    })
+    bytemuck::allocation::try_zeroed_vec(elements).map_err(|()| no_memory::<T>(operation, elements))
+}
+
+#[cold]
+pub(crate) fn no_memory<T>(operation: &'static str, elements: usize) -> Error {
+    Error::new(
+        ErrorKind::Length,
+        operation,
+        format_args!(
+            "the ranks' blocks are {elements} elements of {} bytes, for which there is no memory",
+            size_of::<T>()
+        ),
+    )
+}
+
+/// The error of something that is for a rank that there is not.
+#[cold]
+pub(crate) fn no_such_rank(operation: &'static str, comm: &Communicator, rank: usize) -> Error {
+    let size = comm.size();
+    Error::new(
+        ErrorKind::Rank,
+        operation,
+        format_args!(
+            "there is no rank {rank} to send to; ranks run from 0 to {}",
+            size - 1
+        ),
+    )
 }
 
 /// # Errors

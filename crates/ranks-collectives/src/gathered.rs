@@ -2,16 +2,49 @@
 
 use std::ops::{Deref, DerefMut};
 
+use bytemuck::Pod;
+use ranks_comm::Result;
+
 use crate::blocks::Blocks;
+use crate::counts;
 
 /// Blocks of elements, one of each rank, in the order of ranks: what an operation gives that finds out by itself how
 /// long they are.
 ///
 /// It is a slice of all elements; [`block`](Self::block) is what one rank has sent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gathered<T> {
     data: Vec<T>,
     blocks: Blocks,
+}
+
+impl<T> Default for Gathered<T> {
+    /// Nothing from no rank: what operations that reuse memory begin with.
+    fn default() -> Self {
+        Self::new(Vec::new(), Blocks::default())
+    }
+}
+
+impl<T: Pod> Gathered<T> {
+    /// Makes room for these blocks, in the memory that there is if it is enough, and gives it with the blocks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if there is no memory for them; what there was is kept.
+    pub(crate) fn make_room(
+        &mut self,
+        operation: &'static str,
+        blocks: Blocks,
+    ) -> Result<(&mut [T], &Blocks)> {
+        if blocks.end() > self.data.capacity() {
+            self.data = counts::room(operation, blocks.end())?;
+        }
+        self.data.resize(blocks.end(), T::zeroed());
+        // Those that are the same have been converted for the library already.
+        if blocks != self.blocks {
+            self.blocks = blocks;
+        }
+        Ok((&mut self.data, &self.blocks))
+    }
 }
 
 impl<T> Gathered<T> {

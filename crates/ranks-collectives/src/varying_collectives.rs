@@ -13,7 +13,11 @@ use crate::{allgatherv, alltoallv, gatherv, reduce_scatter, scatterv};
 ///
 /// Each comes in forms that differ in what the ranks know:
 ///
-/// * `allgatherv` and the like **find out** the lengths by an exchange of their own, and allocate what they return.
+/// * `allgatherv` and the like **find out** the lengths by an exchange of their own, of 8 bytes from each rank (or, for
+///   `alltoallv`, from each to each), and allocate what they return.
+/// * `allgatherv_again` and `alltoallv_again` find them out too, and receive into the memory of an earlier result. Once that is
+///   large enough they allocate the lengths alone, and write nothing but what arrives.
+/// * `alltoallv_from` sends what is not in one slice, and copies it into one.
 /// * `allgatherv_into` and the like are **told** them as [`Blocks`], which say how long each rank's block is and where.
 ///   They exchange nothing but the data, and allocate nothing. All ranks, whether they are the root or not, pass the
 ///   same counts; displacements may be each rank's own, and are not looked at where there is no slice that they are of.
@@ -52,6 +56,30 @@ pub trait VaryingCollectives: Sealed {
     #[doc(alias = "MPI_Allgatherv")]
     fn allgatherv<T: Pod>(&self, send: &[T]) -> Result<Gathered<T>> {
         allgatherv::allgatherv(self.communicator(), send)
+    }
+
+    /// As [`allgatherv`](Self::allgatherv), into the memory of `gathered`, which grows if it must.
+    ///
+    /// ```
+    /// use ranks_collectives::{Gathered, VaryingCollectives};
+    ///
+    /// fn steps(world: &ranks_comm::Communicator, mut mine: Vec<f64>) -> ranks_comm::Result<()> {
+    ///     let mut all = Gathered::default();
+    ///     for _ in 0..1000 {
+    ///         world.allgatherv_again(&mine, &mut all)?;
+    ///         mine.retain(|x| all.iter().any(|y| y > x));
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`allgatherv`](Self::allgatherv); what `gathered` holds is unspecified then.
+    ///
+    /// MPI 5.0 §6.7 (`MPI_Allgatherv`).
+    #[doc(alias = "MPI_Allgatherv")]
+    fn allgatherv_again<T: Pod>(&self, send: &[T], gathered: &mut Gathered<T>) -> Result<()> {
+        allgatherv::allgatherv_again(self.communicator(), send, gathered)
     }
 
     /// Collects the `send` of all ranks in `recv` of every rank, where `blocks` say.
@@ -204,6 +232,50 @@ pub trait VaryingCollectives: Sealed {
     #[doc(alias = "MPI_Alltoallv")]
     fn alltoallv<T: Pod>(&self, send: &[T], blocks: &Blocks) -> Result<Gathered<T>> {
         alltoallv::alltoallv(self.communicator(), send, blocks)
+    }
+
+    /// As [`alltoallv`](Self::alltoallv), into the memory of `gathered`, which grows if it must.
+    ///
+    /// # Errors
+    /// As [`alltoallv`](Self::alltoallv); what `gathered` holds is unspecified then.
+    ///
+    /// MPI 5.0 §6.8 (`MPI_Alltoallv`).
+    #[doc(alias = "MPI_Alltoallv")]
+    fn alltoallv_again<T: Pod>(
+        &self,
+        send: &[T],
+        blocks: &Blocks,
+        gathered: &mut Gathered<T>,
+    ) -> Result<()> {
+        alltoallv::alltoallv_again(self.communicator(), send, blocks, gathered)
+    }
+
+    /// Sends each rank the parts for it, and returns what each has sent to this one.
+    ///
+    /// A part is a rank and a slice, a `Vec` or the like. They come in any order; those for one rank arrive one after the
+    /// other, as one block. They are copied into one slice first; then it is as [`alltoallv`](Self::alltoallv), with two
+    /// exchanges in which all ranks send to all. Where each sends to few, [`SparseExchange`](crate::SparseExchange) does not.
+    ///
+    /// ```
+    /// use ranks_collectives::{Gathered, VaryingCollectives};
+    ///
+    /// /// `bins[r]` goes to rank r.
+    /// fn deal(world: &ranks_comm::Communicator, bins: &[Vec<u32>]) -> ranks_comm::Result<Gathered<u32>> {
+    ///     world.alltoallv_from(bins.iter().enumerate())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if a part is for a rank that does not exist; otherwise as
+    /// [`alltoallv`](Self::alltoallv).
+    ///
+    /// MPI 5.0 §6.8 (`MPI_Alltoallv`).
+    #[doc(alias = "MPI_Alltoallv")]
+    fn alltoallv_from<T: Pod, S: AsRef<[T]>>(
+        &self,
+        parts: impl IntoIterator<Item = (usize, S)>,
+    ) -> Result<Gathered<T>> {
+        alltoallv::alltoallv_from(self.communicator(), parts)
     }
 
     /// Sends each rank the block of `send` for it, and receives that of each rank in `recv`, where `recv_blocks` say.

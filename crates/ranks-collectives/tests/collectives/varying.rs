@@ -1,7 +1,7 @@
 //! Blocks of different lengths: what each rank sends is told by its rank, so that every rank knows what it must get.
 
-use ranks_collectives::{Blocks, Collectives, VaryingCollectives};
-use ranks_comm::Communicator;
+use ranks_collectives::{Blocks, Collectives, Gathered, VaryingCollectives};
+use ranks_comm::{Communicator, ErrorKind};
 
 use crate::model::Depth::{self, All, EachOnce};
 use crate::model::{Guarded, LONGEST, Particle, Sample, block, case, lengths, roots};
@@ -337,4 +337,60 @@ fn cor_28_empty_blocks(world: Communicator) {
     nothing::<u16>(&world, EachOnce);
     nothing::<f64>(&world, EachOnce);
     nothing::<Particle>(&world, EachOnce);
+}
+
+/// What is received again and again into the same memory, which grows and shrinks.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn memory_is_used_again(world: Communicator) {
+    let (me, size) = (world.rank(), world.size());
+    let mut all = Gathered::default();
+    let mut from_all = Gathered::default();
+    for scale in [1, 100, 100, 0, 7] {
+        let of = |rank: usize| -> Vec<Particle> { block(rank, 0, (rank % 3) * scale) };
+        world.allgatherv_again(&of(me), &mut all).unwrap();
+        let expected: Vec<Vec<Particle>> = (0..size).map(of).collect();
+        assert!(all.iter_blocks().eq(expected.iter().map(Vec::as_slice)));
+        assert_eq!(*all, expected.concat());
+
+        let counts: Vec<usize> = (0..size).map(|dest| (me + dest) % 3 * scale).collect();
+        let blocks = Blocks::from_counts(&counts).unwrap();
+        let mine: Vec<u64> = block(me, 0, blocks.end());
+        world
+            .alltoallv_again(&mine, &blocks, &mut from_all)
+            .unwrap();
+        for (source, found) in from_all.iter_blocks().enumerate() {
+            let before: usize = (0..me).map(|dest| (source + dest) % 3 * scale).sum();
+            assert_eq!(
+                found,
+                block::<u64>(source, before, (source + me) % 3 * scale)
+            );
+        }
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn parts_come_from_wherever_they_are(world: Communicator) {
+    let (me, size) = (world.rank(), world.size());
+    let of = |source: usize, dest: usize| -> Vec<u64> { block(source, dest, (source + dest) % 3) };
+    let whole: Vec<Vec<u64>> = (0..size).map(|dest| of(me, dest)).collect();
+    let found = world.alltoallv_from(whole.iter().enumerate()).unwrap();
+    let expected: Vec<Vec<u64>> = (0..size).map(|source| of(source, me)).collect();
+    assert!(found.iter_blocks().eq(expected.iter().map(Vec::as_slice)));
+    // In any order, in several parts, and to some ranks none.
+    let parts = [(0, [1u8, 2]), (size - 1, [3, 4]), (0, [5, 6])];
+    let found = world.alltoallv_from(parts).unwrap();
+    let expected: &[u8] = match (me, size) {
+        (0, 1) => &[1, 2, 3, 4, 5, 6],
+        (0, _) => &[1, 2, 5, 6],
+        _ if me == size - 1 => &[3, 4],
+        _ => &[],
+    };
+    assert!(found.iter_blocks().all(|block| block == expected));
+    let nothing: [(usize, Vec<f32>); 0] = [];
+    assert!(world.alltoallv_from(nothing).unwrap().is_empty());
+    // For a rank that there is not.
+    let parts = [(if me == 0 { size } else { 0 }, [1])];
+    let error = world.alltoallv_from(parts).unwrap_err();
+    let expected = [ErrorKind::Rank, ErrorKind::Mismatch][usize::from(me > 0)];
+    assert_eq!(error.kind(), expected, "{error}");
 }
