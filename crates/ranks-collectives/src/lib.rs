@@ -35,6 +35,10 @@
 //!
 //! [`Collectives::reproducible`] reduces a distributed array to the same bits for any number of ranks and on any library.
 //!
+//! # Made of other operations
+//!
+//! [`SparseExchange`] is for ranks that send to few others. It is made once for a communicator, with a channel of its own.
+//!
 //! # How the crate is laid out
 //!
 //! An operation is one file at the top (`allreduce.rs`), which proves lengths and compares calls by `agreement.rs`, and one of the same name in each of
@@ -85,6 +89,7 @@ mod scatter;
 mod scatterv;
 mod scoped_collectives;
 mod sealed;
+mod sparse_exchange;
 mod transfer;
 mod user_op;
 mod varying;
@@ -103,4 +108,5 @@ pub use ops::{Op, Reduction};
 pub use persistent_collectives::PersistentCollectives;
 pub use reproducible::{Compensated, Exact, Reproducible};
 pub use scoped_collectives::ScopedCollectives;
+pub use sparse_exchange::SparseExchange;
 pub use varying_collectives::VaryingCollectives;

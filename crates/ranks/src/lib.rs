@@ -33,6 +33,7 @@
 //! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
 //! | … that need one slice only | [`InPlaceCollectives`] |
 //! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`] |
+//! | … in which each rank sends to few others | [`SparseExchange`] |
 //! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
 //! | … with the same bits for any number of ranks | [`Reproducible`] |
 //! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
@@ -45,7 +46,7 @@ pub use ranks_collectives::{
     Blocks, Collectives, Compensated, Exact, Fractional, Gathered, InPlaceCollectives, Integer,
     Locate, Located, NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
     Number, Op, Ordered, PersistentCollectives, Reduction, Reproducible, ScopedCollectives,
-    VaryingCollectives, ops,
+    SparseExchange, VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
 

@@ -32,6 +32,7 @@ mod reproducible;
 mod rsmpi;
 mod scan;
 mod scatter;
+mod sparse;
 mod topologies;
 mod user_op;
 mod varying;

@@ -1,0 +1,140 @@
+//! Messages from each rank to few others, none of which knows from whom it gets any.
+//!
+//! The exchange of Hoefler, Siebert and Lumsdaine (*Scalable communication protocols for dynamic sparse data exchange*,
+//! 2010): synchronous sends, which are over when they are received; a barrier that returns at once, which a rank enters
+//! when all its sends are over; and whatever arrives is received until that barrier is over.
+//!
+//! # Why no message is lost, and none comes in the wrong exchange
+//!
+//! When a rank sees the barrier of an exchange end, all ranks have entered it, so all sends of all ranks are over, and all
+//! messages have been received. None is left that a later exchange could find.
+//!
+//! The other way, a rank that has left exchange k may send messages of exchange k + 1 to one that still looks for those of k.
+//! It cannot be further ahead: exchange k + 1 does not end before all have entered its barrier. So messages of even and of odd
+//! exchanges have tags of their own, and each exchange looks for its own alone: those of k - 1 have all been received,
+//! and none of k + 2 has been sent.
+//!
+//! Other messages cannot come between: the communicator is a duplicate that nobody else has. Ranks count exchanges alike, since
+//! all of them call each one.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytemuck::Pod;
+use ranks_comm::{Communicator, Request, Result, ScopedRequest, Source};
+
+use crate::agreement::{Call, all_ready};
+use crate::counts;
+use crate::nonblocking_collectives::NonblockingCollectives;
+
+/// Exchanges in which each rank sends to few others: the time that one takes grows with the messages of a rank and the logarithm of the
+/// number of ranks, and not with the number of ranks as in [`alltoallv`](crate::VaryingCollectives::alltoallv).
+///
+/// It has a communicator of its own, so that it meets no other messages: make it once, and use it often. Dropping it
+/// puts that aside, as dropping any [`Communicator`] does.
+///
+/// ```
+/// use ranks_collectives::SparseExchange;
+///
+/// /// Particles that have left this rank's part of space, and whose it is now.
+/// fn migrate(
+///     exchange: &SparseExchange,
+///     leaving: Vec<(usize, Vec<[f64; 3]>)>,
+/// ) -> ranks_comm::Result<Vec<[f64; 3]>> {
+///     let arriving = exchange.alltoallv(leaving)?;
+///     Ok(arriving.into_iter().flat_map(|(_source, particles)| particles).collect())
+/// }
+/// ```
+#[derive(Debug)]
+pub struct SparseExchange {
+    comm: Communicator,
+    /// Whether the next exchange is the second, the fourth and so on.
+    odd: AtomicBool,
+}
+
+impl SparseExchange {
+    /// Makes a channel among the ranks of `comm`. Collective.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §7.4.2 (`MPI_Comm_dup`).
+    pub fn new(comm: &Communicator) -> Result<Self> {
+        Ok(Self {
+            comm: comm.dup()?,
+            odd: AtomicBool::new(false),
+        })
+    }
+
+    /// Sends each message to its rank, and returns those for this rank, each with the rank that it comes from, in the order
+    /// of ranks. Collective.
+    ///
+    /// A message is a rank and a slice, a `Vec` or the like. There may be several for one rank, which arrive one by one in the
+    /// order in which they were sent; those of no elements arrive too, and so do those to the rank itself.
+    ///
+    /// # Errors
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if a message is for a rank that does not exist. On the rank where it happens, after
+    /// the exchange: [`Type`](ranks_comm::ErrorKind::Type) if a message is not a whole number of elements. Otherwise what the
+    /// library reports.
+    ///
+    /// MPI 5.0 §3.7.2 (`MPI_Issend`), §3.8.2 (`MPI_Improbe`), §6.12.1 (`MPI_Ibarrier`).
+    pub fn alltoallv<T: Pod, S: AsRef<[T]>>(
+        &self,
+        messages: impl IntoIterator<Item = (usize, S)>,
+    ) -> Result<Vec<(usize, Vec<T>)>> {
+        const OPERATION: &str = "SparseExchange::alltoallv";
+        let messages: Vec<(usize, S)> = messages.into_iter().collect();
+        let nowhere = messages.iter().find(|(dest, _)| *dest >= self.comm.size());
+        let ready = match nowhere {
+            Some((dest, _)) => Err(counts::no_such_rank(OPERATION, &self.comm, *dest)),
+            None => Ok(()),
+        };
+        all_ready(&self.comm, Call::moving::<T>(OPERATION), ready)?;
+        let tag = i32::from(self.odd.fetch_xor(true, Ordering::Relaxed));
+        let mut arrived = Vec::new();
+        self.comm.scope(|scope| {
+            let mut sends = Vec::with_capacity(messages.len());
+            for (dest, message) in &messages {
+                sends.push(scope.issend(message.as_ref(), *dest, tag)?);
+            }
+            self.receive_until_all_is_sent(tag, sends, &mut arrived)
+        })?;
+        let mut arrived = arrived.into_iter().collect::<Result<Vec<_>>>()?;
+        // Those of one rank stay in order.
+        arrived.sort_by_key(|&(source, _)| source);
+        Ok(arrived)
+    }
+
+    fn receive_until_all_is_sent<T: Pod>(
+        &self,
+        tag: i32,
+        mut sends: Vec<ScopedRequest<'_, &[T]>>,
+        arrived: &mut Vec<Result<(usize, Vec<T>)>>,
+    ) -> Result<()> {
+        let mut barrier: Option<Request<()>> = None;
+        loop {
+            while let Some(message) = self.comm.improbe(Source::Any, tag)? {
+                // Whatever becomes of a message, the others must be received.
+                let received = message.recv_vec();
+                arrived.push(received.map(|(message, status)| {
+                    (status.source().unwrap_or(self.comm.rank()), message)
+                }));
+            }
+            if let Some(barrier) = &mut barrier {
+                if barrier.test()? {
+                    return Ok(());
+                }
+            } else {
+                while let Some(send) = sends.last_mut() {
+                    if !send.test()? {
+                        break;
+                    }
+                    sends.pop();
+                }
+                if sends.is_empty() {
+                    barrier = Some(self.comm.ibarrier()?);
+                }
+            }
+            std::thread::yield_now();
+        }
+    }
+}
