@@ -16,6 +16,7 @@ struct state {
     int rank;
     double *send, *recv;
     double many_send[HALF], many_recv[HALF];
+    int counts[1], displacements[1];
 };
 #define HIDE(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 #define KEEP(value) __asm__ volatile("" : : "r"(value))
@@ -34,6 +35,7 @@ CALL(empty, (void)s)
 CALL(rank_table, MPI_Comm_rank(s->world, &s->rank))
 CALL(barrier, MPI_Barrier(s->world))
 CALL(allreduce, MPI_Allreduce(s->send, s->recv, 1, MPI_DOUBLE, MPI_SUM, s->world))
+CALL(allgatherv, MPI_Allgatherv(s->send, 1, MPI_DOUBLE, s->recv, s->counts, s->displacements, MPI_DOUBLE, s->world))
 CALL(iprobe, int flag; MPI_Status status;
      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, s->world, &flag, &status); KEEP(flag))
 CALL(sendrecv, MPI_Status status;
@@ -73,7 +75,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "the library does not grant the thread level %s\n", argv[1]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    struct state state = {MPI_COMM_WORLD, 0, malloc(sizeof(double)), malloc(sizeof(double)), {0}, {0}};
+    struct state state = {MPI_COMM_WORLD, 0, malloc(sizeof(double)), malloc(sizeof(double)), {0}, {0}, {1}, {0}};
     MPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
     *state.send = 1.0;
     *state.recv = 0.0;
@@ -81,6 +83,7 @@ int main(int argc, char **argv) {
     count("rank_table", rank_table, &state, calls);
     count("barrier", barrier, &state, calls);
     count("allreduce", allreduce, &state, calls);
+    count("allgatherv", allgatherv, &state, calls);
     count("iprobe", iprobe, &state, calls);
     count("sendrecv", sendrecv, &state, calls);
     count("sendrecv_bytes", sendrecv_bytes, &state, calls);

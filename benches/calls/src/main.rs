@@ -27,6 +27,7 @@ struct State {
     recv: Vec<f64>,
     bytes: Vec<u8>,
     received: Vec<u8>,
+    blocks: Blocks,
     many_send: [f64; HALF],
     many_recv: [f64; HALF],
 }
@@ -65,6 +66,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         recv: vec![0.0],
         bytes: vec![1; 8],
         received: vec![0; 8],
+        blocks: Blocks::from_counts(&[1])?,
         many_send: [1.0; HALF],
         many_recv: [0.0; HALF],
     };
@@ -80,6 +82,11 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     count("barrier", calls, &mut state, |state| state.world.barrier())?;
     count("allreduce", calls, &mut state, |state| {
         state.world.allreduce(&state.send, &mut state.recv, Sum)
+    })?;
+    count("allgatherv", calls, &mut state, |state| {
+        state
+            .world
+            .allgatherv_into(&state.send, &mut state.recv, &state.blocks)
     })?;
     count("iprobe", calls, &mut state, |state| {
         black_box(state.world.iprobe(Source::Any, Tag::Any)?.is_some());

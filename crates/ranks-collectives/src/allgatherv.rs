@@ -35,12 +35,11 @@ pub(crate) fn allgatherv_into<T: Pod>(
     recv: &mut [T],
     blocks: &Blocks,
 ) -> Result<()> {
-    let ints = blocks
-        .kept_ints(TypeOf::<T>::items())
-        .filter(|_| mpi::has_a_place(blocks));
-    if let (Some(over), Some(ints)) = (comm.express(1), ints) {
-        let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
-        return mpi::allgatherv_small(over, ints, gathering);
+    if let Some(ints) = blocks.ready_ints(TypeOf::<T>::items()) {
+        if let Some(over) = comm.express(1) {
+            let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
+            return mpi::allgatherv_small(over, ints, gathering);
+        }
     }
     in_full(comm, send, recv, blocks)
 }

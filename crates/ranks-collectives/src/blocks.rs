@@ -48,8 +48,10 @@ enum Shape {
     /// One after the other from 0 on, in the order of ranks.
     #[default]
     Packed,
-    /// No element is in two blocks.
+    /// No element is in two blocks, and there are several.
     Disjoint,
+    /// There is one block, which does not begin at 0.
+    Lonely,
     Overlapping,
 }
 
@@ -204,6 +206,13 @@ impl Blocks {
         self.shape == Shape::Packed
     }
 
+    /// Whether libraries put received blocks where they belong, and none into another one. The only block of one rank goes
+    /// to the beginning on MPICH from 4.0 to 4.1 (<https://github.com/pmodels/mpich/pull/6374>).
+    #[inline(always)]
+    pub(crate) fn are_received_well(&self) -> bool {
+        matches!(self.shape, Shape::Packed | Shape::Disjoint)
+    }
+
     /// Whether an `int` cannot say how many items all blocks are, if an element is `items`. It is so on all ranks or
     /// on none where ranks have the same counts, wherever their blocks are.
     pub(crate) fn are_large(&self, items: usize) -> bool {
@@ -220,9 +229,19 @@ impl Blocks {
         }
     }
 
+    /// The same if nothing stands in the way of receiving these blocks with them at once.
+    #[inline(always)]
+    pub(crate) fn ready_ints(&self, items: usize) -> Option<&[c_int]> {
+        if self.are_received_well() {
+            self.kept_ints(items)
+        } else {
+            None
+        }
+    }
+
     /// The same if it need not be made first.
     #[inline(always)]
-    pub(crate) fn kept_ints(&self, items: usize) -> Option<&[c_int]> {
+    fn kept_ints(&self, items: usize) -> Option<&[c_int]> {
         if items == 1 {
             return self.ints.as_deref();
         }
@@ -264,7 +283,9 @@ impl Shape {
             .map(|(&count, &start)| (start, start + count))
             .collect();
         filled.sort_unstable();
-        if filled.windows(2).all(|pair| pair[0].1 <= pair[1].0) {
+        if counts.len() == 1 {
+            Self::Lonely
+        } else if filled.windows(2).all(|pair| pair[0].1 <= pair[1].0) {
             Self::Disjoint
         } else {
             Self::Overlapping
@@ -328,6 +349,7 @@ mod tests {
         assert_eq!(shape(&[4, 1], &[0, 1]), (false, false, 4));
         assert_eq!(shape(&[4, 0], &[0, 1]), (false, true, 4));
         assert_eq!(shape(&[0, 1], &[900, 0]), (false, true, 1));
+        assert_eq!(shape(&[2], &[3]), (false, true, 5));
         assert_eq!(shape(&[], &[]), (true, true, 0));
     }
 

@@ -30,8 +30,8 @@ use crate::{allgatherv, alltoallv, gatherv, reduce_scatter, scatterv};
 /// [`Argument`](ranks_comm::ErrorKind::Argument) if blocks that are received overlap. Blocks of length zero are fine
 /// everywhere, and elements between blocks are not touched.
 ///
-/// That ranks agree on the counts nobody checks; what happens if they do not is said at
-/// [`Collectives`](crate::Collectives). The forms that find out the lengths cannot go wrong in that way.
+/// That ranks agree on the counts is compared where [`Checks::Collective`](ranks_comm::Checks::Collective) is in force, and
+/// nowhere else; what happens if they do not is said at [`Collectives`](crate::Collectives). The forms that find out the lengths cannot go wrong in that way.
 ///
 /// MPI 5.0 chapter 6. The trait is implemented by [`Communicator`] and is sealed.
 pub trait VaryingCollectives: Sealed {

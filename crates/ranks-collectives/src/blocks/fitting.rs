@@ -17,10 +17,13 @@ impl Blocks {
         length: usize,
     ) -> Result<()> {
         let holders = holders.into();
-        if self.len() == holders.count && self.end <= length {
-            return Ok(());
+        if self.len() != holders.count {
+            return Err(self.not_one_each(operation, holders));
         }
-        Err(self.no_fit(operation, holders, name, length))
+        if self.end > length {
+            return Err(self.beyond(operation, name, length));
+        }
+        Ok(())
     }
 
     /// # Errors
@@ -68,27 +71,23 @@ impl Blocks {
     }
 
     #[cold]
-    fn no_fit(
-        &self,
-        operation: &'static str,
-        holders: Holders,
-        name: &str,
-        length: usize,
-    ) -> Error {
-        let detail = if self.len() == holders.count {
-            format!(
-                "the last block ends at {}, and {name} has {length} elements",
-                self.end
-            )
-        } else {
-            format!(
-                "there are {} blocks for {} {name}s; each {name} has one",
-                self.len(),
-                holders.count,
-                name = holders.name
-            )
-        };
-        Error::new(ErrorKind::Length, operation, detail)
+    fn not_one_each(&self, operation: &'static str, holders: Holders) -> Error {
+        let (blocks, Holders { count, name }) = (self.len(), holders);
+        Error::new(
+            ErrorKind::Length,
+            operation,
+            format_args!("there are {blocks} blocks for {count} {name}s; each {name} has one"),
+        )
+    }
+
+    #[cold]
+    fn beyond(&self, operation: &'static str, name: &str, length: usize) -> Error {
+        let end = self.end;
+        Error::new(
+            ErrorKind::Length,
+            operation,
+            format_args!("the last block ends at {end}, and {name} has {length} elements"),
+        )
     }
 
     #[cold]

@@ -11,7 +11,6 @@ use super::datatype::datatype;
 use super::large_varying;
 use super::packed;
 use super::pointer::{recv_pointer, send_pointer};
-use crate::blocks::Blocks;
 use crate::varying::Gathering;
 
 const NAME: &str = "MPI_Allgatherv";
@@ -22,20 +21,13 @@ pub(crate) fn allgatherv<T: Pod>(
     gathering: Gathering<'_, T>,
 ) -> Result<()> {
     let blocks = gathering.recv.blocks;
-    if has_a_place(blocks) && blocks.are_large(TypeOf::<T>::items()) {
+    if blocks.are_received_well() && blocks.are_large(TypeOf::<T>::items()) {
         return large_varying::allgatherv(comm, me, gathering);
     }
     match blocks.ints(TypeOf::<T>::items()) {
-        Some(ints) if has_a_place(blocks) => allgatherv_small(comm, &ints, gathering),
+        Some(ints) if blocks.are_received_well() => allgatherv_small(comm, &ints, gathering),
         _ => packed::gathered(gathering, me, |gathering| allgatherv(comm, me, gathering)),
     }
-}
-
-/// Whether libraries put the blocks where they belong. The only block of one rank goes to the beginning on MPICH
-/// from 4.0 to 4.1 (<https://github.com/pmodels/mpich/pull/6374>).
-#[inline(always)]
-pub(crate) fn has_a_place(blocks: &Blocks) -> bool {
-    blocks.len() > 1 || blocks.is_packed()
 }
 
 /// Blocks that `int`s can count and place: `ints`, made by the gathering's own blocks for this type.

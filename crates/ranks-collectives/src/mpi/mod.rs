@@ -62,7 +62,7 @@ mod typed_blocks;
 mod user_op;
 
 pub(crate) use allgather::{allgather, allgather_small};
-pub(crate) use allgatherv::{allgatherv, allgatherv_small, has_a_place};
+pub(crate) use allgatherv::{allgatherv, allgatherv_small};
 pub(crate) use allreduce::{allreduce, allreduce_small};
 pub(crate) use alltoall::{alltoall, alltoall_small};
 pub(crate) use alltoallv::alltoallv;
