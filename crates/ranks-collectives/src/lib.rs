@@ -37,7 +37,8 @@
 //!
 //! # Made of other operations
 //!
-//! [`SparseExchange`] is for ranks that send to few others. It is made once for a communicator, with a channel of its own.
+//! [`SparseExchange`] is for ranks that send to few others, [`Hierarchy`] for operations within nodes and then among them, and
+//! [`TwoLevelAlltoall`] for small blocks on many ranks. Each is made once for a communicator, and nothing chooses it by itself.
 //!
 //! # How the crate is laid out
 //!
@@ -64,6 +65,7 @@ mod fractional;
 mod gather;
 mod gathered;
 mod gatherv;
+mod hierarchy;
 mod in_place;
 mod in_process;
 mod lasting;
@@ -91,6 +93,7 @@ mod scoped_collectives;
 mod sealed;
 mod sparse_exchange;
 mod transfer;
+mod two_level_alltoall;
 mod user_op;
 mod varying;
 mod varying_collectives;
@@ -99,6 +102,7 @@ pub use blocks::Blocks;
 pub use collectives::Collectives;
 pub use fractional::Fractional;
 pub use gathered::Gathered;
+pub use hierarchy::Hierarchy;
 pub use in_place::InPlaceCollectives;
 pub use located::{Locate, Located};
 pub use neighbor_collectives::{NeighborCollectives, NonblockingNeighborCollectives};
@@ -109,4 +113,5 @@ pub use persistent_collectives::PersistentCollectives;
 pub use reproducible::{Compensated, Exact, Reproducible};
 pub use scoped_collectives::ScopedCollectives;
 pub use sparse_exchange::SparseExchange;
+pub use two_level_alltoall::TwoLevelAlltoall;
 pub use varying_collectives::VaryingCollectives;

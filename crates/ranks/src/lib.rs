@@ -34,6 +34,7 @@
 //! | … that need one slice only | [`InPlaceCollectives`] |
 //! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`] |
 //! | … in which each rank sends to few others | [`SparseExchange`] |
+//! | … in two steps: nodes and their leaders, rows and columns | [`Hierarchy`], [`TwoLevelAlltoall`] |
 //! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
 //! | … with the same bits for any number of ranks | [`Reproducible`] |
 //! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
@@ -43,10 +44,10 @@
 #![deny(unsafe_code)]
 
 pub use ranks_collectives::{
-    Blocks, Collectives, Compensated, Exact, Fractional, Gathered, InPlaceCollectives, Integer,
-    Locate, Located, NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
-    Number, Op, Ordered, PersistentCollectives, Reduction, Reproducible, ScopedCollectives,
-    SparseExchange, VaryingCollectives, ops,
+    Blocks, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy, InPlaceCollectives,
+    Integer, Locate, Located, NeighborCollectives, NonblockingCollectives,
+    NonblockingNeighborCollectives, Number, Op, Ordered, PersistentCollectives, Reduction,
+    Reproducible, ScopedCollectives, SparseExchange, TwoLevelAlltoall, VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
 

@@ -18,6 +18,7 @@ mod bcast;
 mod bcast_value;
 mod empty;
 mod gather;
+mod hierarchy;
 mod huge;
 mod in_place;
 mod in_process;
