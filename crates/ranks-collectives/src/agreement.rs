@@ -12,7 +12,8 @@ use ranks_comm::backend::{InProcessComm, MpiComm, digest, get_text, put_text};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::lasting::Lasting;
-use crate::neighbors::{Edge, Trade};
+use crate::layouts::Pattern;
+use crate::neighbors::{Division, Edge, Trade};
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 
@@ -93,6 +94,10 @@ impl<P: Proven> Proven for Lasting<P> {
     fn pairs(&self) -> Option<[&[usize]; 2]> {
         self.get().pairs()
     }
+
+    fn edges(&self) -> Option<[Vec<Edge>; 2]> {
+        self.get().edges()
+    }
 }
 
 /// What is sent, where that is each rank's own affair.
@@ -130,7 +135,17 @@ impl<T> Proven for Exchange<'_, T> {
     }
 }
 
-impl<T> Proven for Trade<'_, T> {
+impl<T> Proven for Pattern<'_, T> {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn pairs(&self) -> Option<[&[usize]; 2]> {
+        Some([self.send.1.counts(), self.recv.1.counts()])
+    }
+}
+
+impl<T, D: Division> Proven for Trade<'_, T, D> {
     fn lengths(&self) -> Cow<'_, [usize]> {
         Cow::Borrowed(&[])
     }

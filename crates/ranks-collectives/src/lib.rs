@@ -19,7 +19,7 @@
 //! | operations | trait |
 //! |---|---|
 //! | on slices, blocks of one length | [`Collectives`]; in place [`InPlaceCollectives`] |
-//! | … of different lengths | [`VaryingCollectives`] |
+//! | … of different lengths | [`VaryingCollectives`], with [`Blocks`]; of any form, with [`Layouts`] |
 //! | that return at once | [`NonblockingCollectives`], which own their buffers; [`ScopedCollectives`], which borrow them |
 //! | that are prepared once and started again and again | [`PersistentCollectives`] |
 //! | among the neighbours in a grid or a graph | [`NeighborCollectives`]; that return at once [`NonblockingNeighborCollectives`] |
@@ -69,6 +69,7 @@ mod hierarchy;
 mod in_place;
 mod in_process;
 mod lasting;
+mod layouts;
 mod lengths;
 mod located;
 mod mpi;
@@ -104,6 +105,7 @@ pub use fractional::Fractional;
 pub use gathered::Gathered;
 pub use hierarchy::Hierarchy;
 pub use in_place::InPlaceCollectives;
+pub use layouts::Layouts;
 pub use located::{Locate, Located};
 pub use neighbor_collectives::{NeighborCollectives, NonblockingNeighborCollectives};
 pub use nonblocking_collectives::NonblockingCollectives;

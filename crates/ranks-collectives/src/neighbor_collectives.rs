@@ -5,6 +5,7 @@ use ranks_comm::{Neighborhood, RecvBuffer, Request, Result, SendBuffer};
 
 use crate::blocks::Blocks;
 use crate::lasting::owned;
+use crate::layouts::Layouts;
 use crate::neighbors;
 
 /// Operations in which every rank of a communicator with a topology takes part and exchanges data with its neighbours.
@@ -117,6 +118,27 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         recv_blocks: &Blocks,
     ) -> Result<()> {
         neighbors::neighbor_alltoallv(self, (send, send_blocks), (recv, recv_blocks))
+    }
+
+    /// Sends each neighbour what its layout takes of `send`, and puts what comes from each where its layout says in `recv`.
+    ///
+    /// What the halo of an array needs goes in one call, and is copied nowhere else. Layouts of `send` may overlap.
+    ///
+    /// # Errors
+    /// Those [said above](NeighborCollectives#lengths), where a layout is what a block is; otherwise what the library
+    /// reports.
+    ///
+    /// MPI 5.0 §8.6.2 (`MPI_Neighbor_alltoallw`).
+    #[doc(alias = "MPI_Neighbor_alltoallw")]
+    #[doc(alias = "MPI_Neighbor_alltoallw_c")]
+    fn neighbor_alltoallw<T: Pod>(
+        &self,
+        send: &[T],
+        send_layouts: &Layouts,
+        recv: &mut [T],
+        recv_layouts: &Layouts,
+    ) -> Result<()> {
+        neighbors::neighbor_alltoallw(self, (send, send_layouts), (recv, recv_layouts))
     }
 }
 

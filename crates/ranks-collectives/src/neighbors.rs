@@ -8,17 +8,19 @@ use ranks_comm::backend::{Begun, Role};
 use ranks_comm::{Neighborhood, Result};
 
 pub(crate) use pairing::{Edge, Order, slots};
-pub(crate) use trade::Trade;
+pub(crate) use trade::{Division, Trade};
 
 use crate::agreement::{Call, carry_out};
 use crate::blocks::Blocks;
 use crate::lasting::{Lasting, Slices};
+use crate::layouts::Layouts;
 use crate::{in_process, mpi};
 
 const ALLGATHER: &str = "MPI_Neighbor_allgather";
 const ALLGATHERV: &str = "MPI_Neighbor_allgatherv";
 const ALLTOALL: &str = "MPI_Neighbor_alltoall";
 const ALLTOALLV: &str = "MPI_Neighbor_alltoallv";
+const ALLTOALLW: &str = "MPI_Neighbor_alltoallw";
 
 pub(crate) static INEIGHBOR_ALLGATHER: Role = Role::of("MPI_Ineighbor_allgather");
 pub(crate) static INEIGHBOR_ALLGATHERV: Role = Role::of("MPI_Ineighbor_allgatherv");
@@ -79,6 +81,20 @@ pub(crate) fn neighbor_alltoallv<T: Pod>(
         Trade::exchanged_into(ALLTOALLV, around, send, recv),
         mpi::neighbor_alltoallv,
         in_process::neighbor_exchange,
+    )
+}
+
+pub(crate) fn neighbor_alltoallw<T: Pod>(
+    around: &dyn Neighborhood,
+    send: (&[T], &Layouts),
+    recv: (&mut [T], &Layouts),
+) -> Result<()> {
+    carry_out(
+        around,
+        Call::moving::<T>(ALLTOALLW),
+        Trade::laid_out(ALLTOALLW, around, send, recv),
+        mpi::neighbor_alltoallw,
+        in_process::neighbor_alltoallw,
     )
 }
 

@@ -5,9 +5,10 @@ use ranks_comm::{Communicator, Result};
 
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
+use crate::layouts::Layouts;
 use crate::ops::Reduction;
 use crate::sealed::Sealed;
-use crate::{allgatherv, alltoallv, gatherv, reduce_scatter, scatterv};
+use crate::{allgatherv, alltoallv, gatherv, layouts, reduce_scatter, scatterv};
 
 /// Collective operations whose blocks are not all of the same length.
 ///
@@ -313,6 +314,44 @@ pub trait VaryingCollectives: Sealed {
     #[doc(alias = "MPI_Alltoallv")]
     fn alltoallv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks) -> Result<()> {
         alltoallv::alltoallv_in_place(self.communicator(), data, blocks)
+    }
+
+    /// Sends each rank what the layout for it takes of `send`, and puts what comes from each where its layout says in `recv`.
+    ///
+    /// What rank i says that it sends to rank j is as many elements as rank j says that it receives from rank i. Layouts of
+    /// `send` may overlap, those of `recv` may not. A layout is made a datatype once, when it is first used.
+    ///
+    /// ```
+    /// use ranks_collectives::{Layouts, VaryingCollectives};
+    /// use ranks_comm::layout::Layout;
+    ///
+    /// /// Each rank has one row of a square matrix, and gets one column.
+    /// fn transpose(world: &ranks_comm::Communicator, row: &[f64], column: &mut [f64]) -> ranks_comm::Result<()> {
+    ///     let one_for_each = Layouts::new((0..world.size()).map(|rank| Layout::contiguous(1).at(rank)));
+    ///     world.alltoallw(row, &one_for_each, column, &one_for_each)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if there is not a layout for each rank, one reaches behind its slice, or
+    /// the two of this rank differ in their number of elements;
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if layouts of `recv` overlap; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.8 (`MPI_Alltoallw`).
+    #[doc(alias = "MPI_Alltoallw")]
+    #[doc(alias = "MPI_Alltoallw_c")]
+    fn alltoallw<T: Pod>(
+        &self,
+        send: &[T],
+        send_layouts: &Layouts,
+        recv: &mut [T],
+        recv_layouts: &Layouts,
+    ) -> Result<()> {
+        layouts::alltoallw(
+            self.communicator(),
+            (send, send_layouts),
+            (recv, recv_layouts),
+        )
     }
 
     /// Reduces the `send` of all ranks with `op`, element by element, and gives each rank its block of the result in

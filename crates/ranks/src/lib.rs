@@ -32,7 +32,7 @@
 //! | values of any type, with the feature `serde` | `send_value`, `recv_value`, `bcast_value` |
 //! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
 //! | … that need one slice only | [`InPlaceCollectives`] |
-//! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`] |
+//! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`]; of any form, with [`Layouts`] |
 //! | … in which each rank sends to few others | [`SparseExchange`] |
 //! | … in two steps: nodes and their leaders, rows and columns | [`Hierarchy`], [`TwoLevelAlltoall`] |
 //! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
@@ -45,7 +45,7 @@
 
 pub use ranks_collectives::{
     Blocks, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy, InPlaceCollectives,
-    Integer, Locate, Located, NeighborCollectives, NonblockingCollectives,
+    Integer, Layouts, Locate, Located, NeighborCollectives, NonblockingCollectives,
     NonblockingNeighborCollectives, Number, Op, Ordered, PersistentCollectives, Reduction,
     Reproducible, ScopedCollectives, SparseExchange, TwoLevelAlltoall, VaryingCollectives, ops,
 };

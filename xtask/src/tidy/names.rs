@@ -16,7 +16,6 @@ const HELPERS: [Helpers; 2] = [
     (
         "ranks-collectives",
         &[
-            "MPI_Alltoallw",
             "MPI_Cart_create",
             "MPI_Comm_free",
             "MPI_Request_free",

@@ -16,6 +16,7 @@ mod call;
 mod folding;
 mod gather;
 mod gatherv;
+mod layouts;
 mod neighbors;
 mod nonblocking;
 mod nonblocking_varying;
@@ -35,6 +36,7 @@ pub(crate) use barrier::barrier;
 pub(crate) use bcast::bcast;
 pub(crate) use gather::gather;
 pub(crate) use gatherv::{allgatherv, gatherv};
+pub(crate) use layouts::{alltoallw, neighbor_alltoallw};
 pub(crate) use neighbors::{ineighbor_exchange, neighbor_exchange};
 pub(crate) use nonblocking::{
     iallgather, iallreduce, ialltoall, ibarrier, ibcast, iexscan, igather, ireduce,

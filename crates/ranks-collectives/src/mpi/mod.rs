@@ -39,6 +39,7 @@ mod keeping;
 mod large;
 mod large_reductions;
 mod large_varying;
+mod layouts;
 mod neighbor_order;
 mod neighbors;
 mod nonblocking;
@@ -71,6 +72,7 @@ pub(crate) use bcast::{bcast, bcast_small};
 pub(crate) use exscan::{exscan, exscan_small};
 pub(crate) use gather::{gather, gather_small};
 pub(crate) use gatherv::gatherv;
+pub(crate) use layouts::{alltoallw, neighbor_alltoallw};
 pub(crate) use neighbors::{neighbor_allgather, neighbor_allgatherv, neighbor_alltoallv};
 pub(crate) use nonblocking::{iallgather, ialltoall, ibarrier, ibcast, igather, iscatter};
 pub(crate) use nonblocking_neighbors::{

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use ranks_comm::backend::check;
 use ranks_comm::{Error, ErrorKind, Neighborhood, Result};
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Datatype};
+use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype};
 
 use crate::neighbors::{Order, slots};
 
@@ -23,10 +23,12 @@ pub(super) enum Form {
     Blocking,
     /// `MPI_Ineighbor_alltoallv`.
     Nonblocking,
+    /// `MPI_Neighbor_alltoallw`.
+    Layouts,
 }
 
 /// The answers, by form. Asked under the lock, as no two threads may use one communicator for it at a time.
-static KNOWN: Mutex<[Option<Order>; 2]> = Mutex::new([None; 2]);
+static KNOWN: Mutex<[Option<Order>; 3]> = Mutex::new([None; 3]);
 
 /// The block that each of the library's blocks has to be; `None` if each is what it should be.
 ///
@@ -72,6 +74,8 @@ fn ask(form: Form) -> Result<Order> {
 
 static ONES: [c_int; 4] = [1; 4];
 static PLACES: [c_int; 4] = [0, 1, 2, 3];
+static BYTES: [MPI_Aint; 4] = [0, 4, 8, 12];
+static INTS: [MPI_Datatype; 4] = [INT; 4];
 const INT: MPI_Datatype = sys::MPI_INT;
 
 fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_int; 4]) -> c_int {
@@ -83,6 +87,15 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
         Form::Blocking => unsafe {
             sys::MPI_Neighbor_alltoallv(from, counts, places, INT, to, counts, places, INT, ring)
         },
+        Form::Layouts => {
+            let (places, types) = (BYTES.as_ptr(), INTS.as_ptr());
+            // SAFETY: the same.
+            unsafe {
+                sys::MPI_Neighbor_alltoallw(
+                    from, counts, places, types, to, counts, places, types, ring,
+                )
+            }
+        }
         // SAFETY: the same; it is waited for below, and the arrays live for ever.
         Form::Nonblocking => unsafe {
             sys::MPI_Ineighbor_alltoallv(

@@ -5,24 +5,44 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Neighborhood, Result};
 
 use super::pairing::{Edge, incoming, outgoing};
 use crate::blocks::Blocks;
+use crate::layouts::{Layouts, Pattern};
 use crate::lengths::{Holders, one_of_each};
 
 /// A block for each neighbour that this rank sends to, and one of each that sends to it.
-pub(crate) struct Trade<'a, T> {
+pub(crate) struct Trade<'a, T, D = Cow<'a, Blocks>> {
     pub(crate) operation: &'static str,
     pub(crate) around: &'a dyn Neighborhood,
-    pub(crate) send: Side<'a, &'a [T]>,
-    pub(crate) recv: Side<'a, &'a mut [T]>,
+    pub(crate) send: Side<&'a [T], D>,
+    pub(crate) recv: Side<&'a mut [T], D>,
 }
 
 /// A slice, and the block of it that belongs to each neighbour.
-pub(crate) struct Side<'a, S> {
+pub(crate) struct Side<S, D> {
     pub(crate) slice: S,
-    pub(crate) blocks: Cow<'a, Blocks>,
+    pub(crate) blocks: D,
+}
+
+/// What says which part of a slice belongs to each neighbour.
+pub(crate) trait Division {
+    /// How many elements each part has.
+    fn counts(&self) -> &[usize];
+}
+
+impl Division for Cow<'_, Blocks> {
+    fn counts(&self) -> &[usize] {
+        Blocks::counts(self)
+    }
+}
+
+impl Division for &Layouts {
+    fn counts(&self) -> &[usize] {
+        Layouts::counts(self)
+    }
 }
 
 impl<'a, T> Trade<'a, T> {
@@ -125,14 +145,7 @@ impl<'a, T> Trade<'a, T> {
         (send, send_blocks): (&'a [T], Cow<'a, Blocks>),
         (recv, recv_blocks): (&'a mut [T], Cow<'a, Blocks>),
     ) -> Result<Self> {
-        if !around.is_two_sided() {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                operation,
-                "a rank of this graph has a neighbour that does not have it for a neighbour as often; \
-                 communication among neighbours needs a symmetric graph",
-            ));
-        }
+        must_be_two_sided(operation, around)?;
         send_blocks.fit(operation, dests(around), "send", send.len())?;
         recv_blocks.fit(operation, sources(around), "recv", recv.len())?;
         recv_blocks.must_be_disjoint(operation, sources(around), "recv")?;
@@ -151,7 +164,41 @@ impl<'a, T> Trade<'a, T> {
         trade.fits_itself()?;
         Ok(trade)
     }
+}
 
+impl<'a, T: Pod> Trade<'a, T, &'a Layouts> {
+    /// What the layouts take of `send` goes to the neighbours, what they take of `recv` comes from them, and what this
+    /// rank sends to itself is as long as where it goes.
+    ///
+    /// # Errors
+    /// As [`exchanged_into`](Trade::exchanged_into).
+    pub(crate) fn laid_out(
+        operation: &'static str,
+        around: &'a dyn Neighborhood,
+        send: (&'a [T], &'a Layouts),
+        recv: (&'a mut [T], &'a Layouts),
+    ) -> Result<Self> {
+        must_be_two_sided(operation, around)?;
+        let pattern = Pattern::inside(operation, (dests(around), send), (sources(around), recv))?;
+        let ((send, here), (recv, there)) = (pattern.send, pattern.recv);
+        let trade = Self {
+            operation,
+            around,
+            send: Side {
+                slice: send,
+                blocks: here,
+            },
+            recv: Side {
+                slice: recv,
+                blocks: there,
+            },
+        };
+        trade.fits_itself()?;
+        Ok(trade)
+    }
+}
+
+impl<T, D: Division> Trade<'_, T, D> {
     /// Of what this rank sends to itself it knows both ends.
     fn fits_itself(&self) -> Result<()> {
         let me = self.around.rank();
@@ -195,6 +242,18 @@ fn dests(around: &dyn Neighborhood) -> Holders {
         count: around.out_neighbors().len(),
         name: "neighbour",
     }
+}
+
+fn must_be_two_sided(operation: &'static str, around: &dyn Neighborhood) -> Result<()> {
+    if around.is_two_sided() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Argument,
+        operation,
+        "a rank of this graph has a neighbour that does not have it for a neighbour as often; \
+         communication among neighbours needs a symmetric graph",
+    ))
 }
 
 #[cold]

@@ -7,7 +7,8 @@ use crate::error::{self, Result};
 
 impl<T: Pod> View<'_, T> {
     /// Appends the bytes that travel.
-    pub(crate) fn gather(&self, operation: &'static str, payload: &mut Vec<u8>) -> Result<()> {
+    #[doc(hidden)]
+    pub fn gather(&self, operation: &'static str, payload: &mut Vec<u8>) -> Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(self.data);
         let more = self.bytes();
         if let Err(reason) = payload.try_reserve_exact(more) {
@@ -23,7 +24,8 @@ impl<T: Pod> View<'_, T> {
 
 impl<T: Pod> ViewMut<'_, T> {
     /// Puts the bytes where they belong, up to the end of the shorter one.
-    pub(crate) fn scatter(&mut self, payload: &[u8]) {
+    #[doc(hidden)]
+    pub fn scatter(&mut self, payload: &[u8]) {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(self.data);
         let mut rest = payload;
         self.taken.for_each_range(&mut |start, length| {

@@ -23,7 +23,7 @@ use crate::element::Pod;
 use crate::error::{self, Result};
 use crate::flight::{self, Keep};
 use crate::layout::shape::Shape;
-use crate::layout::{Element, Taken, View, ViewMut};
+use crate::layout::{Element, Layout, Taken, View, ViewMut};
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
@@ -340,6 +340,39 @@ impl Comm {
         let code = unsafe { message.receive(pointer, count.into(), datatype) };
         check(code, operation)?;
         Ok(status)
+    }
+}
+
+/// What a layout takes of any slice, for the collectives of a sibling crate: `count` items of `datatype`, `offset` bytes
+/// behind the beginning of the slice. The datatype is committed as long as this lives.
+#[derive(Debug)]
+pub struct Portion {
+    /// In bytes, from the beginning of the slice.
+    pub offset: usize,
+    /// Items of the datatype.
+    pub count: c_int,
+    /// Lives as long as this.
+    pub datatype: MPI_Datatype,
+    _committed: Option<Arc<Committed>>,
+}
+
+impl Comm {
+    /// What `layout`, which fits the slice in question, takes of elements of `T`.
+    ///
+    /// # Errors
+    /// What the library says of the datatype.
+    pub fn portion<T: Pod>(&self, layout: &Layout) -> Result<Portion> {
+        let taken = Taken {
+            layout: layout.clone(),
+            element: Element::whole::<T>(),
+        };
+        let described = self.describe(&taken, Items::Typed, |offset| offset)?;
+        Ok(Portion {
+            offset: described.pointer,
+            count: described.count,
+            datatype: described.datatype,
+            _committed: described._committed,
+        })
     }
 }
 

@@ -74,6 +74,7 @@ pub(crate) use flight::{Cell, Flight, Native, SendMode};
 pub(crate) use foreign::{ForeignHandle, SharedDatatype};
 pub use info::InfoHandle;
 pub(crate) use interop::{request_c_handle, request_handle};
+pub use layout::Portion;
 pub(crate) use message::Message;
 pub(crate) use partitioned::Parts;
 pub(crate) use persistent::finish_all;

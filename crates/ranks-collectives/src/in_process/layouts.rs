@@ -1,0 +1,62 @@
+//! What layouts take, as copies.
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::InProcessComm as Comm;
+use ranks_comm::layout::Layout;
+
+use super::call::{Call, Outcome};
+use crate::layouts::{Layouts, Pattern};
+use crate::neighbors::Trade;
+
+pub(crate) fn alltoallw<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<()> {
+    let call = Call::of::<T>(comm, pattern.operation);
+    let ((send, here), (recv, there)) = (pattern.send, pattern.recv);
+    let out = here.layouts().iter().enumerate();
+    let into = there.layouts().iter().enumerate();
+    exchange(&call, (send, out), (recv, into))
+}
+
+pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Result<()> {
+    let call = Call::of::<T>(comm, trade.operation);
+    let (here, there) = (trade.send.blocks.layouts(), trade.recv.blocks.layouts());
+    let out: Vec<_> = trade
+        .outgoing()
+        .map(|edge| (edge.to, &here[edge.index]))
+        .collect();
+    let into: Vec<_> = trade
+        .incoming()
+        .into_iter()
+        .map(|edge| (edge.from, &there[edge.index]))
+        .collect();
+    exchange(
+        &call,
+        (trade.send.slice, out.into_iter()),
+        (trade.recv.slice, into.into_iter()),
+    )
+}
+
+/// Sends what goes to each rank, and receives what comes from each.
+fn exchange<'l, T: Pod>(
+    call: &Call<'_>,
+    (send, out): (&[T], impl Iterator<Item = (usize, &'l Layout)>),
+    (recv, into): (&mut [T], impl Iterator<Item = (usize, &'l Layout)>),
+) -> Result<()> {
+    let mut outcome = Outcome::default();
+    let mut payload = Vec::new();
+    for (rank, layout) in out {
+        payload.clear();
+        layout.of(send)?.gather(call.operation, &mut payload)?;
+        outcome.note(call.send(rank, &payload));
+    }
+    for (rank, layout) in into {
+        let mut place = layout.of_mut(recv)?;
+        payload.clear();
+        payload.resize(place.bytes(), 0);
+        match call.receive(rank, &mut payload) {
+            Ok(()) => place.scatter(&payload),
+            wrong => outcome.note(wrong),
+        }
+    }
+    outcome.result()
+}
