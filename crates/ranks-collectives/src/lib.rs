@@ -22,6 +22,7 @@
 //! | … of different lengths | [`VaryingCollectives`], with [`Blocks`]; of any form, with [`Layouts`] |
 //! | that return at once | [`NonblockingCollectives`], which own their buffers; [`ScopedCollectives`], which borrow them |
 //! | that are prepared once and started again and again | [`PersistentCollectives`] |
+//! | between two groups | [`IntercommunicatorCollectives`] |
 //! | among the neighbours in a grid or a graph | [`NeighborCollectives`]; that return at once [`NonblockingNeighborCollectives`] |
 //!
 //! # Calls that differ among ranks
@@ -68,6 +69,7 @@ mod gatherv;
 mod hierarchy;
 mod in_place;
 mod in_process;
+mod intercommunicators;
 mod lasting;
 mod layouts;
 mod lengths;
@@ -105,6 +107,7 @@ pub use fractional::Fractional;
 pub use gathered::Gathered;
 pub use hierarchy::Hierarchy;
 pub use in_place::InPlaceCollectives;
+pub use intercommunicators::{IntercommunicatorCollectives, RootGroup};
 pub use layouts::Layouts;
 pub use located::{Locate, Located};
 pub use neighbor_collectives::{NeighborCollectives, NonblockingNeighborCollectives};

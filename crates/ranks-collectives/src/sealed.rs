@@ -1,6 +1,6 @@
 //! What keeps the traits of this crate to communicators and their scopes.
 
-use ranks_comm::{Communicator, Scope};
+use ranks_comm::{Communicator, Intercommunicator, Scope};
 
 /// Out of reach from outside, so that operations can be added to the traits.
 pub trait Sealed {
@@ -11,6 +11,18 @@ pub trait Sealed {
 impl Sealed for Communicator {
     #[inline(always)]
     fn communicator(&self) -> &Communicator {
+        self
+    }
+}
+
+/// The same for two groups.
+pub trait Between {
+    /// Itself.
+    fn between(&self) -> &Intercommunicator;
+}
+
+impl Between for Intercommunicator {
+    fn between(&self) -> &Intercommunicator {
         self
     }
 }

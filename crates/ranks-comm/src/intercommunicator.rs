@@ -4,7 +4,7 @@ mod nonblocking;
 
 use std::fmt;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, InProcessComm, MpiComm};
 use crate::communicator::{Communicator, Comparison};
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
@@ -229,6 +229,18 @@ impl Intercommunicator {
     /// MPI 5.0 §7.4.3 (`MPI_Comm_free`).
     pub fn free(self) -> Result<()> {
         self.0.free()
+    }
+
+    /// What stands behind it, for the operations of sibling crates; see [`Communicator::dispatch_with`].
+    #[doc(hidden)]
+    pub fn dispatch_with<A, R>(
+        &self,
+        operation: &'static str,
+        with: A,
+        over_mpi: impl FnOnce(&MpiComm, A) -> Result<R>,
+        in_process: impl FnOnce(&InProcessComm, A) -> Result<R>,
+    ) -> Result<R> {
+        self.0.dispatch_with(operation, with, over_mpi, in_process)
     }
 
     /// Sends `data` to the rank `dest` of the other group; see [`Communicator::send`].

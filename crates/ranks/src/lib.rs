@@ -38,6 +38,7 @@
 //! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
 //! | … with the same bits for any number of ranks | [`Reproducible`] |
 //! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
+//! | … between two groups | [`IntercommunicatorCollectives`], with [`RootGroup`] |
 //! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
@@ -45,9 +46,10 @@
 
 pub use ranks_collectives::{
     Blocks, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy, InPlaceCollectives,
-    Integer, Layouts, Locate, Located, NeighborCollectives, NonblockingCollectives,
-    NonblockingNeighborCollectives, Number, Op, Ordered, PersistentCollectives, Reduction,
-    Reproducible, ScopedCollectives, SparseExchange, TwoLevelAlltoall, VaryingCollectives, ops,
+    Integer, IntercommunicatorCollectives, Layouts, Locate, Located, NeighborCollectives,
+    NonblockingCollectives, NonblockingNeighborCollectives, Number, Op, Ordered,
+    PersistentCollectives, Reduction, Reproducible, RootGroup, ScopedCollectives, SparseExchange,
+    TwoLevelAlltoall, VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
 

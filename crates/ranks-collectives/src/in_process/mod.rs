@@ -16,6 +16,7 @@ mod call;
 mod folding;
 mod gather;
 mod gatherv;
+mod intercommunicators;
 mod layouts;
 mod neighbors;
 mod nonblocking;
@@ -36,6 +37,9 @@ pub(crate) use barrier::barrier;
 pub(crate) use bcast::bcast;
 pub(crate) use gather::gather;
 pub(crate) use gatherv::{allgatherv, gatherv};
+pub(crate) use intercommunicators::{
+    allgather_between, allreduce_between, barrier_between, bcast_between,
+};
 pub(crate) use layouts::{alltoallw, neighbor_alltoallw};
 pub(crate) use neighbors::{ineighbor_exchange, neighbor_exchange};
 pub(crate) use nonblocking::{

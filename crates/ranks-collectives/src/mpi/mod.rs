@@ -9,7 +9,7 @@
 //!
 //! * The memory behind a pointer is as large as the counts say: [`Transfer`](crate::transfer::Transfer) is made
 //!   only from slices whose lengths fit the operation on the communicator that it is then used with (the
-//!   functions at the top of this crate pass the same one), its kin in `varying` and `neighbors` only from blocks that lie in
+//!   functions at the top of this crate pass the same one), its kin in `varying`, `layouts` and `neighbors` only from blocks that lie in
 //!   their slices, as many as the library's topology has neighbours, and [`TypeOf`](ranks_comm::backend::TypeOf) counts
 //!   the same bytes in MPI's terms.
 //! * An empty slice is given as the address of a static (`pointer`), because its own pointer may have the
@@ -35,6 +35,7 @@ mod datatype;
 mod exscan;
 mod gather;
 mod gatherv;
+mod intercommunicators;
 mod keeping;
 mod large;
 mod large_reductions;
@@ -72,6 +73,7 @@ pub(crate) use bcast::{bcast, bcast_small};
 pub(crate) use exscan::{exscan, exscan_small};
 pub(crate) use gather::{gather, gather_small};
 pub(crate) use gatherv::gatherv;
+pub(crate) use intercommunicators::{allgather_between, bcast_between};
 pub(crate) use layouts::{alltoallw, neighbor_alltoallw};
 pub(crate) use neighbors::{neighbor_allgather, neighbor_allgatherv, neighbor_alltoallv};
 pub(crate) use nonblocking::{iallgather, ialltoall, ibarrier, ibcast, igather, iscatter};

@@ -22,6 +22,7 @@ mod hierarchy;
 mod huge;
 mod in_place;
 mod in_process;
+mod intercommunicators;
 mod layouts;
 mod located;
 mod mistakes;

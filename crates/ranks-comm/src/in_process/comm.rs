@@ -83,7 +83,8 @@ impl Comm {
     }
 
     /// How many ranks messages go to.
-    pub(crate) fn peers(&self) -> usize {
+    #[must_use]
+    pub fn peers(&self) -> usize {
         self.peers.len()
     }
 
