@@ -23,6 +23,7 @@
 //! **Order.** All of these are associative and commutative but for the rounding of floating-point sums and
 //! products. In process, contributions are combined in the order of ranks, from 0 up, so a result repeats to
 //! the last digit. MPI libraries are advised to do so too (MPI 5.0 §6.9.1), for the same number of ranks.
+//! Reductions of [`Reproducible`](crate::Reproducible) have the same bits for any number of ranks and on any library.
 //!
 //! **Overflow.** Integer [`Sum`] and [`Prod`] wrap, in process as under MPI. One exception is known: on processors
 //! with AVX, Open MPI 4.1 and later stop sums of 8- and 16-bit integers at the largest or smallest value, for most
