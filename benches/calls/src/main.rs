@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::io::{Error as IoError, ErrorKind as IoErrorKind};
 
 use ranks::prelude::*;
-use ranks::{Backend, Runtime, ThreadLevel};
+use ranks::{Backend, Persistent, Runtime, ThreadLevel};
 
 mod callgrind;
 mod table;
@@ -30,6 +30,7 @@ struct State {
     blocks: Blocks,
     many_send: [f64; HALF],
     many_recv: [f64; HALF],
+    prepared: Option<Persistent<(Vec<f64>, Vec<f64>)>>,
 }
 
 /// How many messages are under way at a time in `waitall64`, each with a send and a receive.
@@ -69,6 +70,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         blocks: Blocks::from_counts(&[1])?,
         many_send: [1.0; HALF],
         many_recv: [0.0; HALF],
+        prepared: None,
     };
     count("empty", calls, &mut state, |_| Ok(()))?;
     count("rank_table", calls, &mut state, |state| {
@@ -104,6 +106,15 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         black_box(&status);
         Ok(())
     })?;
+    let prepared = state.world.allreduce_init(vec![1.0], vec![0.0], Sum)?;
+    state.prepared = Some(prepared);
+    count("pallreduce", calls, &mut state, |state| {
+        if let Some(prepared) = state.prepared.take() {
+            state.prepared = Some(prepared.start()?.wait()?.0);
+        }
+        Ok(())
+    })?;
+    state.prepared = None;
     count("isendrecv", calls, &mut state, |state| {
         let (world, me) = (&state.world, state.rank);
         world.scope(|s| {

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
-use crate::thread_level::Entered;
+use crate::thread_level::{Entered, Express};
 use crate::{in_process, mpi};
 
 /// A communicator: ranks `0..size`, and a context of its own in which their messages travel.
@@ -288,6 +288,11 @@ impl Communicator {
     #[inline(always)]
     pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<mpi::Unclaimed<'_>> {
         self.0.way.express_receive(items, bytes)
+    }
+
+    /// Which calls may go ahead at once, as [`express`](Self::express) asks.
+    pub(crate) fn calls(&self) -> &'static Express {
+        self.0.way.calls()
     }
 
     /// Both ways for who makes many calls on this thread.

@@ -9,11 +9,12 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{Flight, Landed, Pause};
 use crate::landing::{Landing, Role, Span};
-use crate::mpi::{self, Native, ROOMS, SendMode, Side};
+use crate::mpi::{self, Native, ROOMS, SendMode, Side, Silent};
 use crate::owned::{Kept, RecvBuffer, SendBuffer};
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
+use crate::thread_level::Express;
 
 mod collective;
 mod init;
@@ -82,6 +83,10 @@ struct Inner<B: Send + 'static> {
     /// What the library keeps; `None` where each start begins an operation of its own.
     native: Option<Native>,
     phase: Phase,
+    /// If nothing need be found out when what `native` begins is over, unless it has failed.
+    silent: Option<Silent>,
+    /// Which calls of `comm` may go ahead at once: here it is one load away.
+    calls: &'static Express,
     /// In [`Phase::Flying`]: what was begun, or what became of it.
     flight: Flight,
     plan: Plan<B>,
@@ -116,6 +121,8 @@ enum What<B> {
 impl<B: Send + 'static> Persistent<B> {
     fn new(comm: &Communicator, native: Option<Native>, plan: Plan<B>, buffer: B) -> Self {
         Self(Box::new(Inner {
+            calls: comm.calls(),
+            silent: native.as_ref().and_then(Native::silent),
             comm: comm.clone(),
             prepared_on: None,
             native,
@@ -219,7 +226,10 @@ impl<B: Send + 'static> Active<B> {
     #[doc(alias = "MPI_Wait")]
     #[inline]
     pub fn wait(mut self) -> Result<(Persistent<B>, Status)> {
-        let status = self.0.wait()??;
+        let status = match self.0.wait_silently() {
+            Some(outcome) => outcome?,
+            None => self.0.wait()??,
+        };
         Ok((Persistent(self.0), status))
     }
 
@@ -328,8 +338,8 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
 impl<B: Send + 'static> Inner<B> {
     #[inline(always)]
     fn start(&mut self) -> Result<()> {
-        match (self.comm.express(1), &mut self.native) {
-            (Some(_), Some(native)) => {
+        match &mut self.native {
+            Some(native) if self.calls.takes(1) => {
                 native.start()?;
                 self.phase = Phase::Started;
                 Ok(())
@@ -354,11 +364,24 @@ impl<B: Send + 'static> Inner<B> {
         Ok(())
     }
 
-    /// An outer error says that this thread may not wait; the inner one is the operation's own.
+    /// Waits for what nothing need be found out of, if that can be done at once.
     #[inline(always)]
+    fn wait_silently(&mut self) -> Option<Result<Status>> {
+        let silent = self.silent?;
+        if self.phase != Phase::Started || !self.calls.takes(1) {
+            return None;
+        }
+        let outcome = self.native.as_mut()?.finish_silently(silent);
+        self.phase = Phase::Idle;
+        // As `last` is.
+        Some(outcome.map(|()| Status::null()))
+    }
+
+    /// An outer error says that this thread may not wait; the inner one is the operation's own.
+    #[inline(never)]
     fn wait(&mut self) -> Result<Result<Status>> {
-        match (self.comm.express(1), &mut self.native) {
-            (Some(_), Some(native)) if self.phase == Phase::Started => {
+        match &mut self.native {
+            Some(native) if self.phase == Phase::Started && self.calls.takes(1) => {
                 let outcome = native.finish();
                 self.has_ended(&outcome);
                 Ok(outcome)

@@ -19,6 +19,9 @@ struct Gate {
     standard: Option<f64>,
     shims: Option<f64>,
     total: Option<f64>,
+    /// Whether libraries may have no such call: it is not counted then.
+    #[serde(default)]
+    optional: bool,
 }
 
 /// What calls may cost more at `MPI_THREAD_SINGLE`.
@@ -89,6 +92,13 @@ impl Gates {
     /// The calls with a gate, in the order of the file.
     pub(super) fn calls(&self) -> impl Iterator<Item = &str> {
         self.gate.iter().map(|gate| gate.call.as_str())
+    }
+
+    /// Whether a library may have no such call.
+    pub(super) fn is_optional(&self, call: &str) -> bool {
+        self.gate
+            .iter()
+            .any(|gate| gate.call == call && gate.optional)
     }
 
     /// The limit of `call` at `level` on a library of the standard ABI or one behind shims.

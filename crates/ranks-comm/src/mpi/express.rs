@@ -81,6 +81,11 @@ impl Way {
         self.backend
     }
 
+    /// What [`express`](Self::express) asks.
+    pub(crate) fn calls(&self) -> &'static Express {
+        self.calls
+    }
+
     /// The library's communicator, if a call that moves `items` may go ahead at once.
     #[inline(always)]
     pub(crate) fn express(&self, items: usize) -> Option<&Comm> {

@@ -77,6 +77,6 @@ pub(crate) use interop::{request_c_handle, request_handle};
 pub use layout::Portion;
 pub(crate) use message::Message;
 pub(crate) use partitioned::Parts;
-pub(crate) use persistent::finish_all;
+pub(crate) use persistent::{Silent, finish_all};
 pub(crate) use session::{GATE, Wishes, start};
 pub(crate) use side::{ROOMS, Side};

@@ -1,6 +1,7 @@
 //! Requests that the library keeps, to begin the same operation again and again.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
+use std::ptr;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
@@ -9,7 +10,7 @@ use super::buffer::{large_count, to_read};
 use super::communicator::Comm;
 use super::element::TypeOf;
 use super::error::{check, class, failed};
-use super::flight::{Cell, Flight, Native, SendMode, outcome};
+use super::flight::{Cell, Flight, Native, SendMode};
 use super::peer::to_standard;
 use super::session::GATE;
 use super::side::{Side, Statuses};
@@ -146,6 +147,10 @@ impl Comm {
     }
 }
 
+/// That nothing need be found out of an operation that is over: the address of `MPI_STATUS_IGNORE`, one load away.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Silent(usize);
+
 impl Native {
     #[inline(always)]
     pub(crate) fn start(&mut self) -> Result<()> {
@@ -155,32 +160,27 @@ impl Native {
     }
 
     /// Waits for what was started.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn finish(&mut self) -> Result<Status> {
-        if !self.receives() {
-            return self.finish_silently().map(|()| Status::null());
-        }
         let mut words = ROOM;
         // SAFETY: the request was made by an `_init`; the status is ours.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
-        outcome(code, &words, self.role, self.capacity, self.count_word)
+        self.outcome(code, &words)
     }
 
-    /// The same for what receives nothing whose length must be found out.
+    /// Whether nothing need be found out when it is over, unless it has failed.
+    pub(crate) fn silent(&self) -> Option<Silent> {
+        let silent = self.role.element.is_none() && self.keep.is_none();
+        silent.then(|| Silent(native::status_ignore().addr()))
+    }
+
+    /// As [`finish`](Self::finish), of what is [silent](Self::silent).
     #[inline(always)]
-    fn finish_silently(&mut self) -> Result<()> {
-        // SAFETY: the request was made by an `_init`.
-        let code = unsafe { native::MPI_Wait(&raw mut self.cell, native::status_ignore()) };
-        if code == sys::MPI_SUCCESS && self.keep.is_none() {
-            return Ok(());
-        }
-        self.told(code)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn told(&mut self, code: c_int) -> Result<()> {
-        self.outcome(code, &ROOM).map(drop)
+    pub(crate) fn finish_silently(&mut self, Silent(ignore): Silent) -> Result<()> {
+        let ignore = ptr::without_provenance_mut(ignore);
+        // SAFETY: the request was made by an `_init`; the library takes this address for no status at all.
+        let code = unsafe { native::MPI_Wait(&raw mut self.cell, ignore) };
+        check(code, self.role.operation)
     }
 
     /// Whether it receives.
