@@ -23,7 +23,7 @@
 //! | that return at once | [`NonblockingCollectives`], which own their buffers; [`ScopedCollectives`], which borrow them |
 //! | that are prepared once and started again and again | [`PersistentCollectives`] |
 //! | between two groups | [`IntercommunicatorCollectives`] |
-//! | among the neighbours in a grid or a graph | [`NeighborCollectives`]; that return at once [`NonblockingNeighborCollectives`] |
+//! | among the neighbours in a grid or a graph | [`NeighborCollectives`]; that return at once [`NonblockingNeighborCollectives`]; that are prepared once [`PersistentNeighborCollectives`] |
 //!
 //! # Calls that differ among ranks
 //!
@@ -83,6 +83,7 @@ mod number;
 pub mod ops;
 mod persistent;
 mod persistent_collectives;
+mod persistent_neighbor_collectives;
 mod reduce;
 mod reduce_local;
 mod reduce_scatter;
@@ -115,6 +116,7 @@ pub use nonblocking_collectives::NonblockingCollectives;
 pub use number::{Integer, Number, Ordered};
 pub use ops::{Op, Reduction};
 pub use persistent_collectives::PersistentCollectives;
+pub use persistent_neighbor_collectives::PersistentNeighborCollectives;
 pub use reproducible::{Compensated, Exact, Reproducible};
 pub use scoped_collectives::ScopedCollectives;
 pub use sparse_exchange::SparseExchange;

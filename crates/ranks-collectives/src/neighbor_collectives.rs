@@ -170,7 +170,7 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
             &neighbors::INEIGHBOR_ALLGATHER,
             send,
             recv,
-            |slices| neighbors::ineighbor_allgather(self, slices),
+            |slices| neighbors::ineighbor_allgather(self, self, slices),
         )
     }
 
@@ -197,7 +197,7 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
             &neighbors::INEIGHBOR_ALLGATHERV,
             send,
             recv,
-            |slices| neighbors::ineighbor_allgatherv(self, slices, blocks),
+            |slices| neighbors::ineighbor_allgatherv(self, self, slices, blocks),
         )
     }
 
@@ -215,7 +215,7 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         R: RecvBuffer + Send + 'static,
     {
         owned(self, &neighbors::INEIGHBOR_ALLTOALL, send, recv, |slices| {
-            neighbors::ineighbor_alltoall(self, slices)
+            neighbors::ineighbor_alltoall(self, self, slices)
         })
     }
 
@@ -243,7 +243,7 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
             &neighbors::INEIGHBOR_ALLTOALLV,
             send,
             recv,
-            |slices| neighbors::ineighbor_alltoallv(self, slices, send_blocks, recv_blocks),
+            |slices| neighbors::ineighbor_alltoallv(self, self, slices, send_blocks, recv_blocks),
         )
     }
 }

@@ -5,7 +5,7 @@ mod trade;
 
 use bytemuck::Pod;
 use ranks_comm::backend::{Begun, Role};
-use ranks_comm::{Neighborhood, Result};
+use ranks_comm::{Communicator, Neighborhood, Result};
 
 pub(crate) use pairing::{Edge, Order, slots};
 pub(crate) use trade::{Division, Trade};
@@ -22,6 +22,10 @@ const ALLTOALL: &str = "MPI_Neighbor_alltoall";
 const ALLTOALLV: &str = "MPI_Neighbor_alltoallv";
 const ALLTOALLW: &str = "MPI_Neighbor_alltoallw";
 
+pub(crate) static ALLGATHER_INIT: Role = Role::of("MPI_Neighbor_allgather_init");
+pub(crate) static ALLGATHERV_INIT: Role = Role::of("MPI_Neighbor_allgatherv_init");
+pub(crate) static ALLTOALL_INIT: Role = Role::of("MPI_Neighbor_alltoall_init");
+pub(crate) static ALLTOALLV_INIT: Role = Role::of("MPI_Neighbor_alltoallv_init");
 pub(crate) static INEIGHBOR_ALLGATHER: Role = Role::of("MPI_Ineighbor_allgather");
 pub(crate) static INEIGHBOR_ALLGATHERV: Role = Role::of("MPI_Ineighbor_allgatherv");
 pub(crate) static INEIGHBOR_ALLTOALL: Role = Role::of("MPI_Ineighbor_alltoall");
@@ -98,13 +102,76 @@ pub(crate) fn neighbor_alltoallw<T: Pod>(
     )
 }
 
+/// What the library has made, not started; nothing where it has no such function.
+type Made = Result<Option<Begun>>;
+
+pub(crate) fn neighbor_allgather_init<T: Pod>(
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+) -> Made {
+    let name = ALLGATHER_INIT.operation();
+    let trade = slices.proven(|Slices { send, recv }| Trade::gathered(name, around, send, recv));
+    let call = Call::moving::<T>(name);
+    carry_out(around, call, trade, mpi::neighbor_allgather_init, |_, _| {
+        Ok(None)
+    })
+}
+
+pub(crate) fn neighbor_allgatherv_init<T: Pod>(
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+    blocks: &Blocks,
+) -> Made {
+    let name = ALLGATHERV_INIT.operation();
+    let trade = slices
+        .proven(|Slices { send, recv }| Trade::gathered_into(name, around, send, (recv, blocks)));
+    let call = Call::moving::<T>(name);
+    carry_out(
+        around,
+        call,
+        trade,
+        mpi::neighbor_allgatherv_init,
+        |_, _| Ok(None),
+    )
+}
+
+pub(crate) fn neighbor_alltoall_init<T: Pod>(
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+) -> Made {
+    let name = ALLTOALL_INIT.operation();
+    let trade = slices.proven(|Slices { send, recv }| Trade::exchanged(name, around, send, recv));
+    let call = Call::moving::<T>(name);
+    carry_out(around, call, trade, mpi::neighbor_alltoallv_init, |_, _| {
+        Ok(None)
+    })
+}
+
+pub(crate) fn neighbor_alltoallv_init<T: Pod>(
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+    send_blocks: &Blocks,
+    recv_blocks: &Blocks,
+) -> Made {
+    let name = ALLTOALLV_INIT.operation();
+    let trade = slices.proven(|Slices { send, recv }| {
+        Trade::exchanged_into(name, around, (send, send_blocks), (recv, recv_blocks))
+    });
+    let call = Call::moving::<T>(name);
+    carry_out(around, call, trade, mpi::neighbor_alltoallv_init, |_, _| {
+        Ok(None)
+    })
+}
+
+/// Those that begin an operation take the communicator as well: it may be a duplicate of that of the neighbourhood.
 pub(crate) fn ineighbor_allgather<T: Pod>(
+    comm: &Communicator,
     around: &dyn Neighborhood,
     slices: Lasting<Slices<'_, T>>,
 ) -> Result<Begun> {
     let name = INEIGHBOR_ALLGATHER.operation();
     let trade = slices.proven(|Slices { send, recv }| Trade::gathered(name, around, send, recv))?;
-    around.dispatch_with(
+    comm.dispatch_with(
         name,
         trade,
         mpi::ineighbor_allgather,
@@ -113,6 +180,7 @@ pub(crate) fn ineighbor_allgather<T: Pod>(
 }
 
 pub(crate) fn ineighbor_allgatherv<T: Pod>(
+    comm: &Communicator,
     around: &dyn Neighborhood,
     slices: Lasting<Slices<'_, T>>,
     blocks: &Blocks,
@@ -120,7 +188,7 @@ pub(crate) fn ineighbor_allgatherv<T: Pod>(
     let name = INEIGHBOR_ALLGATHERV.operation();
     let trade = slices
         .proven(|Slices { send, recv }| Trade::gathered_into(name, around, send, (recv, blocks)))?;
-    around.dispatch_with(
+    comm.dispatch_with(
         name,
         trade,
         mpi::ineighbor_allgatherv,
@@ -129,13 +197,14 @@ pub(crate) fn ineighbor_allgatherv<T: Pod>(
 }
 
 pub(crate) fn ineighbor_alltoall<T: Pod>(
+    comm: &Communicator,
     around: &dyn Neighborhood,
     slices: Lasting<Slices<'_, T>>,
 ) -> Result<Begun> {
     let name = INEIGHBOR_ALLTOALL.operation();
     let trade =
         slices.proven(|Slices { send, recv }| Trade::exchanged(name, around, send, recv))?;
-    around.dispatch_with(
+    comm.dispatch_with(
         name,
         trade,
         mpi::ineighbor_alltoallv,
@@ -144,6 +213,7 @@ pub(crate) fn ineighbor_alltoall<T: Pod>(
 }
 
 pub(crate) fn ineighbor_alltoallv<T: Pod>(
+    comm: &Communicator,
     around: &dyn Neighborhood,
     slices: Lasting<Slices<'_, T>>,
     send_blocks: &Blocks,
@@ -153,7 +223,7 @@ pub(crate) fn ineighbor_alltoallv<T: Pod>(
     let trade = slices.proven(|Slices { send, recv }| {
         Trade::exchanged_into(name, around, (send, send_blocks), (recv, recv_blocks))
     })?;
-    around.dispatch_with(
+    comm.dispatch_with(
         name,
         trade,
         mpi::ineighbor_alltoallv,

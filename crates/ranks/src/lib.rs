@@ -39,7 +39,7 @@
 //! | … with the same bits for any number of ranks | [`Reproducible`] |
 //! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
 //! | … between two groups | [`IntercommunicatorCollectives`], with [`RootGroup`] |
-//! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`] |
+//! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`], [`PersistentNeighborCollectives`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
@@ -48,8 +48,8 @@ pub use ranks_collectives::{
     Blocks, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy, InPlaceCollectives,
     Integer, IntercommunicatorCollectives, Layouts, Locate, Located, NeighborCollectives,
     NonblockingCollectives, NonblockingNeighborCollectives, Number, Op, Ordered,
-    PersistentCollectives, Reduction, Reproducible, RootGroup, ScopedCollectives, SparseExchange,
-    TwoLevelAlltoall, VaryingCollectives, ops,
+    PersistentCollectives, PersistentNeighborCollectives, Reduction, Reproducible, RootGroup,
+    ScopedCollectives, SparseExchange, TwoLevelAlltoall, VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
 
@@ -58,7 +58,8 @@ pub mod prelude {
     pub use crate::{
         Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives,
         NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
-        PersistentCollectives, ScopedCollectives, Source, Tag, VaryingCollectives, ops, run,
+        PersistentCollectives, PersistentNeighborCollectives, ScopedCollectives, Source, Tag,
+        VaryingCollectives, ops, run,
     };
     pub use ranks_collectives::ops::*;
     pub use ranks_comm::Result;

@@ -50,6 +50,7 @@ mod nonblocking_varying;
 mod operation;
 mod packed;
 mod persistent;
+mod persistent_neighbors;
 mod persistent_reductions;
 mod persistent_varying;
 mod pointer;
@@ -86,6 +87,9 @@ pub(crate) use nonblocking_reductions::{
 pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
 pub(crate) use persistent::{
     allgather_init, alltoall_init, barrier_init, bcast_init, gather_init, scatter_init,
+};
+pub(crate) use persistent_neighbors::{
+    neighbor_allgather_init, neighbor_allgatherv_init, neighbor_alltoallv_init,
 };
 pub(crate) use persistent_reductions::{
     allreduce_init, exscan_init, reduce_init, reduce_scatter_block_init, reduce_scatter_init,

@@ -25,10 +25,12 @@ pub(super) enum Form {
     Nonblocking,
     /// `MPI_Neighbor_alltoallw`.
     Layouts,
+    /// `MPI_Neighbor_alltoallv_init`.
+    Persistent,
 }
 
 /// The answers, by form. Asked under the lock, as no two threads may use one communicator for it at a time.
-static KNOWN: Mutex<[Option<Order>; 3]> = Mutex::new([None; 3]);
+static KNOWN: Mutex<[Option<Order>; 4]> = Mutex::new([None; 4]);
 
 /// The block that each of the library's blocks has to be; `None` if each is what it should be.
 ///
@@ -87,6 +89,22 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
         Form::Blocking => unsafe {
             sys::MPI_Neighbor_alltoallv(from, counts, places, INT, to, counts, places, INT, ring)
         },
+        // SAFETY: the same; it is started, waited for and freed below.
+        Form::Persistent => unsafe {
+            sys::MPI_Neighbor_alltoallv_init(
+                from,
+                counts,
+                places,
+                INT,
+                to,
+                counts,
+                places,
+                INT,
+                ring,
+                sys::MPI_INFO_NULL,
+                &raw mut request,
+            )
+        },
         Form::Layouts => {
             let (places, types) = (BYTES.as_ptr(), INTS.as_ptr());
             // SAFETY: the same.
@@ -115,6 +133,18 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
     if code != sys::MPI_SUCCESS {
         return code;
     }
+    if matches!(form, Form::Persistent) {
+        // SAFETY: a request that was prepared above.
+        let code = unsafe { sys::MPI_Start(&raw mut request) };
+        if code != sys::MPI_SUCCESS {
+            return code;
+        }
+    }
     // SAFETY: a request that was begun here, or none; nobody asks for its status.
-    unsafe { sys::MPI_Wait(&raw mut request, sys::MPI_STATUS_IGNORE) }
+    let code = unsafe { sys::MPI_Wait(&raw mut request, sys::MPI_STATUS_IGNORE) };
+    if matches!(form, Form::Persistent) {
+        // SAFETY: the request is not started any more.
+        unsafe { sys::MPI_Request_free(&raw mut request) };
+    }
+    code
 }

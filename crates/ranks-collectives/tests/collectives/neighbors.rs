@@ -1,6 +1,8 @@
 //! Communication among neighbours, over grids and graphs, blocking and not: what each sends is told by the edge.
 
-use ranks_collectives::{Blocks, NeighborCollectives, NonblockingNeighborCollectives};
+use ranks_collectives::{
+    Blocks, NeighborCollectives, NonblockingNeighborCollectives, PersistentNeighborCollectives,
+};
 use ranks_comm::{Cartesian, Communicator, DistGraph, ErrorKind, Graph, Neighborhood, Result};
 
 use crate::model::{Guarded, Sample, block, case};
@@ -217,6 +219,82 @@ fn nobody_has_neighbours(world: Communicator) -> Result<()> {
     alone.ineighbor_alltoall(vec![1; 0], vec![1; 0])?.wait()?;
     let point = grid(&world.dup()?, 1, &[true])?.sub(&[false])?;
     point.neighbor_allgather(&[1, 2], &mut [])?;
+    Ok(())
+}
+
+/// All operations, prepared once and done with other numbers each time.
+fn prepared(around: &(impl Neighborhood + Clone + Send + 'static), most: usize) -> Result<()> {
+    let (out, into) = (leaving(around), arriving(around));
+    let me = around.rank();
+    let length = 3;
+    let even_out = Blocks::even(out.len() * length, out.len());
+    let even_into = Blocks::even(into.len() * length, into.len());
+    let of = |rank: usize| [0, most, 5, 1][rank % 4];
+    let from_each = about(&into, |edge| of(edge.from));
+    let here = about(&out, |edge| edge.length(most));
+    let there = about(&into, |edge| edge.length(most));
+    let room = |blocks: &Blocks| vec![i64::sample(77, 123_456); blocks.end()];
+    let mut allgather = around.neighbor_allgather_init(vec![0; length], room(&even_into))?;
+    let mine = vec![0; of(me)];
+    let mut allgatherv = around.neighbor_allgatherv_init(mine, room(&from_each), &from_each)?;
+    let mut alltoall = around.neighbor_alltoall_init(room(&even_out), room(&even_into))?;
+    let (send, recv) = (room(&here), room(&there));
+    let mut alltoallv = around.neighbor_alltoallv_init(send, recv, &here, &there)?;
+    for round in 0..3 {
+        let own = |edge: Edge, length| block::<i64>(edge.from, 10 * round, length);
+        let value = |edge: Edge, length| {
+            let mut block = edge.block::<i64>(length);
+            block.iter_mut().for_each(|value| *value ^= round as i64);
+            block
+        };
+        let set = |place: &mut [i64], values: Vec<i64>| place.copy_from_slice(&values);
+        set(allgather.send_mut(), block(me, 10 * round, length));
+        set(allgatherv.send_mut(), block(me, 10 * round, of(me)));
+        set(alltoall.send_mut(), laid_out(&out, &even_out, value));
+        set(alltoallv.send_mut(), laid_out(&out, &here, value));
+        let started = (
+            allgather.start()?,
+            allgatherv.start()?,
+            alltoall.start()?,
+            alltoallv.start()?,
+        );
+        alltoallv = started.3.wait()?.0;
+        alltoall = started.2.wait()?.0;
+        allgatherv = started.1.wait()?.0;
+        allgather = started.0.wait()?.0;
+        assert_eq!(allgather.recv(), laid_out(&into, &even_into, own));
+        assert_eq!(allgatherv.recv(), laid_out(&into, &from_each, own));
+        assert_eq!(alltoall.recv(), laid_out(&into, &even_into, value));
+        assert_eq!(alltoallv.recv(), laid_out(&into, &there, value));
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn operations_that_are_prepared_once(world: Communicator) -> Result<()> {
+    prepared(&grid(&world, 2, &[true; 2])?, 9000)?;
+    prepared(&grid(&world, 2, &[false, true])?, 10)?;
+    prepared(&onward(&world)?, 10)?;
+    prepared(&star(&world)?, 10)
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn what_does_not_fit_is_not_prepared(world: Communicator) -> Result<()> {
+    let ring = grid(&world, 1, &[true])?;
+    let (two, three) = (Blocks::from_counts(&[2; 2])?, Blocks::from_counts(&[2; 3])?);
+    let kind = |made: Result<_>| {
+        let made = made.map(|_: ranks_comm::Persistent<(Vec<u8>, Vec<u8>)>| ());
+        made.unwrap_err().kind()
+    };
+    assert_eq!(
+        kind(ring.neighbor_allgather_init(vec![1; 2], vec![1; 5])),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind(ring.neighbor_alltoallv_init(vec![1; 4], vec![1; 6], &two, &three)),
+        ErrorKind::Length
+    );
+    even::<i32>(&ring, 2);
     Ok(())
 }
 
