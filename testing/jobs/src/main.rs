@@ -9,6 +9,7 @@
 )]
 
 mod adopting;
+mod allocations;
 mod counted;
 mod failing;
 mod finalized;
@@ -32,6 +33,7 @@ fn main() -> Outcome {
         ["finalized"] => finalized::every_operation(),
         ["last-handle-elsewhere"] => finalized::last_handle_elsewhere(),
         ["counted", what] => counted::main(what),
+        ["allocations", most] => allocations::main(most),
         ["adopting", "opened"] => adopting::opened_by_others(),
         ["adopting", "loaded"] => adopting::loaded_by_others(),
         ["sharing", file, handles] => sharing::main(file, handles),

@@ -1,0 +1,89 @@
+//! How often a rank asks for memory in calls that have been made before, with lengths that are known.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use ranks::ops::Sum;
+use ranks::prelude::*;
+
+use crate::outcome::Outcome;
+
+/// The system's allocator, which counts what each thread asks it for.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: the system's allocator does it all; counting asks for no memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.set(ASKED.get() + 1);
+        // SAFETY: by the contract of this function.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: by the contract of this function.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Calls before the counting begins: what is made once is made by then.
+const BEFORE: usize = 5;
+const COUNTED: usize = 20;
+
+/// No operation may ask for memory more often than `most` times a call.
+pub(crate) fn main(most: &str) -> Outcome {
+    let most: usize = most.parse()?;
+    ranks::run(|world| {
+        let (me, size) = (world.rank(), world.size());
+        let blocks = Blocks::from_counts(&(0..size).collect::<Vec<_>>())?;
+        let to_each = Blocks::from_counts(&vec![me; size])?;
+        let (mine, mut all) = (vec![1_u64; me], vec![0_u64; blocks.end()]);
+        let for_each = vec![1_u64; me * size];
+        let mut sum = [0.0];
+        let mut word = [0_u8; 40];
+        let mut prepared = Some(world.allreduce_init(vec![1.0], vec![0.0], Sum)?);
+
+        within(most, "allreduce", || world.allreduce(&[1.0], &mut sum, Sum))?;
+        within(most, "bcast", || world.bcast(&mut word, 0))?;
+        within(most, "allgatherv_into", || {
+            world.allgatherv_into(&mine, &mut all, &blocks)
+        })?;
+        within(most, "alltoallv_into", || {
+            world.alltoallv_into(&for_each, &to_each, &mut all, &blocks)
+        })?;
+        within(most, "barrier", || world.barrier())?;
+        within(most, "allreduce_init", || {
+            if let Some(idle) = prepared.take() {
+                prepared = Some(idle.start()?.wait()?.0);
+            }
+            Ok(())
+        })
+    })?;
+    Ok(())
+}
+
+fn within(
+    most: usize,
+    operation: &'static str,
+    mut call: impl FnMut() -> ranks::Result<()>,
+) -> ranks::Result<()> {
+    (0..BEFORE).try_for_each(|_| call())?;
+    let before = ASKED.get();
+    (0..COUNTED).try_for_each(|_| call())?;
+    let asked = ASKED.get() - before;
+    if asked <= most * COUNTED {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Argument,
+        operation,
+        format_args!("{COUNTED} calls have asked for memory {asked} times"),
+    ))
+}
