@@ -5,6 +5,7 @@ use ranks_collectives::{
 };
 use ranks_comm::{Cartesian, Communicator, DistGraph, ErrorKind, Graph, Neighborhood, Result};
 
+use crate::in_process::without_comparing;
 use crate::model::{Guarded, Sample, block, case};
 
 /// A grid of all ranks.
@@ -206,6 +207,37 @@ fn graphs_with_several_edges_between_two(world: Communicator) -> Result<()> {
     everything(&star(&world)?);
     everything(&onward(&world)?);
     Ok(())
+}
+
+#[ranks_test::ranks(8, in_process_only)]
+fn eight_ranks(world: Communicator) -> Result<()> {
+    let cube = grid(&world, 3, &[true, false, true])?;
+    everything(&cube);
+    prepared(&cube, 20)?;
+    everything(&star(&world)?);
+    everything(&onward(&world)?);
+    Ok(())
+}
+
+/// Where nobody compares, the rank that is sent a block of another length says so, and what comes after is well.
+#[test]
+fn a_block_of_another_length_is_an_error_in_process() {
+    without_comparing(|world| {
+        let ring = grid(world, 1, &[true]).unwrap();
+        let last = world.size() - 1;
+        let length = 2 + usize::from(world.rank() == last);
+        let mut recv = vec![0; 2 * length];
+        let outcome = ring.neighbor_alltoall(&vec![1; 2 * length], &mut recv);
+        let beside = [last, 0, last - 1].contains(&world.rank());
+        let kind = outcome.map_err(|error| error.kind());
+        let expected = if beside {
+            Err(ErrorKind::Length)
+        } else {
+            Ok(())
+        };
+        assert_eq!(kind, expected);
+        even::<i32>(&ring, 5);
+    });
 }
 
 #[ranks_test::ranks(1, 3)]
