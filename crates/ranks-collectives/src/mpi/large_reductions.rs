@@ -21,9 +21,12 @@ pub(super) fn is_at_once<T: Pod, O: Reduction<T>>(name: &str) -> bool {
 }
 
 /// A block of so many elements, each an item.
-pub(super) fn items(elements: usize) -> MPI_Count {
-    // A slice of elements that have a size has at most isize::MAX of them; the others never come here.
-    MPI_Count::try_from(elements).unwrap_or(0)
+pub(super) fn items<T>(elements: usize) -> MPI_Count {
+    // An item has a byte at least, so that elements of no size are no items; of others a slice has at most isize::MAX.
+    match size_of::<T>() {
+        0 => 0,
+        _ => MPI_Count::try_from(elements).unwrap_or(0),
+    }
 }
 
 pub(super) fn reduce<T: Pod, O: Reduction<T>>(
@@ -37,7 +40,7 @@ pub(super) fn reduce<T: Pod, O: Reduction<T>>(
             .pieces(PIECE)
             .try_for_each(|piece| super::reduce(comm, op, piece));
     }
-    let (count, root) = (items(transfer.block()), transfer.root());
+    let (count, root) = (items::<T>(transfer.block()), transfer.root());
     let (send, recv) = transfer.into_slices();
     let operation = Operation::of::<T, O>(op)?;
     // SAFETY: `send` is one block; at the root `recv` is one too, and elsewhere it is not significant, as `Transfer` has proven.
@@ -66,7 +69,7 @@ pub(super) fn allreduce<T: Pod, O: Reduction<T>>(
             .pieces(PIECE)
             .try_for_each(|piece| super::allreduce(comm, op, piece));
     }
-    let count = items(transfer.block());
+    let count = items::<T>(transfer.block());
     let (send, recv) = transfer.into_slices();
     let operation = Operation::of::<T, O>(op)?;
     // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven.
@@ -95,7 +98,7 @@ pub(super) fn reduce_scatter_block<T: Pod, O: Reduction<T>>(
     if !is_at_once::<T, O>(NAME) {
         return transfer.reductions(me, blocks, |reduction| super::reduce(comm, op, reduction));
     }
-    let count = items(transfer.block());
+    let count = items::<T>(transfer.block());
     let (send, recv) = transfer.into_slices();
     let operation = Operation::of::<T, O>(op)?;
     // SAFETY: `recv` is one block and `send` one for each rank, or `recv` is the latter, as `Transfer` has proven.
@@ -124,7 +127,11 @@ pub(super) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     if !is_at_once::<T, O>(NAME) {
         return transfer.reductions(me, blocks, |reduction| super::reduce(comm, op, reduction));
     }
-    let counts: Vec<MPI_Count> = blocks.counts().iter().map(|&count| items(count)).collect();
+    let counts: Vec<MPI_Count> = blocks
+        .counts()
+        .iter()
+        .map(|&count| items::<T>(count))
+        .collect();
     let (send, recv) = transfer.into_slices();
     let operation = Operation::of::<T, O>(op)?;
     // SAFETY: `counts` are those of the blocks of `send` (or `recv`, in place), and `recv` is that of this rank, as `Transfer` has proven.

@@ -42,7 +42,7 @@ pub(crate) fn reduce_init<T: Pod, O: Op<T> + Send + 'static>(
             sys::MPI_Reduce_init_c(
                 standard_send_pointer(send),
                 standard_recv_pointer(recv),
-                items(block),
+                items::<T>(block),
                 datatype,
                 op,
                 root,
@@ -91,7 +91,7 @@ unsafe fn to_all<T: Pod, O: Op<T> + Send + 'static>(
             call(
                 standard_send_pointer(send),
                 standard_recv_pointer(recv),
-                items(block),
+                items::<T>(block),
                 datatype,
                 op,
                 comm.canonical,
@@ -169,7 +169,11 @@ pub(crate) fn reduce_scatter_init<T: Pod, O: Op<T> + Send + 'static>(
     // Elements of no size are no items.
     let Some(ints) = blocks.ints(usize::from(size_of::<T>() > 0)) else {
         let (op, datatype) = Operation::of_large::<T, O>(LARGE)?;
-        let counts = blocks.counts().iter().map(|&count| items(count)).collect();
+        let counts = blocks
+            .counts()
+            .iter()
+            .map(|&count| items::<T>(count))
+            .collect();
         let keep = Box::new(Arrays::only(counts));
         let counts = keep.counts.as_ptr();
         let made = begin_large(LARGE, Some(keep), |request| {

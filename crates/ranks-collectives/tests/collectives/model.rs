@@ -90,6 +90,13 @@ pub(crate) struct Particle {
     id: u64,
 }
 
+impl Particle {
+    /// That of the two which has the larger number.
+    pub(crate) fn later(self, other: Particle) -> Particle {
+        if other.id > self.id { other } else { self }
+    }
+}
+
 impl Sample for Particle {
     fn sample(rank: usize, index: usize) -> Self {
         Particle {
@@ -117,6 +124,24 @@ pub(crate) fn block<T: Sample>(rank: usize, start: usize, len: usize) -> Vec<T> 
     (start..start + len)
         .map(|index| T::sample(rank, index))
         .collect()
+}
+
+/// Asserts that they are the same, and tells the first place where they are not.
+#[track_caller]
+pub(crate) fn expect_same<T: Sample>(found: &[T], expected: &[T], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let wrong = found
+        .iter()
+        .zip(expected)
+        .position(|(found, expected)| found != expected);
+    if let Some(index) = wrong {
+        panic!(
+            "{what}: at {index} of {}: {:?} instead of {:?}",
+            found.len(),
+            found[index],
+            expected[index]
+        );
+    }
 }
 
 /// A buffer between two rows of canaries.
@@ -155,19 +180,7 @@ impl<T: Sample> Guarded<T> {
             after.iter().all(|cell| *cell == self.canary),
             "{what}: written behind the buffer"
         );
-        assert_eq!(buffer.len(), expected.len(), "{what}");
-        let wrong = buffer
-            .iter()
-            .zip(expected)
-            .position(|(found, expected)| found != expected);
-        if let Some(index) = wrong {
-            panic!(
-                "{what}: at {index} of {}: {:?} instead of {:?}",
-                buffer.len(),
-                buffer[index],
-                expected[index]
-            );
-        }
+        expect_same(buffer, expected, what);
     }
 
     /// Asserts that nothing was written at all.

@@ -275,6 +275,24 @@ fn a_panic_of_the_programs_operation_is_an_error_of_that_start_alone(
     still_works(&world)
 }
 
+/// The library must not be told of a byte for each of them: there is no memory behind their addresses.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn elements_of_no_size_are_no_bytes_to_combine(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let op = UserOp::commutative(|(), ()| ());
+    let some = || vec![(); 5000];
+    let all = vec![(); 5000 * size];
+    done(world.reduce_init(some(), some(), op, size - 1)?)?.free()?;
+    done(world.allreduce_init(some(), some(), op)?)?.free()?;
+    done(world.scan_init(some(), some(), op)?)?.free()?;
+    done(world.exscan_init(some(), some(), op)?)?.free()?;
+    done(world.reduce_scatter_block_init(all, some(), op)?)?.free()?;
+    let (_, blocks) = staircase(size);
+    let (send, recv) = (vec![(); blocks.end()], vec![(); me]);
+    done(world.reduce_scatter_init(send, recv, op, &blocks)?)?.free()?;
+    still_works(&world)
+}
+
 /// Each rank starts and completes what all have prepared in an order of its own.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn each_rank_starts_in_its_own_order(world: Communicator) -> Result<()> {
