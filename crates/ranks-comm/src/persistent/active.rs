@@ -1,0 +1,121 @@
+//! Operations that were prepared once, while they are under way.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{Inner, Persistent, Phase};
+use crate::error::{Error, Result};
+use crate::flight::Pause;
+use crate::mpi::{self, ROOMS};
+use crate::status::Status;
+
+/// A [`Persistent`] operation that is under way.
+///
+/// If it is dropped, it is left to the runtime with its buffer until it is over, as a [`Request`](crate::Request) is.
+#[must_use = "an operation is over when it has been waited for"]
+pub struct Active<B: Send + 'static>(pub(super) Box<Inner<B>>);
+
+impl<B: Send + 'static> Active<B> {
+    /// Waits until the operation is over, and gives what can be started again, and the status.
+    ///
+    /// The status of a send says nothing. With the error the request is lost; [`complete`](Self::complete) gives both.
+    ///
+    /// # Errors
+    /// Those of the operation, see [`Request::wait`](crate::Request::wait).
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    #[doc(alias = "MPI_Wait")]
+    #[inline]
+    pub fn wait(mut self) -> Result<(Persistent<B>, Status)> {
+        let status = match self.0.wait_silently() {
+            Some(outcome) => outcome?,
+            None => self.0.wait()??,
+        };
+        Ok((Persistent(self.0), status))
+    }
+
+    /// As [`wait`](Self::wait), but gives the request back even if the operation has failed.
+    ///
+    /// # Errors
+    /// [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized): the operation goes on
+    /// without you.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    pub fn complete(mut self) -> Result<(Persistent<B>, Result<Status>)> {
+        let outcome = self.0.wait()?;
+        Ok((Persistent(self.0), outcome))
+    }
+
+    /// Waits for all of them. Their statuses are in [`Persistent::status`].
+    ///
+    /// # Errors
+    /// That of the first that has failed; all of them are over and lost then. [`WrongThread`](crate::ErrorKind::WrongThread)
+    /// and [`Finalized`](crate::ErrorKind::Finalized): they go on without you.
+    ///
+    /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
+    #[doc(alias = "MPI_Waitall")]
+    pub fn wait_all(mut requests: Vec<Self>) -> Result<Vec<Persistent<B>>> {
+        let mut first: Option<(usize, Error)> = None;
+        let mut ended = |index, outcome: Result<Status>| match outcome {
+            Err(error) if first.as_ref().is_none_or(|first| index < first.0) => {
+                first = Some((index, error));
+            }
+            _ => {}
+        };
+        // What the library has goes on by itself while the others are looked at.
+        for (index, request) in requests.iter_mut().enumerate() {
+            if request.0.phase != Phase::Started {
+                ended(index, request.0.wait()?);
+            }
+        }
+        let started = requests.iter_mut().enumerate();
+        let mut started = started.filter(|(_, request)| request.0.phase == Phase::Started);
+        loop {
+            let mut some: Vec<_> = started.by_ref().take(ROOMS).collect();
+            if some.is_empty() {
+                break;
+            }
+            let natives = some.iter_mut().filter_map(|(_, one)| one.0.native.as_mut());
+            let outcomes = mpi::finish_all(&mut natives.collect::<Vec<_>>())?;
+            for ((index, request), outcome) in some.into_iter().zip(outcomes) {
+                request.0.has_ended(&outcome);
+                ended(index, outcome);
+            }
+        }
+        if let Some((_, error)) = first {
+            return Err(error);
+        }
+        Ok(requests
+            .into_iter()
+            .map(|request| Persistent(request.0))
+            .collect())
+    }
+
+    /// Whether the operation is over; does not wait. If it is, [`wait`](Self::wait) returns at once.
+    ///
+    /// # Errors
+    /// [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized). How the operation
+    /// itself went is told by `wait`.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Test`).
+    #[doc(alias = "MPI_Test")]
+    pub fn test(&mut self) -> Result<bool> {
+        self.0.test()
+    }
+
+    /// As [`test`](Self::test), but waits for up to `limit`.
+    ///
+    /// # Errors
+    /// As [`test`](Self::test).
+    pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
+        Pause::until(limit, || self.test())
+    }
+}
+
+impl<B: Send + 'static> fmt::Debug for Active<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Active")
+            .field("operation", &self.0.plan.role.operation)
+            .finish_non_exhaustive()
+    }
+}
