@@ -11,6 +11,7 @@ use ranks_mpi_sys::native;
 use super::begun::{Arrays, BothSides, begin, begin_large};
 use super::datatype::datatype;
 use super::large_varying::{arrays, items};
+use super::packed::at_the_front;
 use super::pointer::{recv_pointer, send_pointer, standard_recv_pointer, standard_send_pointer};
 use crate::blocks::Blocks;
 use crate::lasting::Lasting;
@@ -93,10 +94,11 @@ pub(crate) fn iallgatherv<T: Pod>(
     gathering: Lasting<Gathering<'_, T>>,
 ) -> Result<Begun> {
     let gathering = gathering.into_inner();
-    let (send, recv, blocks) = (gathering.send, gathering.recv.slice, gathering.recv.blocks);
+    let send = gathering.send;
+    let (recv, blocks) = at_the_front(gathering.recv.slice, gathering.recv.blocks)?;
     let length = send.map_or(0, <[T]>::len);
-    let Some(keep) = small::<T>(blocks) else {
-        let (keep, count) = (large::<T>(blocks), items::<T>(length));
+    let Some(keep) = small::<T>(&blocks) else {
+        let (keep, count) = (large::<T>(&blocks), items::<T>(length));
         let datatype = TypeOf::<T>::datatype();
         let (counts, displacements) = (keep.counts.as_ptr(), keep.displacements.as_ptr());
         return begin_large("MPI_Iallgatherv_c", Some(keep), |request| {

@@ -2,11 +2,27 @@
 //!
 //! Only this rank knows of the gaps, so the call has to be the one that the others make.
 
+use std::borrow::Cow;
+
 use bytemuck::Pod;
 use ranks_comm::Result;
 
 use crate::blocks::Blocks;
 use crate::varying::{Divided, Gathering, Scattering};
+
+/// Blocks to receive all of, and the slice that they are of, so that libraries put them where they belong.
+pub(super) fn at_the_front<'a, T>(
+    recv: Option<&'a mut [T]>,
+    blocks: &'a Blocks,
+) -> Result<(Option<&'a mut [T]>, Cow<'a, Blocks>)> {
+    if blocks.are_received_well() {
+        return Ok((recv, Cow::Borrowed(blocks)));
+    }
+    // There is one, and it lies in the slice.
+    let start = blocks.range(0).start;
+    let blocks = Blocks::from_counts(blocks.counts())?;
+    Ok((recv.map(|recv| &mut recv[start..]), Cow::Owned(blocks)))
+}
 
 /// Gathers, `me` being this rank, with a call that gets the same without gaps.
 pub(super) fn gathered<T: Pod>(

@@ -11,6 +11,7 @@ use super::begun::{BothSides, begin_large};
 use super::keeping::keeps;
 use super::large_varying::items;
 use super::nonblocking_varying::{large, small};
+use super::packed::at_the_front;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::lasting::Lasting;
 use crate::varying::{Exchange, Gathering, Scattering};
@@ -83,10 +84,11 @@ pub(crate) fn allgatherv_init<T: Pod>(
         return Ok(None);
     }
     let gathering = gathering.into_inner();
-    let (send, recv, blocks) = (gathering.send, gathering.recv.slice, gathering.recv.blocks);
+    let send = gathering.send;
+    let (recv, blocks) = at_the_front(gathering.recv.slice, gathering.recv.blocks)?;
     let length = send.map_or(0, <[T]>::len);
-    let Some(keep) = small::<T>(blocks) else {
-        let (keep, count) = (large::<T>(blocks), items::<T>(length));
+    let Some(keep) = small::<T>(&blocks) else {
+        let (keep, count) = (large::<T>(&blocks), items::<T>(length));
         let datatype = TypeOf::<T>::datatype();
         let (counts, displacements) = (keep.counts.as_ptr(), keep.displacements.as_ptr());
         return begin_large("MPI_Allgatherv_init_c", Some(keep), |request| {
