@@ -18,7 +18,13 @@ use crate::ops::{Reduction, Sum};
 /// }
 /// ```
 ///
-/// MPI has no such operation: [`Sum`] is what travels, and each rank divides what it gets. A sum that is too large for its
+/// It is for [`allreduce`](crate::Collectives::allreduce), [`reduce`](crate::Collectives::reduce),
+/// [`reduce_scatter_block`](crate::Collectives::reduce_scatter_block) and
+/// [`reduce_scatter`](crate::VaryingCollectives::reduce_scatter), also in place, at once, prepared, and between two groups,
+/// where it is the average over the other group.
+///
+/// MPI has no such operation: [`Sum`] is what travels, and each rank divides what it gets, in operations that return at once
+/// when they are found to be over. All forms have the same result if the library adds in the same order. A sum that is too large for its
 /// type is infinite, even if the average would not be.
 ///
 /// The average of integers is seldom one:
@@ -43,6 +49,8 @@ pub struct Avg;
 
 impl<T: Fractional> Reduction<T> for Avg {}
 impl<T: Fractional> Describe<T> for Avg {
+    const FINISHES: bool = true;
+
     #[inline(always)]
     fn predefined() -> Option<(MPI_Op, MPI_Datatype)> {
         <Sum as Describe<T>>::predefined()

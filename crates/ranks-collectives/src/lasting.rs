@@ -1,6 +1,8 @@
 //! Slices for operations that go on after their call has returned.
 #![allow(unsafe_code)]
 
+use std::ptr::NonNull;
+
 use bytemuck::Pod;
 use ranks_comm::backend::{Begun, Role, Span};
 use ranks_comm::{
@@ -49,6 +51,33 @@ impl Lasting<&mut [u8]> {
     pub(crate) fn into_span(self) -> Span {
         // SAFETY: a `Lasting` is made for memory that stays there for the operation alone.
         unsafe { Span::of(self.0) }
+    }
+}
+
+impl<T: Pod> Lasting<Slices<'_, T>> {
+    /// What will be in `recv` when the operation is over.
+    pub(crate) fn left(&mut self) -> Left<T> {
+        let recv = NonNull::from(&mut *self.0.recv);
+        // All that is received comes by way of the same pointer, which so holds for what is left.
+        // SAFETY: the slice was there for as long as this, and is used by way of the pointer alone from here on.
+        self.0.recv = unsafe { &mut *recv.as_ptr() };
+        Left(recv)
+    }
+}
+
+/// The elements that an operation leaves. It is for what the operation itself does last: the memory is its own until what
+/// waits for the end has been told of it.
+pub(crate) struct Left<T>(NonNull<[T]>);
+
+// SAFETY: it is a place for elements that are plain values, used by one operation.
+unsafe impl<T: Pod> Send for Left<T> {}
+
+impl<T: Pod> Left<T> {
+    /// The elements, for a `Keep` or a `Deferred` of the operation at its end, or before the operation is given to anybody.
+    pub(crate) fn elements(&mut self) -> &mut [T] {
+        // SAFETY: a `Lasting` is made for memory that stays there for the operation alone until that is over, and the
+        // backends end what they keep before they give the memory back. Nothing else writes to it any more.
+        unsafe { self.0.as_mut() }
     }
 }
 

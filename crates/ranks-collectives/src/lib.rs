@@ -62,6 +62,7 @@ mod blocks;
 mod collectives;
 mod counts;
 mod exscan;
+mod finishing;
 mod fractional;
 mod gather;
 mod gathered;

@@ -5,8 +5,9 @@ use ranks_comm::backend::{Begun, Role};
 use ranks_comm::{Communicator, Result};
 
 use crate::blocks::Blocks;
+use crate::finishing::Finishing;
 use crate::lasting::{Lasting, Slices};
-use crate::ops::Op;
+use crate::ops::{Op, Reduction};
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 use crate::{in_process, mpi};
@@ -133,36 +134,40 @@ pub(crate) fn ialltoallv<T: Pod>(
     comm.dispatch_with(name, exchange, mpi::ialltoallv, in_process::ialltoallv)
 }
 
-pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
-    slices: Lasting<Slices<'_, T>>,
+    mut slices: Lasting<Slices<'_, T>>,
     op: O,
     root: usize,
 ) -> Result<Begun> {
     let name = IREDUCE.operation();
+    let finishing = Finishing::of(&mut slices, op, comm.size()).filter(|_| comm.rank() == root);
     let transfer =
         slices.proven(|Slices { send, recv }| Transfer::to_root(name, comm, send, recv, root))?;
-    comm.dispatch_with(
+    let begun = comm.dispatch_with(
         name,
         transfer,
         |comm, transfer| mpi::ireduce(comm, op, transfer),
         |comm, transfer| in_process::ireduce(comm, op, transfer),
-    )
+    )?;
+    Ok(Finishing::after(finishing, begun))
 }
 
-pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
-    slices: Lasting<Slices<'_, T>>,
+    mut slices: Lasting<Slices<'_, T>>,
     op: O,
 ) -> Result<Begun> {
     let name = IALLREDUCE.operation();
+    let finishing = Finishing::of(&mut slices, op, comm.size());
     let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv))?;
-    comm.dispatch_with(
+    let begun = comm.dispatch_with(
         name,
         transfer,
         |comm, transfer| mpi::iallreduce(comm, op, transfer),
         |comm, transfer| in_process::iallreduce(comm, op, transfer),
-    )
+    )?;
+    Ok(Finishing::after(finishing, begun))
 }
 
 pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
@@ -195,35 +200,39 @@ pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
     )
 }
 
-pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn ireduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
-    slices: Lasting<Slices<'_, T>>,
+    mut slices: Lasting<Slices<'_, T>>,
     op: O,
 ) -> Result<Begun> {
     let name = IREDUCE_SCATTER_BLOCK.operation();
+    let finishing = Finishing::of(&mut slices, op, comm.size());
     let transfer =
         slices.proven(|Slices { send, recv }| Transfer::scattered(name, comm, send, recv))?;
-    comm.dispatch_with(
+    let begun = comm.dispatch_with(
         name,
         transfer,
         |comm, transfer| mpi::ireduce_scatter_block(comm, op, transfer),
         |comm, transfer| in_process::ireduce_scatter_block(comm, op, transfer),
-    )
+    )?;
+    Ok(Finishing::after(finishing, begun))
 }
 
-pub(crate) fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
-    slices: Lasting<Slices<'_, T>>,
+    mut slices: Lasting<Slices<'_, T>>,
     op: O,
     blocks: &Blocks,
 ) -> Result<Begun> {
     let name = IREDUCE_SCATTER.operation();
+    let finishing = Finishing::of(&mut slices, op, comm.size());
     let transfer =
         slices.proven(|Slices { send, recv }| Transfer::dealt(name, comm, send, recv, blocks))?;
-    comm.dispatch_with(
+    let begun = comm.dispatch_with(
         name,
         transfer,
         |comm, transfer| mpi::ireduce_scatter(comm, op, transfer, blocks),
         |comm, transfer| in_process::ireduce_scatter(comm, op, transfer, blocks),
-    )
+    )?;
+    Ok(Finishing::after(finishing, begun))
 }

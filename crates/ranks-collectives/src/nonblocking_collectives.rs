@@ -5,7 +5,7 @@ use ranks_comm::{Communicator, RecvBuffer, Request, Result, SendBuffer};
 use crate::blocks::Blocks;
 use crate::lasting::{owned, owned_one, without_memory};
 use crate::nonblocking;
-use crate::ops::Op;
+use crate::ops::{Op, Reduction};
 use crate::sealed::Sealed;
 
 /// Collective operations that are begun by a call and over when their [`Request`] has been waited for.
@@ -285,7 +285,7 @@ pub trait NonblockingCollectives: Sealed {
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
     {
         let comm = self.communicator();
         owned(comm, &nonblocking::IREDUCE, send, recv, |slices| {
@@ -305,7 +305,7 @@ pub trait NonblockingCollectives: Sealed {
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
     {
         let comm = self.communicator();
         owned(comm, &nonblocking::IALLREDUCE, send, recv, |slices| {
@@ -327,7 +327,7 @@ pub trait NonblockingCollectives: Sealed {
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
     {
         let comm = self.communicator();
         owned(
@@ -361,7 +361,7 @@ pub trait NonblockingCollectives: Sealed {
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
     {
         let comm = self.communicator();
         owned(comm, &nonblocking::IREDUCE_SCATTER, send, recv, |slices| {

@@ -50,11 +50,21 @@ pub use crate::user_op::UserOp;
 /// result can make of the elements of all ranks: an [`Op`], or [`Avg`].
 ///
 /// The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not reduce elements of type `{T}`",
+    label = "not an operation on elements of type `{T}`",
+    note = "bitwise and logical operations are for integers, `Avg` is for floating-point and complex numbers"
+)]
 pub trait Reduction<T: Pod>: Copy + Sync + description::Describe<T> {}
 
 /// A reduction that is defined for two elements of type `T`, and so for those of some ranks as well as of all.
 ///
 /// The trait is sealed; its implementations are the unit structs of [this module](self) but [`Avg`], and [`UserOp`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not combine two elements of type `{T}`",
+    label = "not an operation on two of `{T}`",
+    note = "`Avg` is for reductions over all ranks; bitwise and logical operations are for integers"
+)]
 pub trait Op<T: Pod>: Reduction<T> {}
 
 /// What the backends know of an operation; out of reach from outside, which seals [`Op`].
@@ -77,6 +87,8 @@ pub(crate) mod description {
         fn canonical(&self, result: T) -> T {
             result
         }
+        /// Whether [`finish`](Self::finish) does anything.
+        const FINISHES: bool = false;
         /// Makes the results of what was combined of so many ranks.
         #[inline(always)]
         fn finish(&self, _combined: &mut [T], _ranks: usize) {}

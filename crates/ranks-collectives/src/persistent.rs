@@ -9,9 +9,10 @@ use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, carry_out};
 use crate::blocks::Blocks;
+use crate::finishing::Finishing;
 use crate::lasting::{Lasting, Slices};
 use crate::mpi;
-use crate::ops::Op;
+use crate::ops::{Op, Reduction};
 use crate::reduce_scatter::Dealt;
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
@@ -156,30 +157,34 @@ pub(crate) fn alltoallv<T: Pod>(
     carry_out(comm, call, exchange, mpi::alltoallv_init, |_, _| Ok(None))
 }
 
-pub(crate) fn reduce<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn reduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
-    slices: Lasting<Slices<'_, T>>,
+    mut slices: Lasting<Slices<'_, T>>,
     op: O,
     root: usize,
 ) -> Result<Made> {
     let name = REDUCE.operation();
+    let finishing = Finishing::of(&mut slices, op, comm.size()).filter(|_| comm.rank() == root);
     let transfer =
         slices.proven(|Slices { send, recv }| Transfer::to_root(name, comm, send, recv, root));
     let call = Call::reducing::<T, O>(name).at(root);
     let prepare = |comm: &_, transfer| mpi::reduce_init(comm, op, transfer);
-    carry_out(comm, call, transfer, prepare, |_, _| Ok(None))
+    let made = carry_out(comm, call, transfer, prepare, |_, _| Ok(None))?;
+    Ok(made.map(|made| Finishing::after(finishing, made)))
 }
 
-pub(crate) fn allreduce<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn allreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
-    slices: Lasting<Slices<'_, T>>,
+    mut slices: Lasting<Slices<'_, T>>,
     op: O,
 ) -> Result<Made> {
     let name = ALLREDUCE.operation();
+    let finishing = Finishing::of(&mut slices, op, comm.size());
     let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv));
     let call = Call::reducing::<T, O>(name);
     let prepare = |comm: &_, transfer| mpi::allreduce_init(comm, op, transfer);
-    carry_out(comm, call, transfer, prepare, |_, _| Ok(None))
+    let made = carry_out(comm, call, transfer, prepare, |_, _| Ok(None))?;
+    Ok(made.map(|made| Finishing::after(finishing, made)))
 }
 
 pub(crate) fn scan<T: Pod, O: Op<T> + Send + 'static>(
@@ -206,26 +211,29 @@ pub(crate) fn exscan<T: Pod, O: Op<T> + Send + 'static>(
     carry_out(comm, call, transfer, prepare, |_, _| Ok(None))
 }
 
-pub(crate) fn reduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn reduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
-    slices: Lasting<Slices<'_, T>>,
+    mut slices: Lasting<Slices<'_, T>>,
     op: O,
 ) -> Result<Made> {
     let name = REDUCE_SCATTER_BLOCK.operation();
+    let finishing = Finishing::of(&mut slices, op, comm.size());
     let transfer =
         slices.proven(|Slices { send, recv }| Transfer::scattered(name, comm, send, recv));
     let call = Call::reducing::<T, O>(name);
     let prepare = |comm: &_, transfer| mpi::reduce_scatter_block_init(comm, op, transfer);
-    carry_out(comm, call, transfer, prepare, |_, _| Ok(None))
+    let made = carry_out(comm, call, transfer, prepare, |_, _| Ok(None))?;
+    Ok(made.map(|made| Finishing::after(finishing, made)))
 }
 
-pub(crate) fn reduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
-    slices: Lasting<Slices<'_, T>>,
+    mut slices: Lasting<Slices<'_, T>>,
     op: O,
     blocks: &Blocks,
 ) -> Result<Made> {
     let name = REDUCE_SCATTER.operation();
+    let finishing = Finishing::of(&mut slices, op, comm.size());
     let dealt = slices.proven(|Slices { send, recv }| {
         let transfer = Transfer::dealt(name, comm, send, recv, blocks)?;
         Ok(Dealt { transfer, blocks })
@@ -234,5 +242,6 @@ pub(crate) fn reduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
     let prepare = |comm: &_, dealt: Lasting<Dealt<'_, T>>| {
         mpi::reduce_scatter_init(comm, op, dealt.map(|dealt| dealt.transfer), blocks)
     };
-    carry_out(comm, call, dealt, prepare, |_, _| Ok(None))
+    let made = carry_out(comm, call, dealt, prepare, |_, _| Ok(None))?;
+    Ok(made.map(|made| Finishing::after(finishing, made)))
 }

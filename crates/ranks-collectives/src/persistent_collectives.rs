@@ -4,7 +4,7 @@ use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
 use crate::blocks::Blocks;
 use crate::lasting::{Shape, prepared};
-use crate::ops::Op;
+use crate::ops::{Op, Reduction};
 use crate::sealed::Sealed;
 use crate::{nonblocking, persistent};
 
@@ -364,7 +364,7 @@ pub trait PersistentCollectives: Sealed {
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
     {
         let comm = self.communicator();
         prepared(
@@ -389,7 +389,7 @@ pub trait PersistentCollectives: Sealed {
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
     {
         let comm = self.communicator();
         prepared(
@@ -421,7 +421,7 @@ pub trait PersistentCollectives: Sealed {
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
     {
         let comm = self.communicator();
         prepared(
@@ -456,7 +456,7 @@ pub trait PersistentCollectives: Sealed {
     where
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
-        O: Op<R::Element> + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
     {
         let comm = self.communicator();
         let again = blocks.clone();

@@ -6,7 +6,7 @@ use ranks_comm::{Result, Scope, ScopedRequest};
 use crate::blocks::Blocks;
 use crate::lasting::scoped;
 use crate::nonblocking;
-use crate::ops::Op;
+use crate::ops::{Op, Reduction};
 use crate::sealed::ScopeSealed;
 
 /// Collective operations on borrowed slices, begun in a [`Scope`] and over when it ends, or when they are waited for.
@@ -241,7 +241,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
     ///
     /// MPI 5.0 §6.12.7 (`MPI_Ireduce`).
     #[doc(alias = "MPI_Ireduce")]
-    fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
+    fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
         &'scope self,
         send: &'scope [T],
         recv: &'scope mut [T],
@@ -261,7 +261,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
     ///
     /// MPI 5.0 §6.12.8 (`MPI_Iallreduce`).
     #[doc(alias = "MPI_Iallreduce")]
-    fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
+    fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
         &'scope self,
         send: &'scope [T],
         recv: &'scope mut [T],
@@ -282,7 +282,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
     ///
     /// MPI 5.0 §6.12.9 (`MPI_Ireduce_scatter_block`).
     #[doc(alias = "MPI_Ireduce_scatter_block")]
-    fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
+    fn ireduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
         &'scope self,
         send: &'scope [T],
         recv: &'scope mut [T],
@@ -309,7 +309,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
     ///
     /// MPI 5.0 §6.12.10 (`MPI_Ireduce_scatter`).
     #[doc(alias = "MPI_Ireduce_scatter")]
-    fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
+    fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
         &'scope self,
         send: &'scope [T],
         recv: &'scope mut [T],

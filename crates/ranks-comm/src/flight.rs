@@ -40,7 +40,8 @@ pub trait Deferred: Send + fmt::Debug {
 ///
 /// It stays in its box; what the library has the address of must stay where it is when the box moves.
 pub trait Keep: Send + fmt::Debug {
-    /// The operation of that C name is over, as the library says; called once, before this is dropped.
+    /// The operation of that C name is over, as the library says; called once each time that it was begun, before its
+    /// memory is given back.
     ///
     /// # Errors
     /// What the library did not say: the operation has failed then.

@@ -9,7 +9,7 @@ use ranks_comm::backend::{Begun, Deferred, InProcessComm as Comm, Span};
 
 use super::bytes::bytes;
 use super::call::{Call, Outcome};
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::user_op::Panicked;
 
 /// One rank's part in a reduction under way: its own contribution was sent to those who need it when it began.
@@ -30,7 +30,7 @@ pub(super) struct Folding<T, O> {
     elements: PhantomData<fn(T) -> T>,
 }
 
-impl<T: Pod, O: Op<T> + Send + 'static> Folding<T, O> {
+impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
     /// Combines what the ranks below `end` pass, `own` being that of this rank.
     pub(super) fn begun(
         call: &Call<'_>,
@@ -74,7 +74,7 @@ impl<T: Pod, O: Op<T> + Send + 'static> Folding<T, O> {
     }
 }
 
-impl<T: Pod, O: Op<T> + Send + 'static> Deferred for Folding<T, O> {
+impl<T: Pod, O: Reduction<T> + Send + 'static> Deferred for Folding<T, O> {
     fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
         while self.next < self.end {
             if self.next == comm.rank() {
@@ -96,7 +96,7 @@ impl<T: Pod, O: Op<T> + Send + 'static> Deferred for Folding<T, O> {
 }
 
 /// Combines elements, wherever their bytes lie; `left` comes from the lower ranks, and is replaced.
-fn combine<T: Pod, O: Op<T>>(op: &O, left: &mut [u8], right: &[u8]) {
+fn combine<T: Pod, O: Reduction<T>>(op: &O, left: &mut [u8], right: &[u8]) {
     let width = size_of::<T>();
     if width == 0 {
         return;

@@ -12,7 +12,7 @@ use super::folding::Folding;
 use crate::blocks::Blocks;
 use crate::lasting::{Lasting, nowhere};
 use crate::nonblocking::IBARRIER;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
 pub(crate) fn ibarrier(comm: &Comm) -> Result<Begun> {
@@ -118,7 +118,7 @@ pub(crate) fn ialltoall<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>)
     Ok(Arrivals::new(&call, number, expected).begun())
 }
 
-pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -133,7 +133,7 @@ pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
     Ok(folding(&call, number, op, slices, call.size()))
 }
 
-pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -148,7 +148,7 @@ pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
 }
 
 /// Up to this rank.
-pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn iscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -157,7 +157,7 @@ pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
 }
 
 /// Up to the rank before this one. On rank 0 nothing is written.
-pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn iexscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -165,7 +165,7 @@ pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
     over_lower_ranks(comm, op, transfer, comm.rank())
 }
 
-fn over_lower_ranks<T: Pod, O: Op<T> + Send + 'static>(
+fn over_lower_ranks<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -180,7 +180,7 @@ fn over_lower_ranks<T: Pod, O: Op<T> + Send + 'static>(
     Ok(folding(&call, number, op, slices, end))
 }
 
-pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn ireduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -190,7 +190,7 @@ pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
     ireduce_scatter(comm, op, transfer, &blocks)
 }
 
-pub(crate) fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -210,7 +210,7 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
 }
 
 /// Combines one block of each rank below `end`.
-fn folding<T: Pod, O: Op<T> + Send + 'static>(
+fn folding<T: Pod, O: Reduction<T> + Send + 'static>(
     call: &Call<'_>,
     number: i32,
     op: O,

@@ -15,7 +15,7 @@ use super::pointer::{recv_pointer, send_pointer, standard_recv_pointer, standard
 use super::user_op::Registered;
 use crate::blocks::Blocks;
 use crate::lasting::Lasting;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
 /// What a reduction hands to the library. An item of the datatype is an element, and of its size.
@@ -28,7 +28,7 @@ pub(super) struct Operation {
 
 impl Operation {
     /// An operation for blocks that an `int` can count.
-    pub(super) fn of<T: Pod, O: Op<T> + Send + 'static>(op: O) -> Result<Self> {
+    pub(super) fn of<T: Pod, O: Reduction<T> + Send + 'static>(op: O) -> Result<Self> {
         if let Some((op, datatype)) = O::predefined() {
             let keep = None;
             return Ok(Self { op, datatype, keep });
@@ -45,7 +45,9 @@ impl Operation {
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] if the operation is the program's own: libraries call it with an `int`.
-    pub(super) fn of_large<T: Pod, O: Op<T>>(name: &'static str) -> Result<(MPI_Op, MPI_Datatype)> {
+    pub(super) fn of_large<T: Pod, O: Reduction<T>>(
+        name: &'static str,
+    ) -> Result<(MPI_Op, MPI_Datatype)> {
         O::predefined().ok_or_else(|| {
             Error::new(
                 ErrorKind::NotInLibrary,
@@ -57,7 +59,7 @@ impl Operation {
     }
 
     /// An operation for blocks of `length`, or the error of `large` for longer ones.
-    pub(super) fn for_length<T: Pod, O: Op<T> + Send + 'static>(
+    pub(super) fn for_length<T: Pod, O: Reduction<T> + Send + 'static>(
         large: &'static str,
         op: O,
         length: usize,
@@ -80,7 +82,7 @@ impl Operation {
     }
 }
 
-pub(crate) fn ireduce<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -136,7 +138,7 @@ type ToAll<C, D, O, M, R> = (
 
 /// # Safety
 /// `call` and `large` are functions of MPI that may have the slices of `transfer`, told how long a block of it is.
-unsafe fn to_all<T: Pod, O: Op<T> + Send + 'static>(
+unsafe fn to_all<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -182,7 +184,7 @@ unsafe fn to_all<T: Pod, O: Op<T> + Send + 'static>(
     })
 }
 
-pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -199,7 +201,7 @@ pub(crate) fn iallreduce<T: Pod, O: Op<T> + Send + 'static>(
     }
 }
 
-pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn iscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -216,7 +218,7 @@ pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
     }
 }
 
-pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn iexscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -233,7 +235,7 @@ pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
     }
 }
 
-pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn ireduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -256,7 +258,7 @@ pub(crate) fn ireduce_scatter_block<T: Pod, O: Op<T> + Send + 'static>(
     }
 }
 
-pub(crate) fn ireduce_scatter<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,

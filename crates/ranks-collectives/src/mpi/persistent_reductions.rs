@@ -18,10 +18,10 @@ use super::nonblocking_reductions::{Counted, Operation};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::blocks::Blocks;
 use crate::lasting::Lasting;
-use crate::ops::Op;
+use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
-pub(crate) fn reduce_init<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn reduce_init<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -69,7 +69,7 @@ type ToAll = unsafe fn(
 
 /// # Safety
 /// `call` is a function of MPI that may have the slices of `transfer`, told how long a block of it is.
-unsafe fn to_all<T: Pod, O: Op<T> + Send + 'static>(
+unsafe fn to_all<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -103,7 +103,7 @@ unsafe fn to_all<T: Pod, O: Op<T> + Send + 'static>(
     .map(Some)
 }
 
-pub(crate) fn allreduce_init<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn allreduce_init<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -113,7 +113,7 @@ pub(crate) fn allreduce_init<T: Pod, O: Op<T> + Send + 'static>(
     unsafe { to_all(comm, op, transfer, names, sys::MPI_Allreduce_init_c) }
 }
 
-pub(crate) fn scan_init<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn scan_init<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -123,7 +123,7 @@ pub(crate) fn scan_init<T: Pod, O: Op<T> + Send + 'static>(
     unsafe { to_all(comm, op, transfer, names, sys::MPI_Scan_init_c) }
 }
 
-pub(crate) fn exscan_init<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn exscan_init<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -133,7 +133,7 @@ pub(crate) fn exscan_init<T: Pod, O: Op<T> + Send + 'static>(
     unsafe { to_all(comm, op, transfer, names, sys::MPI_Exscan_init_c) }
 }
 
-pub(crate) fn reduce_scatter_block_init<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn reduce_scatter_block_init<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,
@@ -154,7 +154,7 @@ pub(crate) fn reduce_scatter_block_init<T: Pod, O: Op<T> + Send + 'static>(
     }
 }
 
-pub(crate) fn reduce_scatter_init<T: Pod, O: Op<T> + Send + 'static>(
+pub(crate) fn reduce_scatter_init<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     transfer: Lasting<Transfer<'_, T>>,

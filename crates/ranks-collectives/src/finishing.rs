@@ -1,0 +1,80 @@
+//! What is still to be done with the result of a reduction that returned at once, when all ranks have taken part.
+
+use std::fmt;
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, Deferred, InProcessComm, Keep};
+
+use crate::lasting::{Lasting, Left, Slices};
+use crate::ops::Reduction;
+
+/// Calls [`finish`](crate::ops::description::Describe::finish) when the operation is over, each time that it is.
+pub(crate) struct Finishing<T, O> {
+    op: O,
+    ranks: usize,
+    left: Left<T>,
+}
+
+impl<T: Pod, O: Reduction<T> + Send + 'static> Finishing<T, O> {
+    /// For an operation that will combine the contributions of so many `ranks` into the `recv` of `slices`, all of it;
+    /// `None` if there is nothing to do then. Called before it is begun.
+    pub(crate) fn of(slices: &mut Lasting<Slices<'_, T>>, op: O, ranks: usize) -> Option<Self> {
+        O::FINISHES.then(|| Self {
+            op,
+            ranks,
+            left: slices.left(),
+        })
+    }
+
+    /// What was `begun`, and this when it is over.
+    pub(crate) fn after(finishing: Option<Self>, begun: Begun) -> Begun {
+        let Some(mut finishing) = finishing else {
+            return begun;
+        };
+        match begun {
+            Begun::Mpi(cell) => Begun::MpiKeeping(cell, Box::new(Then(None, finishing))),
+            Begun::MpiKeeping(cell, keep) => {
+                Begun::MpiKeeping(cell, Box::new(Then(Some(keep), finishing)))
+            }
+            Begun::InProcess(deferred) => Begun::InProcess(Box::new(Then(deferred, finishing))),
+            Begun::Over => {
+                finishing.finish();
+                begun
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.op.finish(self.left.elements(), self.ranks);
+    }
+}
+
+/// What there was to do anyhow, and then that.
+struct Then<X, T, O>(X, Finishing<T, O>);
+
+impl<T: Pod, O: Reduction<T> + Send + 'static> Keep for Then<Option<Box<dyn Keep>>, T, O> {
+    fn ended(&mut self, operation: &'static str) -> Result<()> {
+        self.1.finish();
+        match &mut self.0 {
+            Some(keep) => keep.ended(operation),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<T: Pod, O: Reduction<T> + Send + 'static> Deferred for Then<Box<dyn Deferred>, T, O> {
+    fn advance(&mut self, comm: &InProcessComm, wait: bool) -> Result<bool> {
+        let over = self.0.advance(comm, wait)?;
+        if over {
+            self.1.finish();
+        }
+        Ok(over)
+    }
+}
+
+impl<X: fmt::Debug, T, O> fmt::Debug for Then<X, T, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
