@@ -20,11 +20,12 @@ use crate::{
 ///
 /// What a rank can see for itself is checked before anything is sent, and is an `Err` on that rank alone:
 /// a root that does not exist, or slices whose lengths do not fit together. Such a rank does not take part,
-/// and the others wait for it. Lengths count elements; a slice may have more than 2³¹ of them.
+/// and the others wait for it, but where [calls are compared](crate#calls-that-differ-among-ranks): there all ranks get an
+/// error. Lengths count elements; a slice may have more than 2³¹ of them.
 ///
 /// # When the lengths of ranks differ
 ///
-/// In process, a rank that is sent a block of another length than its own returns
+/// Where calls are compared, all ranks get the same error. Where they are not: in process, a rank that is sent a block of another length than its own returns
 /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length). Over MPI what happens is up to the library: an error on some
 /// ranks, blocks that are filled in part, or a rank that waits for ever. **Open MPI 4.1 and 5.0 write a block that is
 /// too long past the end of the shorter slice**, which no check on one rank can see. Make sure that lengths agree: if
@@ -33,7 +34,8 @@ use crate::{
 /// # More of them
 ///
 /// [`InPlaceCollectives`](crate::InPlaceCollectives) need no second slice, and
-/// [`VaryingCollectives`](crate::VaryingCollectives) take blocks of different lengths.
+/// [`VaryingCollectives`](crate::VaryingCollectives) take blocks of different lengths;
+/// [others](crate#the-families) return at once, are prepared, or are among neighbours.
 ///
 /// MPI 5.0 chapter 6. The trait is implemented by [`Communicator`] and is sealed.
 pub trait Collectives: Sealed {

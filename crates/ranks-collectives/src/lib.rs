@@ -16,21 +16,38 @@
 //!
 //! # The families
 //!
-//! | operations | trait |
-//! |---|---|
-//! | on slices, blocks of one length | [`Collectives`]; in place [`InPlaceCollectives`] |
-//! | … of different lengths | [`VaryingCollectives`], with [`Blocks`]; of any form, with [`Layouts`] |
-//! | that return at once | [`NonblockingCollectives`], which own their buffers; [`ScopedCollectives`], which borrow them |
-//! | that are prepared once and started again and again | [`PersistentCollectives`] |
-//! | between two groups | [`IntercommunicatorCollectives`] |
-//! | among the neighbours in a grid or a graph | [`NeighborCollectives`]; that return at once [`NonblockingNeighborCollectives`]; that are prepared once [`PersistentNeighborCollectives`] |
+//! | operations | here | MPI 5.0 |
+//! |---|---|---|
+//! | on slices, blocks of one length | [`Collectives`] | §6.3 to §6.11 |
+//! | … in one slice | [`InPlaceCollectives`], and the methods `…_in_place` of [`VaryingCollectives`] | §6.2.3 |
+//! | … of different lengths | [`VaryingCollectives`], with [`Blocks`] | §6.5 to §6.8, §6.10.2 |
+//! | … of any form | [`alltoallw`](VaryingCollectives::alltoallw), [`neighbor_alltoallw`](NeighborCollectives::neighbor_alltoallw), with [`Layouts`] | §6.8, §8.6.2 |
+//! | … any value that serde takes (feature `serde`) | `Collectives::bcast_value` | |
+//! | that return at once and own their buffers | [`NonblockingCollectives`] | §6.12 |
+//! | that return at once and borrow | [`ScopedCollectives`] | §6.12 |
+//! | that are prepared once and started again and again | [`PersistentCollectives`] | §6.13 |
+//! | among the neighbours in a grid or a graph | [`NeighborCollectives`] | §8.6 |
+//! | … that return at once | [`NonblockingNeighborCollectives`] | §8.7 |
+//! | … that are prepared once | [`PersistentNeighborCollectives`] | §8.8 |
+//! | between two groups | [`IntercommunicatorCollectives`] | §6.2.3 |
+//! | reductions with the same bits for any number of ranks | [`Collectives::reproducible`] | |
+//! | to few others, who expect nothing | [`SparseExchange`] | |
+//! | within nodes and then among them | [`Hierarchy`], [`TwoLevelAlltoall`] | |
+//!
+//! What reductions make of elements is in [`ops`]: MPI's operations, averages, and functions of your own (§6.9).
+//!
+//! # Memory
+//!
+//! Results go to memory of the caller's. What returns a [`Gathered`] or a `Vec` makes it anew; methods `…_again` receive into an
+//! earlier one.
 //!
 //! # Calls that differ among ranks
 //!
 //! All ranks must call the same collectives in the same order, with roots, types and lengths that fit. In builds with debug
-//! assertions, or where [`Checks::Collective`](ranks_comm::Checks::Collective) is asked for, ranks compare that before each
-//! blocking collective and before one is prepared, and if it is not so all of them get the same error
-//! ([`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch)).
+//! assertions, or where [`Checks::Collective`](ranks_comm::Checks::Collective) is asked for, the ranks of a communicator compare
+//! that before each blocking collective and before one is prepared, and if it is not so all of them get the same error
+//! ([`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch)). Nothing is compared before operations that return at once, which
+//! would wait for it, nor between two groups.
 //!
 //! # Results to the last bit
 //!
