@@ -115,18 +115,19 @@ impl<'a, T: Pod> Pattern<'a, T> {
     }
 
     /// The same for all ranks, where what this one sends to itself is as long as where it goes.
-    fn among_all(
+    pub(crate) fn among_all(
+        operation: &'static str,
         comm: &Communicator,
         send: (&'a [T], &'a Layouts),
         recv: (&'a mut [T], &'a Layouts),
     ) -> Result<Self> {
         let all = Holders::from(comm);
-        let pattern = Self::inside(ALLTOALLW, (all, send), (all, recv))?;
+        let pattern = Self::inside(operation, (all, send), (all, recv))?;
         let own = |layouts: &Layouts| layouts.counts().get(comm.rank()).copied();
         if own(pattern.send.1) != own(pattern.recv.1) {
             return Err(Error::new(
                 ErrorKind::Length,
-                ALLTOALLW,
+                operation,
                 "the layout of send and that of recv for this rank itself take different numbers of elements",
             ));
         }
@@ -142,7 +143,7 @@ pub(crate) fn alltoallw<T: Pod>(
     carry_out(
         comm,
         Call::moving::<T>(ALLTOALLW),
-        Pattern::among_all(comm, send, recv),
+        Pattern::among_all(ALLTOALLW, comm, send, recv),
         mpi::alltoallw,
         in_process::alltoallw,
     )

@@ -7,6 +7,7 @@ use ranks_comm::{Communicator, Result};
 use crate::blocks::Blocks;
 use crate::finishing::Finishing;
 use crate::lasting::{Lasting, Slices};
+use crate::layouts::{Layouts, Pattern};
 use crate::ops::{Op, Reduction};
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
@@ -22,6 +23,7 @@ pub(crate) static IALLGATHER: Role = Role::of("MPI_Iallgather");
 pub(crate) static IALLGATHERV: Role = Role::of("MPI_Iallgatherv");
 pub(crate) static IALLTOALL: Role = Role::of("MPI_Ialltoall");
 pub(crate) static IALLTOALLV: Role = Role::of("MPI_Ialltoallv");
+pub(crate) static IALLTOALLW: Role = Role::of("MPI_Ialltoallw");
 pub(crate) static IREDUCE: Role = Role::of("MPI_Ireduce");
 pub(crate) static IALLREDUCE: Role = Role::of("MPI_Iallreduce");
 pub(crate) static ISCAN: Role = Role::of("MPI_Iscan");
@@ -132,6 +134,19 @@ pub(crate) fn ialltoallv<T: Pod>(
         Exchange::new(name, comm, (send, send_blocks), (recv, recv_blocks))
     })?;
     comm.dispatch_with(name, exchange, mpi::ialltoallv, in_process::ialltoallv)
+}
+
+pub(crate) fn ialltoallw<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    send_layouts: &Layouts,
+    recv_layouts: &Layouts,
+) -> Result<Begun> {
+    let name = IALLTOALLW.operation();
+    let pattern = slices.proven(|Slices { send, recv }| {
+        Pattern::among_all(name, comm, (send, send_layouts), (recv, recv_layouts))
+    })?;
+    comm.dispatch_with(name, pattern, mpi::ialltoallw, in_process::ialltoallw)
 }
 
 pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(

@@ -4,6 +4,7 @@ use ranks_comm::{Communicator, RecvBuffer, Request, Result, SendBuffer};
 
 use crate::blocks::Blocks;
 use crate::lasting::{owned, owned_one, without_memory};
+use crate::layouts::Layouts;
 use crate::nonblocking;
 use crate::ops::{Op, Reduction};
 use crate::sealed::Sealed;
@@ -267,6 +268,34 @@ pub trait NonblockingCollectives: Sealed {
         let comm = self.communicator();
         owned(comm, &nonblocking::IALLTOALLV, send, recv, |slices| {
             nonblocking::ialltoallv(comm, slices, send_blocks, recv_blocks)
+        })
+    }
+
+    /// Begins to send each rank what its layout takes of `send`, and to receive one part of each in `recv`.
+    ///
+    /// Layouts that are used again and again are best kept: what the library makes of them is kept with them.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if there is not a layout for each rank, or one does not fit its slice;
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if an element is received into twice; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.12.6 (`MPI_Ialltoallw`).
+    #[doc(alias = "MPI_Ialltoallw")]
+    #[doc(alias = "MPI_Ialltoallw_c")]
+    fn ialltoallw<S, R>(
+        &self,
+        send: S,
+        recv: R,
+        send_layouts: &Layouts,
+        recv_layouts: &Layouts,
+    ) -> Result<Request<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        owned(comm, &nonblocking::IALLTOALLW, send, recv, |slices| {
+            nonblocking::ialltoallw(comm, slices, send_layouts, recv_layouts)
         })
     }
 

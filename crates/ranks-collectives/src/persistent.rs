@@ -11,6 +11,7 @@ use crate::agreement::{Call, carry_out};
 use crate::blocks::Blocks;
 use crate::finishing::Finishing;
 use crate::lasting::{Lasting, Slices};
+use crate::layouts::{Layouts, Pattern};
 use crate::mpi;
 use crate::ops::{Op, Reduction};
 use crate::reduce_scatter::Dealt;
@@ -27,6 +28,7 @@ pub(crate) static ALLGATHER: Role = Role::of("MPI_Allgather_init");
 pub(crate) static ALLGATHERV: Role = Role::of("MPI_Allgatherv_init");
 pub(crate) static ALLTOALL: Role = Role::of("MPI_Alltoall_init");
 pub(crate) static ALLTOALLV: Role = Role::of("MPI_Alltoallv_init");
+pub(crate) static ALLTOALLW: Role = Role::of("MPI_Alltoallw_init");
 pub(crate) static REDUCE: Role = Role::of("MPI_Reduce_init");
 pub(crate) static ALLREDUCE: Role = Role::of("MPI_Allreduce_init");
 pub(crate) static SCAN: Role = Role::of("MPI_Scan_init");
@@ -155,6 +157,20 @@ pub(crate) fn alltoallv<T: Pod>(
     });
     let call = Call::moving::<T>(name);
     carry_out(comm, call, exchange, mpi::alltoallv_init, |_, _| Ok(None))
+}
+
+pub(crate) fn alltoallw<T: Pod>(
+    comm: &Communicator,
+    slices: Lasting<Slices<'_, T>>,
+    send_layouts: &Layouts,
+    recv_layouts: &Layouts,
+) -> Result<Made> {
+    let name = ALLTOALLW.operation();
+    let pattern = slices.proven(|Slices { send, recv }| {
+        Pattern::among_all(name, comm, (send, send_layouts), (recv, recv_layouts))
+    });
+    let call = Call::moving::<T>(name);
+    carry_out(comm, call, pattern, mpi::alltoallw_init, |_, _| Ok(None))
 }
 
 pub(crate) fn reduce<T: Pod, O: Reduction<T> + Send + 'static>(

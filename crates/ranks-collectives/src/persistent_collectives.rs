@@ -4,6 +4,7 @@ use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
 use crate::blocks::Blocks;
 use crate::lasting::{Shape, prepared};
+use crate::layouts::Layouts;
 use crate::ops::{Op, Reduction};
 use crate::sealed::Sealed;
 use crate::{nonblocking, persistent};
@@ -340,6 +341,38 @@ pub trait PersistentCollectives: Sealed {
             Shape::both(),
             |slices| persistent::alltoallv(comm, slices, send_blocks, recv_blocks),
             move |comm, slices| nonblocking::ialltoallv(comm, slices, &again.0, &again.1),
+        )
+    }
+
+    /// Prepares to send each rank what its layout takes of `send`, and to receive one part of each in `recv`.
+    ///
+    /// # Errors
+    /// [`Length`](ranks_comm::ErrorKind::Length) if there is not a layout for each rank, or one does not fit its slice;
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if an element is received into twice; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §6.13.6 (`MPI_Alltoallw_init`).
+    #[doc(alias = "MPI_Alltoallw_init")]
+    #[doc(alias = "MPI_Alltoallw_init_c")]
+    fn alltoallw_init<S, R>(
+        &self,
+        send: S,
+        recv: R,
+        send_layouts: &Layouts,
+        recv_layouts: &Layouts,
+    ) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = self.communicator();
+        let again = (send_layouts.clone(), recv_layouts.clone());
+        prepared(
+            comm,
+            &persistent::ALLTOALLW,
+            (send, recv),
+            Shape::both(),
+            |slices| persistent::alltoallw(comm, slices, send_layouts, recv_layouts),
+            move |comm, slices| nonblocking::ialltoallw(comm, slices, &again.0, &again.1),
         )
     }
 

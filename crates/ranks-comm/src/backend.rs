@@ -7,6 +7,7 @@ pub use crate::checks::{get_text, put_text};
 pub use crate::flight::{Deferred, Keep};
 pub use crate::in_process::Comm as InProcessComm;
 pub use crate::landing::{Role, Span};
+pub use crate::layout::nonblocking::Spread;
 pub use crate::mpi::{Comm as MpiComm, InfoHandle, Portion, TypeOf, check, check_with};
 pub use crate::persistent::Again;
 pub use crate::thread_level::Entered;

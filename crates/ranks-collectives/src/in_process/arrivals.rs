@@ -1,26 +1,56 @@
 //! Blocks that a collective which returned at once still waits for.
 
+use std::fmt::Debug;
+
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Deferred, InProcessComm as Comm, Span};
+use ranks_comm::backend::{Begun, Deferred, InProcessComm as Comm, Span, Spread};
 
 use super::call::{Call, Outcome};
+
+/// Where a block goes.
+pub(super) trait Place: Send + Debug + 'static {
+    /// How long it is.
+    fn bytes(&self) -> usize;
+    /// Puts there a block that is as long.
+    fn fill(&self, block: &[u8]);
+}
+
+impl Place for Span {
+    fn bytes(&self) -> usize {
+        (*self).bytes()
+    }
+
+    fn fill(&self, block: &[u8]) {
+        (*self).fill(block);
+    }
+}
+
+impl Place for Spread {
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn fill(&self, block: &[u8]) {
+        self.fill(block);
+    }
+}
 
 /// One rank's part in a collective under way: all that it gives was sent when it began.
 ///
 /// Messages carry the number of the collective, so that one that is given up leaves nothing to later ones.
 #[derive(Debug)]
-pub(super) struct Arrivals {
+pub(super) struct Arrivals<P> {
     operation: &'static str,
     /// Bytes of an element.
     width: usize,
     number: i32,
     /// Whose blocks have not come, and where they go.
-    expected: Vec<(usize, Span)>,
+    expected: Vec<(usize, P)>,
     outcome: Outcome,
 }
 
-impl Arrivals {
-    pub(super) fn new(call: &Call<'_>, number: i32, expected: Vec<(usize, Span)>) -> Self {
+impl<P: Place> Arrivals<P> {
+    pub(super) fn new(call: &Call<'_>, number: i32, expected: Vec<(usize, P)>) -> Self {
         Self {
             operation: call.operation,
             width: call.width,
@@ -39,7 +69,7 @@ impl Arrivals {
     }
 }
 
-impl Deferred for Arrivals {
+impl<P: Place> Deferred for Arrivals<P> {
     fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
         let call = Call {
             comm,
@@ -49,7 +79,8 @@ impl Deferred for Arrivals {
         let (number, outcome) = (self.number, &mut self.outcome);
         // Several blocks of one rank come in order.
         let mut missing = Vec::new();
-        self.expected.retain(|&(rank, place)| {
+        self.expected.retain(|(rank, place)| {
+            let rank = *rank;
             if missing.contains(&rank) {
                 return true;
             }

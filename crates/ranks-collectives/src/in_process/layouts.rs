@@ -2,10 +2,13 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::InProcessComm as Comm;
+use ranks_comm::backend::{Begun, InProcessComm as Comm, Span, Spread};
 use ranks_comm::layout::Layout;
 
+use super::arrivals::Arrivals;
+use super::bytes::bytes_mut;
 use super::call::{Call, Outcome};
+use crate::lasting::Lasting;
 use crate::layouts::{Layouts, Pattern};
 use crate::neighbors::Trade;
 
@@ -15,6 +18,15 @@ pub(crate) fn alltoallw<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<
     let out = here.layouts().iter().enumerate();
     let into = there.layouts().iter().enumerate();
     exchange(&call, (send, out), (recv, into))
+}
+
+pub(crate) fn ialltoallw<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>) -> Result<Begun> {
+    let call = Call::of::<T>(comm, pattern.get().operation);
+    let ((send, here), there) = (pattern.get().send, pattern.get().recv.1);
+    let out = here.layouts().iter().enumerate();
+    let into = there.layouts().iter().enumerate();
+    let recv = pattern.map(|pattern| bytes_mut(pattern.recv.0)).into_span();
+    begin_exchange(&call, (send, out), (recv, into))
 }
 
 pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Result<()> {
@@ -59,4 +71,23 @@ fn exchange<'l, T: Pod>(
         }
     }
     outcome.result()
+}
+
+/// Sends what goes to each rank, and lets what comes from each arrive later.
+fn begin_exchange<'l, T: Pod>(
+    call: &Call<'_>,
+    (send, out): (&[T], impl Iterator<Item = (usize, &'l Layout)>),
+    (recv, into): (Span, impl Iterator<Item = (usize, &'l Layout)>),
+) -> Result<Begun> {
+    let number = call.comm.next_number();
+    let mut payload = Vec::new();
+    for (rank, layout) in out {
+        payload.clear();
+        layout.of(send)?.gather(call.operation, &mut payload)?;
+        call.comm.numbered_send(rank, number, &payload)?;
+    }
+    let expected: Vec<(usize, Spread)> = into
+        .map(|(rank, layout)| (rank, Spread::of::<T>(recv, layout)))
+        .collect();
+    Ok(Arrivals::new(call, number, expected).begun())
 }

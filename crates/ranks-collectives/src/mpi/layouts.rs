@@ -15,17 +15,21 @@ use crate::layouts::{Layouts, Pattern};
 use crate::neighbors::Trade;
 
 /// The parts of a slice in the order in which the library has them. The datatypes are there as long as this lives.
-struct Parts {
-    counts: Vec<c_int>,
-    places: Vec<MPI_Aint>,
-    types: Vec<MPI_Datatype>,
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) counts: Vec<c_int>,
+    pub(super) places: Vec<MPI_Aint>,
+    pub(super) types: Vec<MPI_Datatype>,
     _portions: Vec<Portion>,
 }
 
 impl Parts {
     /// # Errors
     /// What the library says of the datatypes.
-    fn of<'l, T: Pod>(comm: &Comm, layouts: impl Iterator<Item = &'l Layout>) -> Result<Self> {
+    pub(super) fn of<'l, T: Pod>(
+        comm: &Comm,
+        layouts: impl Iterator<Item = &'l Layout>,
+    ) -> Result<Self> {
         let portions: Vec<Portion> = layouts
             .map(|layout| comm.portion::<T>(layout))
             .collect::<Result<_>>()?;
@@ -39,21 +43,21 @@ impl Parts {
     }
 
     /// The places as `MPI_Alltoallw` takes them, if an `int` can say them.
-    fn near(&self) -> Option<Vec<c_int>> {
+    pub(super) fn near(&self) -> Option<Vec<c_int>> {
         let int = |place: &MPI_Aint| c_int::try_from(*place).ok();
         self.places.iter().map(int).collect()
     }
 
     /// Where a part that is the only one begins, which is from there on. Open MPI 4.1 and 5.0 take the place of the only one for
     /// a number of items, and write behind the slice (`coll_self_alltoallw.c`).
-    fn begin(&mut self) -> MPI_Aint {
+    pub(super) fn begin(&mut self) -> MPI_Aint {
         match &mut self.places[..] {
             [only] => std::mem::take(only),
             _ => 0,
         }
     }
 
-    fn wide_counts(&self) -> Vec<MPI_Count> {
+    pub(super) fn wide_counts(&self) -> Vec<MPI_Count> {
         self.counts.iter().map(|&count| count.into()).collect()
     }
 }

@@ -7,6 +7,7 @@
     reason = "a failure is a failed test, and ranks and lengths are small"
 )]
 
+mod layouts;
 mod mistakes;
 mod persistent;
 mod rsmpi;

@@ -34,7 +34,7 @@ mod copy;
 mod external;
 mod fields;
 mod halo;
-mod nonblocking;
+pub(crate) mod nonblocking;
 mod pack;
 mod recv;
 mod send;

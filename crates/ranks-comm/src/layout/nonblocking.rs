@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::view::Taken;
-use super::{Layout, View};
+use super::{Element, Layout, View};
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::element::Pod;
@@ -113,8 +113,7 @@ impl Communicator {
         // What the bytes make is found out when they are put in their places.
         let flight = self.begin_landing(receive_of::<u8>(), Landing::New(1), source, tag)?;
         let scatter = Scatter {
-            span,
-            taken,
+            place: Spread { span, taken },
             check: Taken::check_whole::<T>,
             library: match self.backend() {
                 Backend::Mpi(_) => mpi::library(),
@@ -125,13 +124,44 @@ impl Communicator {
     }
 }
 
+/// What a layout takes of memory that is promised for as long as a message is under way.
+#[derive(Debug)]
+pub struct Spread {
+    span: Span,
+    taken: Taken,
+}
+
+impl Spread {
+    /// What `layout`, which fits it, takes of a span of elements of `T`.
+    #[must_use]
+    pub fn of<T: Pod>(span: Span, layout: &Layout) -> Self {
+        let (layout, element) = (layout.clone(), Element::whole::<T>());
+        let taken = Taken { layout, element };
+        Self { span, taken }
+    }
+
+    /// How much memory it is, without the gaps.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.taken.bytes()
+    }
+
+    /// Copies `payload` to its places, up to the end of the shorter one.
+    pub fn fill(&self, payload: &[u8]) {
+        let mut rest = payload;
+        self.taken.for_each_range(&mut |start, length| {
+            let (now, later) = rest.split_at(length.min(rest.len()));
+            self.span.part(start, length).fill(now);
+            rest = later;
+            !rest.is_empty()
+        });
+    }
+}
+
 /// Where a message goes that was received whole.
 #[derive(Debug)]
 pub(crate) struct Scatter {
-    /// The slice, promised until the flight is over.
-    span: Span,
-    /// What is inside of it.
-    taken: Taken,
+    place: Spread,
     check: fn(&Taken, &'static str, usize) -> Result<()>,
     library: &'static str,
 }
@@ -144,8 +174,9 @@ impl Scatter {
             return Ok(landed);
         };
         let message = room.into_initialised::<u8>();
-        if message.len() > self.taken.bytes() {
-            let (capacity, width) = (self.taken.layout.elements(), self.taken.element.bytes());
+        let taken = &self.place.taken;
+        if message.len() > taken.bytes() {
+            let (capacity, width) = (taken.layout.elements(), taken.element.bytes());
             let arrived = Some(message.len());
             return Err(error::truncated(
                 operation,
@@ -155,14 +186,8 @@ impl Scatter {
                 self.library,
             ));
         }
-        (self.check)(&self.taken, operation, message.len())?;
-        let mut rest = message.as_slice();
-        self.taken.for_each_range(&mut |start, length| {
-            let (now, later) = rest.split_at(length.min(rest.len()));
-            self.span.part(start, length).fill(now);
-            rest = later;
-            !rest.is_empty()
-        });
+        (self.check)(taken, operation, message.len())?;
+        self.place.fill(&message);
         Ok(Landed::plain(landed.status))
     }
 }

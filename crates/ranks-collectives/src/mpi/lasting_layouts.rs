@@ -1,0 +1,175 @@
+//! What layouts take, in operations that go on after their call has returned.
+
+use std::ffi::{c_int, c_void};
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, Keep, MpiComm as Comm};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Count;
+
+use super::begun::begin_large;
+use super::keeping::keeps;
+use super::layouts::Parts;
+use super::pointer::{standard_recv_pointer, standard_send_pointer};
+use crate::lasting::Lasting;
+use crate::layouts::Pattern;
+
+/// What the library reads until the operation is over: counts, places and datatypes of what is sent and of what is received.
+#[derive(Debug)]
+struct Sides {
+    sent: Parts,
+    received: Parts,
+    form: Form,
+}
+
+/// What is in the form of the function that is called.
+#[derive(Debug)]
+enum Form {
+    /// Places that an `int` can say.
+    Near([Vec<c_int>; 2]),
+    /// Counts for places that it cannot.
+    Far([Vec<MPI_Count>; 2]),
+}
+
+impl Keep for Sides {
+    fn ended(&mut self, _: &'static str) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Sides {
+    /// Those of all ranks, and where places count from.
+    fn of<T: Pod>(
+        comm: &Comm,
+        pattern: Pattern<'_, T>,
+    ) -> Result<(*const c_void, *mut c_void, Box<Self>)> {
+        let ((send, here), (recv, there)) = (pattern.send, pattern.recv);
+        let mut sent = Parts::of::<T>(comm, here.layouts().iter())?;
+        let mut received = Parts::of::<T>(comm, there.layouts().iter())?;
+        let from = standard_send_pointer(Some(send)).wrapping_byte_offset(sent.begin());
+        let to = standard_recv_pointer(Some(recv)).wrapping_byte_offset(received.begin());
+        let form = match (sent.near(), received.near()) {
+            (Some(here), Some(there)) => Form::Near([here, there]),
+            _ => Form::Far([sent.wide_counts(), received.wide_counts()]),
+        };
+        let sides = Self {
+            sent,
+            received,
+            form,
+        };
+        Ok((from, to, Box::new(sides)))
+    }
+}
+
+pub(crate) fn ialltoallw<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>) -> Result<Begun> {
+    let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
+    let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
+    match &keep.form {
+        Form::Near([here, there]) => {
+            let (send_counts, recv_counts) =
+                (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
+            let (send_places, recv_places) = (here.as_ptr(), there.as_ptr());
+            begin_large("MPI_Ialltoallw", Some(keep), |request| {
+                // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and `keep` does.
+                unsafe {
+                    sys::MPI_Ialltoallw(
+                        from,
+                        send_counts,
+                        send_places,
+                        send_types,
+                        to,
+                        recv_counts,
+                        recv_places,
+                        recv_types,
+                        comm.canonical,
+                        request,
+                    )
+                }
+            })
+        }
+        Form::Far([here, there]) => {
+            let (send_counts, recv_counts) = (here.as_ptr(), there.as_ptr());
+            let (send_places, recv_places) =
+                (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
+            begin_large("MPI_Ialltoallw_c", Some(keep), |request| {
+                // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and `keep` does.
+                unsafe {
+                    sys::MPI_Ialltoallw_c(
+                        from,
+                        send_counts,
+                        send_places,
+                        send_types,
+                        to,
+                        recv_counts,
+                        recv_places,
+                        recv_types,
+                        comm.canonical,
+                        request,
+                    )
+                }
+            })
+        }
+    }
+}
+
+pub(crate) fn alltoallw_init<T: Pod>(
+    comm: &Comm,
+    pattern: Lasting<Pattern<'_, T>>,
+) -> Result<Option<Begun>> {
+    const NAME: &str = "MPI_Alltoallw_init";
+    if !keeps(NAME) {
+        return Ok(None);
+    }
+    let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
+    let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
+    match &keep.form {
+        Form::Near([here, there]) => {
+            let (send_counts, recv_counts) =
+                (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
+            let (send_places, recv_places) = (here.as_ptr(), there.as_ptr());
+            begin_large("MPI_Alltoallw_init", Some(keep), |request| {
+                // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and `keep` does.
+                unsafe {
+                    sys::MPI_Alltoallw_init(
+                        from,
+                        send_counts,
+                        send_places,
+                        send_types,
+                        to,
+                        recv_counts,
+                        recv_places,
+                        recv_types,
+                        comm.canonical,
+                        sys::MPI_INFO_NULL,
+                        request,
+                    )
+                }
+            })
+        }
+        Form::Far([here, there]) => {
+            let (send_counts, recv_counts) = (here.as_ptr(), there.as_ptr());
+            let (send_places, recv_places) =
+                (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
+            begin_large("MPI_Alltoallw_init_c", Some(keep), |request| {
+                // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and `keep` does.
+                unsafe {
+                    sys::MPI_Alltoallw_init_c(
+                        from,
+                        send_counts,
+                        send_places,
+                        send_types,
+                        to,
+                        recv_counts,
+                        recv_places,
+                        recv_types,
+                        comm.canonical,
+                        sys::MPI_INFO_NULL,
+                        request,
+                    )
+                }
+            })
+        }
+    }
+    .map(Some)
+}
