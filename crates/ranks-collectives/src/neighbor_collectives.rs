@@ -246,6 +246,34 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
             |slices| neighbors::ineighbor_alltoallv(self, self, slices, send_blocks, recv_blocks),
         )
     }
+
+    /// Begins to send each neighbour what its layout takes of `send`, and to receive one part of each in `recv`.
+    ///
+    /// # Errors
+    /// As [`neighbor_alltoallw`](NeighborCollectives::neighbor_alltoallw).
+    ///
+    /// MPI 5.0 §8.7.2 (`MPI_Ineighbor_alltoallw`).
+    #[doc(alias = "MPI_Ineighbor_alltoallw")]
+    #[doc(alias = "MPI_Ineighbor_alltoallw_c")]
+    fn ineighbor_alltoallw<S, R>(
+        &self,
+        send: S,
+        recv: R,
+        send_layouts: &Layouts,
+        recv_layouts: &Layouts,
+    ) -> Result<Request<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        owned(
+            self,
+            &neighbors::INEIGHBOR_ALLTOALLW,
+            send,
+            recv,
+            |slices| neighbors::ineighbor_alltoallw(self, self, slices, send_layouts, recv_layouts),
+        )
+    }
 }
 
 impl<N: Neighborhood> NonblockingNeighborCollectives for N {}

@@ -26,10 +26,12 @@ pub(crate) static ALLGATHER_INIT: Role = Role::of("MPI_Neighbor_allgather_init")
 pub(crate) static ALLGATHERV_INIT: Role = Role::of("MPI_Neighbor_allgatherv_init");
 pub(crate) static ALLTOALL_INIT: Role = Role::of("MPI_Neighbor_alltoall_init");
 pub(crate) static ALLTOALLV_INIT: Role = Role::of("MPI_Neighbor_alltoallv_init");
+pub(crate) static ALLTOALLW_INIT: Role = Role::of("MPI_Neighbor_alltoallw_init");
 pub(crate) static INEIGHBOR_ALLGATHER: Role = Role::of("MPI_Ineighbor_allgather");
 pub(crate) static INEIGHBOR_ALLGATHERV: Role = Role::of("MPI_Ineighbor_allgatherv");
 pub(crate) static INEIGHBOR_ALLTOALL: Role = Role::of("MPI_Ineighbor_alltoall");
 pub(crate) static INEIGHBOR_ALLTOALLV: Role = Role::of("MPI_Ineighbor_alltoallv");
+pub(crate) static INEIGHBOR_ALLTOALLW: Role = Role::of("MPI_Ineighbor_alltoallw");
 
 pub(crate) fn neighbor_allgather<T: Pod>(
     around: &dyn Neighborhood,
@@ -163,6 +165,22 @@ pub(crate) fn neighbor_alltoallv_init<T: Pod>(
     })
 }
 
+pub(crate) fn neighbor_alltoallw_init<T: Pod>(
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+    send_layouts: &Layouts,
+    recv_layouts: &Layouts,
+) -> Made {
+    let name = ALLTOALLW_INIT.operation();
+    let trade = slices.proven(|Slices { send, recv }| {
+        Trade::laid_out(name, around, (send, send_layouts), (recv, recv_layouts))
+    });
+    let call = Call::moving::<T>(name);
+    carry_out(around, call, trade, mpi::neighbor_alltoallw_init, |_, _| {
+        Ok(None)
+    })
+}
+
 /// Those that begin an operation take the communicator as well: it may be a duplicate of that of the neighbourhood.
 pub(crate) fn ineighbor_allgather<T: Pod>(
     comm: &Communicator,
@@ -228,5 +246,24 @@ pub(crate) fn ineighbor_alltoallv<T: Pod>(
         trade,
         mpi::ineighbor_alltoallv,
         in_process::ineighbor_exchange,
+    )
+}
+
+pub(crate) fn ineighbor_alltoallw<T: Pod>(
+    comm: &Communicator,
+    around: &dyn Neighborhood,
+    slices: Lasting<Slices<'_, T>>,
+    send_layouts: &Layouts,
+    recv_layouts: &Layouts,
+) -> Result<Begun> {
+    let name = INEIGHBOR_ALLTOALLW.operation();
+    let trade = slices.proven(|Slices { send, recv }| {
+        Trade::laid_out(name, around, (send, send_layouts), (recv, recv_layouts))
+    })?;
+    comm.dispatch_with(
+        name,
+        trade,
+        mpi::ineighbor_alltoallw,
+        in_process::ineighbor_alltoallw,
     )
 }

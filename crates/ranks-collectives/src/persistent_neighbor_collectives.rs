@@ -4,6 +4,7 @@ use ranks_comm::{Neighborhood, Persistent, RecvBuffer, Result, SendBuffer};
 
 use crate::blocks::Blocks;
 use crate::lasting::{Shape, prepared};
+use crate::layouts::Layouts;
 use crate::neighbors;
 
 /// Operations among neighbours that are prepared once, with their buffers, and then started as often as they are needed.
@@ -130,6 +131,39 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
                     &send_blocks_again,
                     &recv_blocks_again,
                 )
+            },
+        )
+    }
+
+    /// Prepares to send each neighbour what its layout takes of `send`, and to receive one part of each in `recv`.
+    ///
+    /// # Errors
+    /// As [`neighbor_alltoallw`](crate::NeighborCollectives::neighbor_alltoallw).
+    ///
+    /// MPI 5.0 §8.8.2 (`MPI_Neighbor_alltoallw_init`).
+    #[doc(alias = "MPI_Neighbor_alltoallw_init")]
+    #[doc(alias = "MPI_Neighbor_alltoallw_init_c")]
+    fn neighbor_alltoallw_init<S, R>(
+        &self,
+        send: S,
+        recv: R,
+        send_layouts: &Layouts,
+        recv_layouts: &Layouts,
+    ) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let around = self.clone();
+        let again = (send_layouts.clone(), recv_layouts.clone());
+        prepared(
+            self,
+            &neighbors::ALLTOALLW_INIT,
+            (send, recv),
+            Shape::both(),
+            |slices| neighbors::neighbor_alltoallw_init(self, slices, send_layouts, recv_layouts),
+            move |comm, slices| {
+                neighbors::ineighbor_alltoallw(comm, &around, slices, &again.0, &again.1)
             },
         )
     }

@@ -48,6 +48,25 @@ pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layou
     )
 }
 
+pub(crate) fn ineighbor_alltoallw<T: Pod>(
+    comm: &Comm,
+    trade: Lasting<Trade<'_, T, &Layouts>>,
+) -> Result<Begun> {
+    let call = Call::of::<T>(comm, trade.get().operation);
+    let (send, here) = (trade.get().send.slice, trade.get().send.blocks.layouts());
+    let (there, incoming) = (trade.get().recv.blocks.layouts(), trade.get().incoming());
+    let out: Vec<_> = trade
+        .get()
+        .outgoing()
+        .map(|edge| (edge.to, &here[edge.index]))
+        .collect();
+    let into = incoming
+        .into_iter()
+        .map(|edge| (edge.from, &there[edge.index]));
+    let recv = trade.map(|trade| bytes_mut(trade.recv.slice)).into_span();
+    begin_exchange(&call, (send, out.into_iter()), (recv, into))
+}
+
 /// Sends what goes to each rank, and receives what comes from each.
 fn exchange<'l, T: Pod>(
     call: &Call<'_>,

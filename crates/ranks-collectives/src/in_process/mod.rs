@@ -40,7 +40,7 @@ pub(crate) use gatherv::{allgatherv, gatherv};
 pub(crate) use intercommunicators::{
     allgather_between, allreduce_between, barrier_between, bcast_between,
 };
-pub(crate) use layouts::{alltoallw, ialltoallw, neighbor_alltoallw};
+pub(crate) use layouts::{alltoallw, ialltoallw, ineighbor_alltoallw, neighbor_alltoallw};
 pub(crate) use neighbors::{ineighbor_exchange, neighbor_exchange};
 pub(crate) use nonblocking::{
     iallgather, iallreduce, ialltoall, ibarrier, ibcast, iexscan, igather, ireduce,

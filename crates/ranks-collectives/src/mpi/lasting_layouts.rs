@@ -1,6 +1,7 @@
 //! What layouts take, in operations that go on after their call has returned.
 
 use std::ffi::{c_int, c_void};
+use std::fmt::Debug;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
@@ -10,35 +11,37 @@ use ranks_mpi_sys::MPI_Count;
 
 use super::begun::begin_large;
 use super::keeping::keeps;
-use super::layouts::Parts;
+use super::layouts::{Parts, around};
+use super::neighbor_order::Form;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::lasting::Lasting;
-use crate::layouts::Pattern;
+use crate::layouts::{Layouts, Pattern};
+use crate::neighbors::Trade;
 
 /// What the library reads until the operation is over: counts, places and datatypes of what is sent and of what is received.
 #[derive(Debug)]
-struct Sides {
+struct Sides<F> {
     sent: Parts,
     received: Parts,
-    form: Form,
+    form: F,
 }
 
-/// What is in the form of the function that is called.
+/// What is in the form of the function that is called: those among neighbours need nothing.
 #[derive(Debug)]
-enum Form {
+enum Reach {
     /// Places that an `int` can say.
     Near([Vec<c_int>; 2]),
     /// Counts for places that it cannot.
     Far([Vec<MPI_Count>; 2]),
 }
 
-impl Keep for Sides {
+impl<F: Send + Debug> Keep for Sides<F> {
     fn ended(&mut self, _: &'static str) -> Result<()> {
         Ok(())
     }
 }
 
-impl Sides {
+impl Sides<Reach> {
     /// Those of all ranks, and where places count from.
     fn of<T: Pod>(
         comm: &Comm,
@@ -50,8 +53,8 @@ impl Sides {
         let from = standard_send_pointer(Some(send)).wrapping_byte_offset(sent.begin());
         let to = standard_recv_pointer(Some(recv)).wrapping_byte_offset(received.begin());
         let form = match (sent.near(), received.near()) {
-            (Some(here), Some(there)) => Form::Near([here, there]),
-            _ => Form::Far([sent.wide_counts(), received.wide_counts()]),
+            (Some(here), Some(there)) => Reach::Near([here, there]),
+            _ => Reach::Far([sent.wide_counts(), received.wide_counts()]),
         };
         let sides = Self {
             sent,
@@ -66,7 +69,7 @@ pub(crate) fn ialltoallw<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>) 
     let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
     let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
     match &keep.form {
-        Form::Near([here, there]) => {
+        Reach::Near([here, there]) => {
             let (send_counts, recv_counts) =
                 (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
             let (send_places, recv_places) = (here.as_ptr(), there.as_ptr());
@@ -88,7 +91,7 @@ pub(crate) fn ialltoallw<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>) 
                 }
             })
         }
-        Form::Far([here, there]) => {
+        Reach::Far([here, there]) => {
             let (send_counts, recv_counts) = (here.as_ptr(), there.as_ptr());
             let (send_places, recv_places) =
                 (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
@@ -124,7 +127,7 @@ pub(crate) fn alltoallw_init<T: Pod>(
     let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
     let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
     match &keep.form {
-        Form::Near([here, there]) => {
+        Reach::Near([here, there]) => {
             let (send_counts, recv_counts) =
                 (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
             let (send_places, recv_places) = (here.as_ptr(), there.as_ptr());
@@ -147,7 +150,7 @@ pub(crate) fn alltoallw_init<T: Pod>(
                 }
             })
         }
-        Form::Far([here, there]) => {
+        Reach::Far([here, there]) => {
             let (send_counts, recv_counts) = (here.as_ptr(), there.as_ptr());
             let (send_places, recv_places) =
                 (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
@@ -171,5 +174,86 @@ pub(crate) fn alltoallw_init<T: Pod>(
             })
         }
     }
+    .map(Some)
+}
+
+pub(crate) fn ineighbor_alltoallw<T: Pod>(
+    comm: &Comm,
+    trade: Lasting<Trade<'_, T, &Layouts>>,
+) -> Result<Begun> {
+    const NAME: &str = "MPI_Ineighbor_alltoallw";
+    let trade = trade.into_inner();
+    let (sent, received) = around(comm, Form::NonblockingLayouts, &trade)?;
+    let (from, to) = (
+        standard_send_pointer(Some(trade.send.slice)),
+        standard_recv_pointer(Some(trade.recv.slice)),
+    );
+    let keep = Box::new(Sides {
+        sent,
+        received,
+        form: (),
+    });
+    let (send_counts, recv_counts) = (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
+    let (send_places, recv_places) = (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
+    let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
+    begin_large(NAME, Some(keep), |request| {
+        // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Trade` has proven; there is one for each neighbour; slices and arrays last, as `Lasting` says and `keep` does.
+        unsafe {
+            sys::MPI_Ineighbor_alltoallw(
+                from,
+                send_counts,
+                send_places,
+                send_types,
+                to,
+                recv_counts,
+                recv_places,
+                recv_types,
+                comm.canonical,
+                request,
+            )
+        }
+    })
+}
+
+pub(crate) fn neighbor_alltoallw_init<T: Pod>(
+    comm: &Comm,
+    trade: Lasting<Trade<'_, T, &Layouts>>,
+) -> Result<Option<Begun>> {
+    const NAME: &str = "MPI_Neighbor_alltoallw_init";
+    if !keeps(NAME) {
+        return Ok(None);
+    }
+    let trade = trade.into_inner();
+    let (sent, received) = around(comm, Form::PersistentLayouts, &trade)?;
+    let (from, to) = (
+        standard_send_pointer(Some(trade.send.slice)),
+        standard_recv_pointer(Some(trade.recv.slice)),
+    );
+    let keep = Box::new(Sides {
+        sent,
+        received,
+        form: (),
+    });
+    let (send_counts, recv_counts) = (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
+    let (send_places, recv_places) = (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
+    let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
+    begin_large(NAME, Some(keep), |request| {
+        // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Trade` has proven; there is one for each neighbour; slices and arrays last, as `Lasting` says and `keep` does.
+        unsafe {
+            sys::MPI_Neighbor_alltoallw_init(
+                from,
+                send_counts,
+                send_places,
+                send_types,
+                to,
+                recv_counts,
+                recv_places,
+                recv_types,
+                comm.canonical,
+                sys::MPI_INFO_NULL,
+                request,
+            )
+        }
+    })
     .map(Some)
 }

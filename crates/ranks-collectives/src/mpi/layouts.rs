@@ -103,14 +103,22 @@ pub(crate) fn alltoallw<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<
     check(code, "MPI_Alltoallw")
 }
 
-pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Result<()> {
-    let slots = slots_for(Form::Layouts, trade.around)?;
+/// What is sent to the neighbours, and what comes from them, in the order of the library.
+pub(super) fn around<T: Pod>(
+    comm: &Comm,
+    form: Form,
+    trade: &Trade<'_, T, &Layouts>,
+) -> Result<(Parts, Parts)> {
     let (here, there) = (trade.send.blocks.layouts(), trade.recv.blocks.layouts());
-    let sent = Parts::of::<T>(comm, here.iter())?;
-    let received = match slots {
+    let received = match slots_for(form, trade.around)? {
         None => Parts::of::<T>(comm, there.iter())?,
         Some(slots) => Parts::of::<T>(comm, slots.iter().map(|&block| &there[block]))?,
     };
+    Ok((Parts::of::<T>(comm, here.iter())?, received))
+}
+
+pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Result<()> {
+    let (sent, received) = around(comm, Form::Layouts, &trade)?;
     // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Trade` has proven; there is one for each neighbour.
     let code = unsafe {
         sys::MPI_Neighbor_alltoallw(

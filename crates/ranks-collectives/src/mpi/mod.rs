@@ -76,7 +76,9 @@ pub(crate) use exscan::{exscan, exscan_small};
 pub(crate) use gather::{gather, gather_small};
 pub(crate) use gatherv::gatherv;
 pub(crate) use intercommunicators::{allgather_between, bcast_between};
-pub(crate) use lasting_layouts::{alltoallw_init, ialltoallw};
+pub(crate) use lasting_layouts::{
+    alltoallw_init, ialltoallw, ineighbor_alltoallw, neighbor_alltoallw_init,
+};
 pub(crate) use layouts::{alltoallw, neighbor_alltoallw};
 pub(crate) use neighbors::{neighbor_allgather, neighbor_allgatherv, neighbor_alltoallv};
 pub(crate) use nonblocking::{iallgather, ialltoall, ibarrier, ibcast, igather, iscatter};

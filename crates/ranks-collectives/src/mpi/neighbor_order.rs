@@ -27,10 +27,14 @@ pub(super) enum Form {
     Layouts,
     /// `MPI_Neighbor_alltoallv_init`.
     Persistent,
+    /// `MPI_Ineighbor_alltoallw`.
+    NonblockingLayouts,
+    /// `MPI_Neighbor_alltoallw_init`.
+    PersistentLayouts,
 }
 
 /// The answers, by form. Asked under the lock, as no two threads may use one communicator for it at a time.
-static KNOWN: Mutex<[Option<Order>; 4]> = Mutex::new([None; 4]);
+static KNOWN: Mutex<[Option<Order>; 6]> = Mutex::new([None; 6]);
 
 /// The block that each of the library's blocks has to be; `None` if each is what it should be.
 ///
@@ -114,6 +118,43 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
                 )
             }
         }
+        Form::NonblockingLayouts => {
+            let (places, types) = (BYTES.as_ptr(), INTS.as_ptr());
+            // SAFETY: the same; it is waited for below, and the arrays live for ever.
+            unsafe {
+                sys::MPI_Ineighbor_alltoallw(
+                    from,
+                    counts,
+                    places,
+                    types,
+                    to,
+                    counts,
+                    places,
+                    types,
+                    ring,
+                    &raw mut request,
+                )
+            }
+        }
+        Form::PersistentLayouts => {
+            let (places, types) = (BYTES.as_ptr(), INTS.as_ptr());
+            // SAFETY: the same; it is started, waited for and freed below.
+            unsafe {
+                sys::MPI_Neighbor_alltoallw_init(
+                    from,
+                    counts,
+                    places,
+                    types,
+                    to,
+                    counts,
+                    places,
+                    types,
+                    ring,
+                    sys::MPI_INFO_NULL,
+                    &raw mut request,
+                )
+            }
+        }
         // SAFETY: the same; it is waited for below, and the arrays live for ever.
         Form::Nonblocking => unsafe {
             sys::MPI_Ineighbor_alltoallv(
@@ -133,7 +174,8 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
     if code != sys::MPI_SUCCESS {
         return code;
     }
-    if matches!(form, Form::Persistent) {
+    let is_kept = matches!(form, Form::Persistent | Form::PersistentLayouts);
+    if is_kept {
         // SAFETY: a request that was prepared above.
         let code = unsafe { sys::MPI_Start(&raw mut request) };
         if code != sys::MPI_SUCCESS {
@@ -142,7 +184,7 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
     }
     // SAFETY: a request that was begun here, or none; nobody asks for its status.
     let code = unsafe { sys::MPI_Wait(&raw mut request, sys::MPI_STATUS_IGNORE) };
-    if matches!(form, Form::Persistent) {
+    if is_kept {
         // SAFETY: the request is not started any more.
         unsafe { sys::MPI_Request_free(&raw mut request) };
     }

@@ -1,8 +1,11 @@
 //! Parts of slices that are no blocks, in operations that return at once and in those that are prepared.
 
-use ranks_collectives::{Layouts, NonblockingCollectives, PersistentCollectives};
+use ranks_collectives::{
+    Layouts, NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
+    PersistentCollectives, PersistentNeighborCollectives,
+};
 use ranks_comm::layout::Layout;
-use ranks_comm::{Communicator, ErrorKind, Result};
+use ranks_comm::{Communicator, ErrorKind, Neighborhood, Result};
 
 use crate::{received, still_works};
 
@@ -156,4 +159,93 @@ fn layouts_that_do_not_fit_are_refused(world: Communicator) -> Result<()> {
     let request = world.ialltoallw(vec![3_u8; 2 * size], vec![0; 2 * size], &fine, &fine)?;
     assert_eq!(received(request)?, vec![3; 2 * size]);
     still_works(&world)
+}
+
+/// What two neighbours get from this one, and where what they send goes: parts of one and of two elements, with gaps.
+fn halves(outer: [usize; 2], inner: [usize; 2]) -> [Layouts; 2] {
+    let every_third = Layout::vector(2, 1, 3);
+    let both = |places: [usize; 2]| Layouts::new(places.map(|place| every_third.at(place)));
+    [both(inner), both(outer)]
+}
+
+/// The elements that rank r has, of which its neighbours get some.
+fn cells(rank: usize, round: usize) -> Vec<u32> {
+    (0..12)
+        .map(|cell| (1000 * rank + 100 * round + cell) as u32)
+        .collect()
+}
+
+/// The neighbours of `around` get what they get from the blocking form, in every round.
+fn as_if_blocking<N>(around: &N) -> Result<Vec<u32>>
+where
+    N: Neighborhood + Clone + Send + 'static,
+{
+    let me = around.rank();
+    let [send, recv] = halves([0, 8], [1, 5]);
+    let room = || vec![CANARY; 14];
+    let mut prepared = around.neighbor_alltoallw_init(cells(9, 9), room(), &send, &recv)?;
+    let mut under_way = Vec::new();
+    let mut expected = Vec::new();
+    for round in 0..ROUNDS {
+        let mine = cells(me, round);
+        prepared.send_mut().copy_from_slice(&mine);
+        under_way.push(around.ineighbor_alltoallw(mine.clone(), room(), &send, &recv)?);
+        (prepared, _) = prepared.start()?.wait()?;
+        let mut whole = room();
+        around.neighbor_alltoallw(&mine, &send, &mut whole, &recv)?;
+        assert_eq!(prepared.recv(), whole);
+        expected.push(whole);
+    }
+    drop(around.ineighbor_alltoallw(cells(8, 8), room(), &send, &recv)?);
+    drop((send, recv));
+    for (request, whole) in under_way.into_iter().zip(&expected).rev() {
+        assert_eq!(&received(request)?, whole);
+    }
+    Ok(expected.swap_remove(0))
+}
+
+/// Those before and after are one and the same among two, and oneself alone.
+fn neighbours_get_their_parts(world: &Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let ring = world.cart_create(&[size], &[true], false)?.unwrap();
+    let whole = as_if_blocking(&ring)?;
+    let (left, right) = (cells((me + size - 1) % size, 0), cells((me + 1) % size, 0));
+    let mut expected = vec![CANARY; 14];
+    (expected[0], expected[3]) = (left[5], left[8]);
+    (expected[8], expected[11]) = (right[1], right[4]);
+    assert_eq!(whole, expected);
+
+    let line = world.cart_create(&[size], &[false], false)?.unwrap();
+    as_if_blocking(&line)?;
+    let index: Vec<usize> = (1..=size).map(|rank| 2 * rank).collect();
+    let edges: Vec<usize> = (0..size)
+        .flat_map(|rank| [(rank + size - 1) % size, (rank + 1) % size])
+        .collect();
+    let graph = world.graph_create(&index, &edges, false)?.unwrap();
+    as_if_blocking(&graph)?;
+
+    let kind = |error: ranks_comm::Error| error.kind();
+    let [send, recv] = halves([0, 8], [1, 5]);
+    let [_, upon] = halves([0, 0], [0, 0]);
+    let three = Layouts::new(vec![Layout::contiguous(1); 3]);
+    let (from, to) = (|| cells(0, 0), || vec![CANARY; 14]);
+    for (recv, expected) in [(&three, ErrorKind::Length), (&upon, ErrorKind::Argument)] {
+        let error = ring.ineighbor_alltoallw(from(), to(), &send, recv);
+        assert_eq!(kind(error.unwrap_err()), expected);
+        let error = ring.neighbor_alltoallw_init(from(), to(), &send, recv);
+        assert_eq!(kind(error.unwrap_err()), expected);
+    }
+    let short = ring.ineighbor_alltoallw(from(), vec![0; 11], &send, &recv);
+    assert_eq!(kind(short.unwrap_err()), ErrorKind::Length);
+    still_works(world)
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn neighbours_get_their_parts_at_each_start(world: Communicator) -> Result<()> {
+    neighbours_get_their_parts(&world)
+}
+
+#[ranks_test::ranks(8, in_process_only)]
+fn neighbours_get_their_parts_among_many(world: Communicator) -> Result<()> {
+    neighbours_get_their_parts(&world)
 }
