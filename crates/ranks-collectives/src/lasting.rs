@@ -201,11 +201,11 @@ pub(crate) fn scoped<'scope, T: Pod>(
     recv: &'scope mut [T],
     begin: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Begun>,
 ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-    let slices = Slices {
-        send,
-        recv: &mut *recv,
-    };
-    let begun = begin(Lasting(slices))?;
-    // SAFETY: both slices are borrowed for `'scope`.
-    Ok(unsafe { scope.begun(role, begun, recv) })
+    // To pass the slice on while the operation has its address would say that nobody else writes to it.
+    let place = NonNull::from(recv);
+    // SAFETY: the slice is borrowed for `'scope`, and used by way of the pointer alone from here on.
+    let recv = unsafe { &mut *place.as_ptr() };
+    let begun = begin(Lasting(Slices { send, recv }))?;
+    // SAFETY: both slices are borrowed for `'scope`, and the operation has `recv` by way of `place`.
+    Ok(unsafe { scope.begun(role, begun, place) })
 }

@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use crate::backend::Begun;
@@ -244,16 +245,21 @@ impl<'scope> Scope<'scope, '_> {
     /// Keeps what a sibling crate has begun until it is over.
     ///
     /// # Safety
-    /// The memory that the operation works on is borrowed for `'scope`; `buffer` is the part to be given back.
+    /// The memory that the operation works on is borrowed for `'scope`; `buffer` is the part to be given back, borrowed to be
+    /// written to. The operation comes to it by way of the same pointer, and nothing else does.
     #[doc(hidden)]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "what is given back is what the pointer was made of"
+    )]
     pub unsafe fn begun<T>(
         &'scope self,
         role: &'static Role,
         begun: Begun,
-        buffer: &'scope mut [T],
+        buffer: NonNull<[T]>,
     ) -> ScopedRequest<'scope, &'scope mut [T]> {
         let place = self.inner.keep(Flight::begun(self.inner.comm, role, begun));
-        self.request(place, buffer.as_mut_ptr().cast(), buffer.len())
+        self.request(place, buffer.as_ptr().cast(), buffer.len())
     }
 
     #[cold]
