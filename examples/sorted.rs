@@ -1,6 +1,5 @@
 //! Whether what the ranks hold is in order, from one rank to the next as well.
 
-use ranks::Pod;
 use ranks::prelude::*;
 
 /// Whether each rank's `keys` are in order, and none is larger than one of a later rank. The same on every rank.
@@ -15,7 +14,5 @@ pub fn is_sorted<T: Pod + Ord>(world: &Communicator, keys: &[T]) -> Result<bool>
         .copied()
         .collect();
     let in_order = world.allgatherv(&ends)?.is_sorted(); // two keys of each rank, or none
-    let mut all = [u8::from(in_order && keys.is_sorted())];
-    world.allreduce_in_place(&mut all, Min)?;
-    Ok(all == [1])
+    Ok(world.allreduce_value(u8::from(in_order && keys.is_sorted()), Min)? == 1)
 }

@@ -34,9 +34,8 @@ impl Ranking {
 
         let places = running_sum(0, &mine);
         let in_buckets = placed(keys, places.clone(), bucket);
-        let length = |pair: &[usize]| places[pair[1]] - places[pair[0]];
-        let lengths: Vec<usize> = starts.windows(2).map(length).collect();
-        let blocks = Blocks::from_counts(&lengths)?;
+        let cuts: Vec<usize> = starts.iter().map(|&bucket| places[bucket]).collect();
+        let blocks = Blocks::from_cuts(&cuts)?;
         let keys = world.alltoallv(&in_buckets, &blocks)?.into_vec();
 
         let (start, end) = (starts[world.rank()], starts[world.rank() + 1]);

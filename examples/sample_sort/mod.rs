@@ -1,6 +1,5 @@
 //! Sample sort: each rank learns from a sample of all keys which of its own belong to whom.
 
-use ranks::Pod;
 use ranks::prelude::*;
 
 use crate::report::{Report, timed};
@@ -22,8 +21,7 @@ pub fn sample_sort<T: Pod + Ord>(world: &Communicator, mut keys: Vec<T>) -> Resu
     let first = |rank| samples.get(rank * samples.len() / world.size());
     let start = |rank| keys.partition_point(|key| first(rank).is_none_or(|first| key < first));
     let starts: Vec<usize> = (0..=world.size()).map(start).collect();
-    let counts: Vec<usize> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let blocks = Blocks::from_counts(&counts)?;
+    let blocks = Blocks::from_cuts(&starts)?;
     let mut sorted = world.alltoallv(&keys, &blocks)?.into_vec();
     sorted.sort(); // what came from each rank is in order already, and this sort looks for that
     Ok(sorted)
@@ -41,13 +39,12 @@ pub fn benchmark(world: &Communicator, total: usize) -> Result<Report> {
     let after = Contents::of(world, &sorted)?;
 
     let verified = is_sorted(world, &sorted)? && after == before && after.keys == total as u64;
-    let mut most = [sorted.len()];
-    world.allreduce_in_place(&mut most, Max)?;
+    let largest = world.allreduce_value(sorted.len(), Max)?;
     let title = format!("sample sort of {total} keys of 64 bits");
     let report = Report::new(title, format!("keys={total}"), verified, seconds)
         .with("contents", format_args!("{:016x}", after.hash))
         .with("order", format_args!("{:016x}", order(world, &sorted)?))
-        .with("largest", format_args!("{} keys on one rank", most[0]))
+        .with("largest", format_args!("{largest} keys on one rank"))
         .with(
             "rate",
             format_args!("{:.3e} keys/s", total as f64 / seconds),
@@ -83,9 +80,7 @@ fn order(world: &Communicator, sorted: &[u64]) -> Result<u64> {
     let given = places
         .zip(sorted)
         .map(|(place, key)| key.wrapping_mul(2 * place + 1));
-    let mut sum = [given.fold(0, u64::wrapping_add)];
-    world.allreduce_in_place(&mut sum, Sum)?;
-    Ok(sum[0])
+    world.allreduce_value(given.fold(0, u64::wrapping_add), Sum)
 }
 
 /// The bits of `value` well mixed, and no two values alike (the output function of SplitMix64).

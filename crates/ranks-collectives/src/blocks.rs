@@ -114,6 +114,33 @@ impl Blocks {
         ))
     }
 
+    /// Blocks between each of these places and the next: one less than there are places. Local.
+    ///
+    /// ```
+    /// use ranks_collectives::Blocks;
+    ///
+    /// let sorted = [1, 1, 4, 5, 9];
+    /// let cuts = [0, 4, 5, 10].map(|limit| sorted.partition_point(|&key| key < limit));
+    /// assert_eq!(Blocks::from_cuts(&cuts)?.counts(), [2, 1, 2]);
+    /// # Ok::<(), ranks_comm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if a place lies before the one that precedes it.
+    pub fn from_cuts(cuts: &[usize]) -> Result<Self> {
+        let counts: Result<Vec<usize>> = cuts
+            .windows(2)
+            .enumerate()
+            .map(|(rank, cut)| {
+                cut[1]
+                    .checked_sub(cut[0])
+                    .ok_or_else(|| goes_back(rank, cut))
+            })
+            .collect();
+        let counts = counts?;
+        Self::new(&counts, &cuts[..counts.len()])
+    }
+
     /// `total` elements divided among `ranks` as evenly as can be, in order: the first ones get one more. Local.
     ///
     /// With no ranks there are no blocks, whatever the total.
@@ -323,6 +350,18 @@ fn too_far(rank: usize, count: usize, start: usize) -> Error {
     )
 }
 
+#[cold]
+fn goes_back(rank: usize, cut: &[usize]) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        NAME,
+        format_args!(
+            "the block of rank {rank} begins at {} and ends at {}, before that",
+            cut[0], cut[1]
+        ),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,6 +374,26 @@ mod tests {
         assert!(error.to_string().contains("rank 1"), "{error}");
         let error = Blocks::new(&[1, 2], &[0]).unwrap_err();
         assert!(error.to_string().contains("2 counts and 1"), "{error}");
+    }
+
+    #[test]
+    fn cuts_go_forward() {
+        let blocks = Blocks::from_cuts(&[2, 5, 5, 6]).unwrap();
+        assert_eq!(
+            (blocks.counts(), blocks.displacements()),
+            (&[3, 0, 1][..], &[2, 5, 5][..])
+        );
+        assert!(
+            Blocks::from_cuts(&[]).unwrap().is_empty()
+                && Blocks::from_cuts(&[3]).unwrap().is_empty()
+        );
+        let error = Blocks::from_cuts(&[0, 3, 2]).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("rank 1 begins at 3 and ends at 2"),
+            "{error}"
+        );
     }
 
     #[test]

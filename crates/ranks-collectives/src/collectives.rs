@@ -110,13 +110,15 @@ pub trait Collectives: Sealed {
     /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of every rank.
     ///
     /// ```
-    /// use ranks_collectives::{Collectives, ops::{Max, Sum}};
+    /// use ranks_collectives::{Collectives, ops::Sum};
     ///
-    /// fn mean_and_peak(world: &ranks_comm::Communicator, mine: f64) -> ranks_comm::Result<(f64, f64)> {
-    ///     let (mut sum, mut peak) = ([0.0], [0.0]);
-    ///     world.allreduce(&[mine], &mut sum, Sum)?;
-    ///     world.allreduce(&[mine], &mut peak, Max)?;
-    ///     Ok((sum[0] / world.size() as f64, peak[0]))
+    /// /// The centre of mass of all particles, and how many there are.
+    /// fn centre(world: &ranks_comm::Communicator, mine: &[[f64; 3]]) -> ranks_comm::Result<([f64; 3], f64)> {
+    ///     let mut sums = [0.0; 4];
+    ///     let (x, y, z) = mine.iter().fold((0.0, 0.0, 0.0), |(x, y, z), p| (x + p[0], y + p[1], z + p[2]));
+    ///     world.allreduce(&[x, y, z, mine.len() as f64], &mut sums, Sum)?;
+    ///     let [x, y, z, count] = sums;
+    ///     Ok(([x / count, y / count, z / count], count))
     /// }
     /// ```
     ///
@@ -130,6 +132,29 @@ pub trait Collectives: Sealed {
     #[inline]
     fn allreduce<T: Pod, O: Reduction<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
         allreduce::allreduce(self.communicator(), send, recv, op)
+    }
+
+    /// Reduces one value of each rank with `op`, and returns the result on every rank.
+    ///
+    /// ```
+    /// use ranks_collectives::{Collectives, ops::Max};
+    ///
+    /// fn have_all_converged(world: &ranks_comm::Communicator, residual: f64) -> ranks_comm::Result<bool> {
+    ///     Ok(world.allreduce_value(residual, Max)? < 1e-9)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
+    #[doc(alias = "MPI_Allreduce")]
+    #[inline]
+    fn allreduce_value<T: Pod, O: Reduction<T>>(&self, value: T, op: O) -> Result<T> {
+        let mut result = value;
+        let recv = std::slice::from_mut(&mut result);
+        self.allreduce(std::slice::from_ref(&value), recv, op)?;
+        Ok(result)
     }
 
     /// Reductions of an array that is distributed over the ranks, whose results have the same bits for any number of ranks.

@@ -58,7 +58,7 @@ pub mod prelude {
     pub use crate::{
         Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives,
         NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
-        PersistentCollectives, PersistentNeighborCollectives, ScopedCollectives, Source, Tag,
+        PersistentCollectives, PersistentNeighborCollectives, Pod, ScopedCollectives, Source, Tag,
         VaryingCollectives, ops, run,
     };
     pub use ranks_collectives::ops::*;

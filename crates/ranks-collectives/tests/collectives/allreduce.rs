@@ -191,3 +191,14 @@ fn every_rank_gets_the_same_bits(world: Communicator) {
             .all(|(a, b)| a.to_bits() == b.to_bits())
     );
 }
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn one_value_of_each_rank(world: Communicator) {
+    let (rank, size) = (world.rank() as u64, world.size() as u64);
+    assert_eq!(world.allreduce_value(rank, Max).unwrap(), size - 1);
+    assert_eq!(
+        world.allreduce_value(rank + 1, Sum).unwrap(),
+        size * (size + 1) / 2
+    );
+    assert_eq!(world.allreduce_value(-1.5, Min).unwrap(), -1.5);
+}
