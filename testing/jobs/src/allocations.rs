@@ -59,6 +59,32 @@ pub(crate) fn main(most: &str) -> Outcome {
             world.alltoallv_into(&for_each, &to_each, &mut all, &blocks)
         })?;
         within(most, "barrier", || world.barrier())?;
+        within(most, "gatherv_into", || {
+            world.gatherv_into(&mine, &mut all, &blocks, 0)
+        })?;
+        let mut own = vec![0; me];
+        within(most, "scatterv_into", || {
+            world.scatterv_into(&all, &blocks, &mut own, 0)
+        })?;
+        within(most, "reduce_scatter", || {
+            world.reduce_scatter(&all, &mut own, &blocks, Sum)
+        })?;
+
+        let (one, mut of_each) = ([1_u64], vec![0_u64; size]);
+        let (to_all, mut part) = (vec![1_u64; size], [0_u64]);
+        within(most, "gather", || world.gather(&one, &mut of_each, 0))?;
+        within(most, "scatter", || world.scatter(&to_all, &mut part, 0))?;
+        within(most, "allgather", || world.allgather(&one, &mut of_each))?;
+        within(most, "alltoall", || world.alltoall(&to_all, &mut of_each))?;
+        within(most, "reduce", || world.reduce(&one, &mut part, Sum, 0))?;
+        within(most, "reduce_scatter_block", || {
+            world.reduce_scatter_block(&to_all, &mut part, Sum)
+        })?;
+        within(most, "scan", || world.scan(&one, &mut part, Sum))?;
+        within(most, "exscan", || world.exscan(&one, &mut part, Sum))?;
+        within(most, "reduce_local", || {
+            world.reduce_local(&one, &mut part, Sum)
+        })?;
         within(most, "allreduce_init", || {
             if let Some(idle) = prepared.take() {
                 prepared = Some(idle.start()?.wait()?.0);
