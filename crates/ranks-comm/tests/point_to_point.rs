@@ -336,3 +336,17 @@ fn threads_communicate_side_by_side(world: Communicator) -> Result<()> {
     });
     Ok(())
 }
+
+/// The addresses of slices without bytes are values that mean something to a library.
+#[ranks_test::ranks(1, 2, 3)]
+fn a_sendrecv_may_send_no_bytes(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
+    let mut room = [7u64; 3];
+    let status = world.sendrecv(&[(); 5], next, 1, &mut room, previous, 1)?;
+    assert_eq!((status.source(), status.bytes()), (Some(previous), 0));
+    let status = world.sendrecv::<u8, _>(&[], next, 2, &mut room, previous, 2)?;
+    assert_eq!((status.source(), status.bytes()), (Some(previous), 0));
+    assert_eq!(room, [7; 3]);
+    Ok(())
+}

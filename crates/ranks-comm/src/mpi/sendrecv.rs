@@ -36,7 +36,7 @@ impl Comm {
         const OPERATION: &str = "MPI_Sendrecv";
         if self.must_claim(recv) {
             self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag)
-        } else if !send.is_empty() && is_small(send) && is_small_in_bytes(recv) {
+        } else if size_of_val(send) > 0 && is_small(send) && is_small_in_bytes(recv) {
             let mut words = ROOM;
             let kind = Unclaimed(self)
                 .sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?;
@@ -144,7 +144,7 @@ impl Comm {
 }
 
 impl Unclaimed<'_> {
-    /// What an `int` can count, and more than nothing: the address of an empty slice may be a sentinel.
+    /// What an `int` can count, and at least one byte to send: the address of a slice of none may be a sentinel.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     pub(crate) fn sendrecv_small<S: Pod, R: Pod>(
