@@ -1,5 +1,7 @@
 //! Sends and receives of what layouts take that return at once.
 
+use ranks_comm::layout::{Field, Fields};
+
 use super::*;
 
 /// What is in `LENGTH` elements of a rank.

@@ -4,7 +4,8 @@ use bytemuck::Zeroable;
 use ranks_comm::layout::{Field, Fields, Layout, View, ViewMut};
 use ranks_comm::{Communicator, ErrorKind, Result};
 
-use crate::{LENGTH, Packed, layouts, ring};
+use crate::fields::Packed;
+use crate::{LENGTH, layouts, ring};
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn things_of_several_types_travel_in_one_message(world: Communicator) -> Result<()> {
