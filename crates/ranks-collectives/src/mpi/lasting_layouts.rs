@@ -65,6 +65,26 @@ impl Sides<Reach> {
     }
 }
 
+impl Sides<()> {
+    /// Those of the neighbours, and where places count from.
+    fn around<T: Pod>(
+        comm: &Comm,
+        form: Form,
+        trade: Trade<'_, T, &Layouts>,
+    ) -> Result<(*const c_void, *mut c_void, Box<Self>)> {
+        let (sent, received) = around(comm, form, &trade)?;
+        let from = standard_send_pointer(Some(trade.send.slice));
+        let to = standard_recv_pointer(Some(trade.recv.slice));
+        let form = ();
+        let sides = Self {
+            sent,
+            received,
+            form,
+        };
+        Ok((from, to, Box::new(sides)))
+    }
+}
+
 pub(crate) fn ialltoallw<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>) -> Result<Begun> {
     let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
     let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
@@ -182,17 +202,7 @@ pub(crate) fn ineighbor_alltoallw<T: Pod>(
     trade: Lasting<Trade<'_, T, &Layouts>>,
 ) -> Result<Begun> {
     const NAME: &str = "MPI_Ineighbor_alltoallw";
-    let trade = trade.into_inner();
-    let (sent, received) = around(comm, Form::NonblockingLayouts, &trade)?;
-    let (from, to) = (
-        standard_send_pointer(Some(trade.send.slice)),
-        standard_recv_pointer(Some(trade.recv.slice)),
-    );
-    let keep = Box::new(Sides {
-        sent,
-        received,
-        form: (),
-    });
+    let (from, to, keep) = Sides::around(comm, Form::NonblockingLayouts, trade.into_inner())?;
     let (send_counts, recv_counts) = (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
     let (send_places, recv_places) = (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
     let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
@@ -223,17 +233,7 @@ pub(crate) fn neighbor_alltoallw_init<T: Pod>(
     if !keeps(NAME) {
         return Ok(None);
     }
-    let trade = trade.into_inner();
-    let (sent, received) = around(comm, Form::PersistentLayouts, &trade)?;
-    let (from, to) = (
-        standard_send_pointer(Some(trade.send.slice)),
-        standard_recv_pointer(Some(trade.recv.slice)),
-    );
-    let keep = Box::new(Sides {
-        sent,
-        received,
-        form: (),
-    });
+    let (from, to, keep) = Sides::around(comm, Form::PersistentLayouts, trade.into_inner())?;
     let (send_counts, recv_counts) = (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
     let (send_places, recv_places) = (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
     let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
