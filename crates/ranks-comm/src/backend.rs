@@ -8,7 +8,9 @@ pub use crate::flight::{Deferred, Keep};
 pub use crate::in_process::Comm as InProcessComm;
 pub use crate::landing::{Role, Span};
 pub use crate::layout::nonblocking::Spread;
-pub use crate::mpi::{Comm as MpiComm, InfoHandle, Portion, TypeOf, check, check_with};
+pub use crate::mpi::{
+    Child, Comm as MpiComm, FreedTogether, InfoHandle, Portion, TypeOf, check, check_with,
+};
 pub use crate::persistent::Again;
 pub use crate::thread_level::Entered;
 #[cfg(feature = "serde")]

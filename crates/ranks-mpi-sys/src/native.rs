@@ -1,12 +1,12 @@
 //! The hot path: calls with values in the library's own form, so that nothing is converted.
 //!
 //! The functions of this module have the names of the standard's and the library's own meaning of
-//! every argument: handles from [`comm`], [`datatype`] and [`op`], ranks and tags that are either
+//! every argument: handles from [`comm`], [`datatype`], [`op`] and [`win`], ranks and tags that are either
 //! plain or come from [`any_source`], [`any_tag`] and [`proc_null`], statuses that stay as the library
 //! wrote them until they are [decoded](Status::source), or [`status_ignore`]. A call costs what the C call costs, with a
 //! few instructions more in the MPICH family, whose handles are narrower than a word.
 //!
-//! Everything else (the large-count forms, windows, files, attributes, …) goes through the functions
+//! Everything else (the large-count forms, files, attributes, …) goes through the functions
 //! at the crate's root, in the standard's terms.
 
 use std::ffi::{c_int, c_void};
@@ -50,6 +50,8 @@ pub type Comm = Handle<MPI_Comm>;
 pub type Datatype = Handle<MPI_Datatype>;
 /// An operation.
 pub type Op = Handle<MPI_Op>;
+/// A window.
+pub type Win = Handle<MPI_Win>;
 
 /// A place in which the library writes a handle in its own width, for example a request.
 #[derive(Debug)]
@@ -82,6 +84,16 @@ pub unsafe fn datatype(standard: MPI_Datatype) -> Datatype {
 /// [`crate::load()`] has returned.
 #[inline]
 pub unsafe fn op(standard: MPI_Op) -> Op {
+    // SAFETY: the tables are filled, by this function's contract.
+    unsafe { handle(standard) }
+}
+
+/// A window in the library's own form.
+///
+/// # Safety
+/// [`crate::load()`] has returned.
+#[inline]
+pub unsafe fn win(standard: MPI_Win) -> Win {
     // SAFETY: the tables are filled, by this function's contract.
     unsafe { handle(standard) }
 }

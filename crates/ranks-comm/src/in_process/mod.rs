@@ -15,6 +15,7 @@ mod intercommunicator;
 mod layout;
 mod mailbox;
 pub(crate) mod partitioned;
+mod shared;
 mod split;
 mod topology;
 pub(crate) mod world;

@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::agreements::Agreements;
 use super::mailbox::{Envelope, Pattern, Queues, Receipt};
+use super::shared::Shared;
 use crate::checks::Comparing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::thread_level::{Gate, ThreadLevel};
@@ -18,6 +19,7 @@ pub(crate) struct World {
     mailboxes: Box<[Mailbox]>,
     next_context: AtomicU64,
     pub(super) agreements: Agreements,
+    pub(super) shared: Shared,
     failure: Mutex<Option<Failure>>,
     failed: AtomicBool,
 }
@@ -47,6 +49,7 @@ impl World {
             mailboxes: (0..size).map(|_| Mailbox::default()).collect(),
             next_context: AtomicU64::new(WORLD_CONTEXT + 2),
             agreements: Agreements::default(),
+            shared: Shared::default(),
             failure: Mutex::new(None),
             failed: AtomicBool::new(false),
         }

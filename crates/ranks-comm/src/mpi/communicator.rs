@@ -13,7 +13,7 @@ use super::children::Children;
 use super::claims::Claims;
 use super::error::check;
 use super::peer::Sentinels;
-use super::session::Session;
+use super::session::{Session, Waiting};
 use super::status::CountWord;
 use crate::communicator::Comparison;
 use crate::error::{Error, ErrorKind, Result};
@@ -204,7 +204,7 @@ impl Drop for Comm {
         if self.freed.load(Ordering::Relaxed) {
             return;
         }
-        self.session.put_aside(*key, self.canonical);
+        self.session.put_aside(*key, Waiting::Comm(self.canonical));
         match origin {
             Origin::Parent { siblings, number } => siblings.is_dropped(*number, *key),
             Origin::Apart { members, number } => {

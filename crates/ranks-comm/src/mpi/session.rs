@@ -13,6 +13,7 @@ use ranks_mpi_sys::{Loaded, MPI_Comm};
 use super::apart::Apart;
 use super::attributes::attribute;
 use super::buffered::Attached;
+use super::child::FreedTogether;
 use super::children::Children;
 use super::claims::Claims;
 use super::communicator::Comm;
@@ -84,11 +85,17 @@ pub(crate) struct Wishes {
     pub(crate) comparing: Comparing,
 }
 
-/// Communicators that were dropped and wait to be freed, in the order of their creation.
+/// What was dropped and waits to be freed, in the order of its creation.
 #[derive(Default)]
 struct Aside {
     next: u64,
-    waiting: BTreeMap<u64, MPI_Comm>,
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+/// What only all ranks together can free.
+pub(super) enum Waiting {
+    Comm(MPI_Comm),
+    Other(Box<dyn FreedTogether>),
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -372,9 +379,9 @@ impl Session {
         claims
     }
 
-    /// Keeps a communicator that was dropped until it can be freed.
-    pub(super) fn put_aside(&self, key: u64, comm: MPI_Comm) {
-        lock(&self.aside).waiting.insert(key, comm);
+    /// Keeps what was dropped until it can be freed.
+    pub(super) fn put_aside(&self, key: u64, dropped: Waiting) {
+        lock(&self.aside).waiting.insert(key, dropped);
     }
 
     /// Whether ranks compare their collective calls: not where another part of the program may take part in them.
@@ -394,12 +401,16 @@ impl Session {
         }
     }
 
-    /// Whether nothing is under way any more on a communicator that was dropped.
+    /// Whether nothing is under way any more on what was dropped.
     ///
     /// If it were freed before, a library might give its context to another one, which would get the messages.
     pub(super) fn is_at_rest(&self, key: u64) -> bool {
-        let comm = lock(&self.aside).waiting.get(&key).copied();
-        comm.is_none_or(|comm| !self.orphans.are_on(comm))
+        let comm = match lock(&self.aside).waiting.get(&key) {
+            Some(Waiting::Comm(comm)) => *comm,
+            Some(Waiting::Other(other)) => return other.is_at_rest(),
+            None => return true,
+        };
+        !self.orphans.are_on(comm)
     }
 
     /// The place of a new communicator in the order of creation.
@@ -413,9 +424,11 @@ impl Session {
     pub(super) fn free(&self, key: u64) -> Result<()> {
         let waiting = lock(&self.aside).waiting.remove(&key);
         match waiting {
-            Some(comm) => {
-                self.orphans.cancel_on(comm);
-                free(comm)
+            Some(waiting) => {
+                if let Waiting::Comm(comm) = &waiting {
+                    self.orphans.cancel_on(*comm);
+                }
+                waiting.free()
             }
             None => Ok(()),
         }
@@ -467,8 +480,8 @@ impl Session {
         }
         let mut outcome = self.detach_what_was_left();
         let waiting = std::mem::take(&mut lock(&self.aside).waiting);
-        for comm in waiting.into_values() {
-            outcome = outcome.and(free(comm));
+        for waiting in waiting.into_values() {
+            outcome = outcome.and(waiting.free());
         }
         outcome = outcome.and(self.datatypes.free());
         GATE.close();
@@ -489,8 +502,14 @@ impl Drop for Session {
     }
 }
 
-fn free(mut comm: MPI_Comm) -> Result<()> {
-    // SAFETY: the handle was put aside when its last holder went, and is taken out once.
-    let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
-    check(code, "MPI_Comm_free")
+impl Waiting {
+    fn free(self) -> Result<()> {
+        let mut comm = match self {
+            Self::Comm(comm) => comm,
+            Self::Other(other) => return other.free(),
+        };
+        // SAFETY: the handle was put aside when its last holder went, and is taken out once.
+        let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
+        check(code, "MPI_Comm_free")
+    }
 }

@@ -128,7 +128,7 @@ impl Comm {
 
     /// Frees the children that every rank has dropped; on this one those of `done`. The ranks agree over `over`.
     /// Collective.
-    fn free_dropped(&self, over: &Self, done: Option<u64>) -> Result<()> {
+    pub(super) fn free_dropped(&self, over: &Self, done: Option<u64>) -> Result<()> {
         let Some(done) = done else {
             return Ok(());
         };
