@@ -71,6 +71,8 @@ mod allreduce;
 mod alltoall;
 mod alltoallv;
 mod average;
+#[doc(hidden)]
+pub mod backend;
 mod barrier;
 mod bcast;
 #[cfg(feature = "serde")]

@@ -13,10 +13,15 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 16] = [
+const TABLE: [Row; 17] = [
     (
         "ranks",
-        &["ranks-collectives", "ranks-comm"],
+        &["ranks-collectives", "ranks-comm", "ranks-rma-window"],
+        &["ranks-test"],
+    ),
+    (
+        "ranks-rma-window",
+        &["ranks-collectives", "ranks-comm", "ranks-mpi-sys"],
         &["ranks-test"],
     ),
     (

@@ -1,0 +1,17 @@
+//! What the sibling crates see of this one's inside.
+
+use ranks_comm::{Communicator, Result};
+
+use crate::agreement::{Call, carry_out};
+
+pub use crate::ops::description::Describe;
+
+/// The same error on every rank unless all of them are about to call `operation` (the C name) on elements of type `T`;
+/// asked only where ranks compare their collective calls. Collective.
+///
+/// # Errors
+/// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch), naming both sides.
+pub fn agree<T>(comm: &Communicator, operation: &'static str) -> Result<()> {
+    let call = Call::moving::<T>(operation);
+    carry_out(comm, call, Ok(()), |_, ()| Ok(()), |_, ()| Ok(()))
+}

@@ -1,0 +1,9 @@
+//! One-sided communication on hosts, over MPI or in process: a rank reads and writes memory of another one, which
+//! does not call anything at the time.
+//!
+//! | what | for |
+//! |---|---|
+//! | `Window` | memory of each rank that the others put to, get from and accumulate into, within epochs |
+//! | `SharedWindow` | memory of the ranks of a node that all of them load and store directly, in phases |
+//! | `NodeShared` | an array of which each node has one copy, read by all of its ranks |
+#![deny(unsafe_code)]
