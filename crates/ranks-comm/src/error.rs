@@ -67,6 +67,8 @@ pub enum ErrorKind {
     PeerFailed,
     /// A time limit passed.
     TimedOut,
+    /// A node has less memory, or less shared memory, than was asked for.
+    Memory,
     /// Any other argument that cannot be used.
     Argument,
     /// The MPI library reported a failure of its own.
@@ -91,6 +93,7 @@ impl fmt::Display for ErrorKind {
             Self::Mismatch => "ranks do not call the same",
             Self::PeerFailed => "a peer failed",
             Self::TimedOut => "time limit passed",
+            Self::Memory => "not enough memory",
             Self::Argument => "argument not usable",
             Self::Library => "failure in the MPI library",
         })

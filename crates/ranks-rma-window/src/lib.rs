@@ -7,3 +7,5 @@
 //! | `SharedWindow` | memory of the ranks of a node that all of them load and store directly, in phases |
 //! | `NodeShared` | an array of which each node has one copy, read by all of its ranks |
 #![deny(unsafe_code)]
+
+pub mod preflight;

@@ -1,0 +1,144 @@
+//! Whether every node has the memory that its ranks are about to ask for: asked before any of them allocates.
+//!
+//! Shared memory comes from a file system in memory, as a rule `/dev/shm`, which containers make small, and whoever writes
+//! to a page that it has no room for is killed. Libraries do not see that coming: MPICH maps what does not fit, and Open MPI
+//! leaves ranks waiting for ever. So the ranks look first, tell each other, and come to the same answer.
+
+mod groups;
+mod room;
+
+use std::fmt;
+
+use ranks_collectives::Collectives;
+use ranks_comm::backend::Backend;
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use room::Room;
+
+/// What libraries take for themselves with each piece of shared memory: a page or two, and words for their locks.
+const OVERHEAD: u64 = 64 << 10;
+
+/// Finds out whether the nodes have room for the memory that their ranks are about to share. Collective.
+///
+/// Each rank passes how many bytes it adds itself; what the ranks of a node add up to is compared with the free space of the
+/// folder that shared memory lies in, and with the memory that the node and the control group of its ranks have left.
+/// What cannot be found out is taken to be enough. Memory that was shared before and that nobody has written to yet is not
+/// seen. In process, where nothing is shared between processes, it is the same as [`memory`].
+///
+/// # Errors
+/// [`ErrorKind::Memory`], the same on every rank, with the node, what it needs, what it has and what can be done about it;
+/// otherwise what the library reports.
+pub fn shared_memory(comm: &Communicator, bytes_here: usize) -> Result<()> {
+    let between_processes = matches!(comm.backend(), Backend::Mpi(_));
+    ask(comm, "MPI_Win_allocate_shared", bytes_here, || {
+        Room::here(between_processes)
+    })
+}
+
+/// As [`shared_memory`], for memory that does not lie in a folder, such as that of `memfd_create`. Collective.
+///
+/// # Errors
+/// As [`shared_memory`].
+pub fn memory(comm: &Communicator, bytes_here: usize) -> Result<()> {
+    ask(comm, "preflight", bytes_here, || Room::here(false))
+}
+
+/// What each rank tells the others: which machine it is on, what it needs there, and what it found to be free.
+type Told = [u64; 3];
+
+fn ask(
+    comm: &Communicator,
+    operation: &'static str,
+    bytes_here: usize,
+    look: impl FnOnce() -> Room,
+) -> Result<()> {
+    let room = look();
+    let need = match bytes_here as u64 {
+        0 => 0,
+        bytes => bytes.saturating_add(OVERHEAD),
+    };
+    let mut all = vec![[0; 3]; comm.size()];
+    comm.allgather(&[[room.machine(), need, room.free()]], &mut all)?;
+    let Some((rank, need)) = lacking(&all) else {
+        return Ok(());
+    };
+    // All ranks have the same table, and so are here together.
+    let text = (comm.rank() == rank).then(|| room.refusal(need));
+    let text = told_by(comm, rank, text)?;
+    Err(Error::new(ErrorKind::Memory, operation, text))
+}
+
+/// The rank that found too little for its machine, and what the ranks of that machine need; the lowest, if there are several.
+fn lacking(all: &[Told]) -> Option<(usize, u64)> {
+    let asking = |told: &&Told| told[1] > 0;
+    all.iter()
+        .enumerate()
+        .filter(|(_, told)| told[1] > 0)
+        .find_map(|(rank, &[machine, _, free])| {
+            let there = all.iter().filter(asking).filter(|told| told[0] == machine);
+            let need = there.fold(0u64, |sum, told| sum.saturating_add(told[1]));
+            (need > free).then_some((rank, need))
+        })
+}
+
+/// The text of one rank, on all of them. Collective.
+fn told_by(comm: &Communicator, rank: usize, text: Option<String>) -> Result<String> {
+    let mut bytes = text.unwrap_or_default().into_bytes();
+    let mut length = [bytes.len() as u64];
+    comm.bcast(&mut length, rank)?;
+    bytes.resize(usize::try_from(length[0]).unwrap_or(0), 0);
+    comm.bcast(&mut bytes, rank)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A number of bytes as people read it.
+pub(crate) struct Amount(pub(crate) u64);
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+        match units.iter().find(|(_, shift)| self.0 >> shift >= 1) {
+            Some((unit, shift)) => {
+                let (whole, rest) = (self.0 >> shift, self.0 & ((1 << shift) - 1));
+                write!(
+                    f,
+                    "{} bytes ({whole}.{} {unit})",
+                    self.0,
+                    (rest * 10) >> shift
+                )
+            }
+            None => write!(f, "{} bytes", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_add_up_by_machine() {
+        let all = [[1, 60, 100], [2, 90, 100], [1, 50, 100], [2, 0, 10]];
+        assert_eq!(lacking(&all), Some((0, 110)));
+        assert_eq!(lacking(&all[..2]), None);
+    }
+
+    #[test]
+    fn who_asks_for_nothing_refuses_nothing() {
+        assert_eq!(lacking(&[[1, 0, 0], [1, 5, 5]]), None);
+        assert_eq!(lacking(&[[1, 5, 5], [1, 6, 20]]), Some((0, 11)));
+    }
+
+    #[test]
+    fn sums_past_the_end_are_too_much() {
+        let all = [[1, u64::MAX, u64::MAX - 1], [1, u64::MAX, u64::MAX - 1]];
+        assert_eq!(lacking(&all), Some((0, u64::MAX)));
+    }
+
+    #[test]
+    fn amounts_are_read_in_units() {
+        assert_eq!(Amount(512).to_string(), "512 bytes");
+        assert_eq!(Amount(64 << 20).to_string(), "67108864 bytes (64.0 MiB)");
+        assert_eq!(Amount(5 << 29).to_string(), "2684354560 bytes (2.5 GiB)");
+    }
+}

@@ -1,0 +1,216 @@
+//! How much memory there is on this machine for a process of it.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::sys::statvfs::statvfs;
+use nix::unistd::{AccessFlags, access};
+use ranks_comm::backend::digest;
+
+use super::{Amount, groups};
+
+/// Where libraries put shared memory, if they may write there.
+const SHARED: &str = "/dev/shm";
+
+/// What is free.
+#[derive(Debug)]
+pub(super) struct Room {
+    host: String,
+    machine: u64,
+    limits: Vec<Limit>,
+}
+
+/// One of the things that memory is taken from.
+#[derive(Debug)]
+struct Limit {
+    free: u64,
+    of: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// The file system of a folder.
+    Folder(PathBuf),
+    /// A control group.
+    Group(PathBuf),
+    /// The machine itself.
+    Machine,
+}
+
+impl Room {
+    /// Looks; at the folder of shared memory as well, if it is to lie in one.
+    pub(super) fn here(in_folder: bool) -> Self {
+        let host = read("/proc/sys/kernel/hostname").unwrap_or_else(|| "this one".to_owned());
+        let mut limits = Vec::new();
+        let mut device = 0;
+        if in_folder {
+            let folder = folder();
+            device = fs::metadata(&folder).map_or(0, |data| data.dev());
+            limits.extend(free_in(&folder).map(|free| Limit {
+                free,
+                of: Source::Folder(folder),
+            }));
+        }
+        limits.extend(groups::left().map(|(free, group)| Limit {
+            free,
+            of: Source::Group(group),
+        }));
+        let machine = fs::read_to_string("/proc/meminfo").ok();
+        limits.extend(machine.as_deref().and_then(available).map(|free| Limit {
+            free,
+            of: Source::Machine,
+        }));
+        Self {
+            machine: machine_number(&host, device),
+            host,
+            limits,
+        }
+    }
+
+    /// A number that is the same for all processes that share this memory.
+    pub(super) fn machine(&self) -> u64 {
+        self.machine
+    }
+
+    /// How many bytes are free; as many as there can be if nothing is known.
+    pub(super) fn free(&self) -> u64 {
+        self.least().map_or(u64::MAX, |limit| limit.free)
+    }
+
+    fn least(&self) -> Option<&Limit> {
+        self.limits.iter().min_by_key(|limit| limit.free)
+    }
+
+    /// Why `need` bytes are too many, and what to do about it.
+    pub(super) fn refusal(&self, need: u64) -> String {
+        let mut text = format!(
+            "the ranks on node {} need {} of memory together, and ",
+            self.host,
+            Amount(need)
+        );
+        // Writing to a string does not fail.
+        let _ = match self.least() {
+            None => write!(text, "it has less"),
+            Some(Limit { free, of }) => match of {
+                Source::Folder(folder) if folder == Path::new(SHARED) => write!(
+                    text,
+                    "{SHARED} has {} free; enlarge it (docker run --shm-size=…, mount -o remount,size=… {SHARED}), ask for less, \
+                     or choose a backend that does not need it",
+                    Amount(*free)
+                ),
+                Source::Folder(folder) => write!(
+                    text,
+                    "{} has {} free; make {SHARED} writable, choose a folder with more room (TMPDIR; of Open MPI the MCA \
+                     parameter osc_sm_backing_directory), ask for less, or choose a backend that does not need it",
+                    folder.display(),
+                    Amount(*free)
+                ),
+                Source::Group(group) => write!(
+                    text,
+                    "their control group {} has {} left; raise its limit (docker run --memory=…, Slurm's --mem=…), ask for less, \
+                     or use more nodes",
+                    group.display(),
+                    Amount(*free)
+                ),
+                Source::Machine => write!(
+                    text,
+                    "it has {} available (/proc/meminfo); ask for less, or use more nodes",
+                    Amount(*free)
+                ),
+            },
+        };
+        text
+    }
+}
+
+/// The folder that libraries put shared memory in.
+fn folder() -> PathBuf {
+    let chosen = std::env::var_os("OMPI_MCA_osc_sm_backing_directory").map(PathBuf::from);
+    if let Some(chosen) = chosen.filter(|folder| folder.is_dir()) {
+        return chosen;
+    }
+    let usual = PathBuf::from(SHARED);
+    if access(&usual, AccessFlags::W_OK).is_ok() {
+        return usual;
+    }
+    std::env::temp_dir()
+}
+
+/// How many bytes can be written to files of this folder, if there is a limit.
+fn free_in(folder: &Path) -> Option<u64> {
+    let found = statvfs(folder).ok()?;
+    // A file system in memory without a limit has no blocks at all.
+    (found.blocks() > 0).then(|| {
+        found
+            .blocks_available()
+            .saturating_mul(found.fragment_size())
+    })
+}
+
+/// What the kernel takes to be available to programs, of the text of `/proc/meminfo`.
+fn available(text: &str) -> Option<u64> {
+    let of = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+        kib.checked_mul(1024)
+    };
+    Some(of("MemAvailable:")?.saturating_add(of("SwapFree:").unwrap_or(0)))
+}
+
+/// Containers of one machine have names of their own, and machines that were copied have started together; those that share
+/// memory have the same device for it.
+fn machine_number(host: &str, device: u64) -> u64 {
+    let boot = read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let bytes = OsStr::new(host).as_bytes().iter().chain(boot.as_bytes());
+    digest(bytes.map(|byte| u64::from(*byte)).chain([device]))
+}
+
+/// A file of one line.
+pub(super) fn read(path: impl AsRef<Path>) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_available_counts_swap() {
+        let text = "MemTotal:  100 kB\nMemAvailable:   40 kB\nSwapTotal: 9 kB\nSwapFree: 2 kB\n";
+        assert_eq!(available(text), Some(42 * 1024));
+        assert_eq!(available("MemAvailable: 40 kB\n"), Some(40 * 1024));
+        assert_eq!(available("MemTotal: 40 kB\n"), None);
+        assert_eq!(available("MemAvailable: many\n"), None);
+    }
+
+    #[test]
+    fn a_refusal_names_the_tightest_limit_and_the_remedy() {
+        let limit = |free, of| Limit { free, of };
+        let mut room = Room {
+            host: "n7".to_owned(),
+            machine: 1,
+            limits: vec![
+                limit(64 << 20, Source::Folder(SHARED.into())),
+                limit(1 << 30, Source::Machine),
+            ],
+        };
+        let text = room.refusal(1 << 28);
+        for part in [
+            "node n7 need 268435456 bytes (256.0 MiB)",
+            "/dev/shm has 67108864 bytes (64.0 MiB) free",
+            "--shm-size",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        room.limits[0].of = Source::Folder("/scratch".into());
+        assert!(room.refusal(1 << 28).contains("TMPDIR"));
+        room.limits[0].of = Source::Group("/sys/fs/cgroup/job".into());
+        let text = room.refusal(1 << 28);
+        assert!(text.contains("/sys/fs/cgroup/job") && text.contains("--mem="));
+    }
+}
