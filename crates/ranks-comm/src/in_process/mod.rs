@@ -18,8 +18,10 @@ pub(crate) mod partitioned;
 mod shared;
 mod split;
 mod topology;
+mod watch;
 pub(crate) mod world;
 
 pub use comm::Comm;
 pub(crate) use comm::{LIBRARY, Matched};
 pub(crate) use flight::Flight;
+pub use watch::Watch;

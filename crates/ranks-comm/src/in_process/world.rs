@@ -258,11 +258,62 @@ impl World {
         lock(&self.failure).clone()
     }
 
-    /// Locking each mailbox before waking means that no waiter can look and then sleep through the change.
     fn wake_all(&self) {
-        for mailbox in &self.mailboxes {
-            drop(lock(&mailbox.queues));
-            mailbox.changed.notify_all();
+        for rank in 0..self.size() {
+            self.wake(rank);
+        }
+    }
+
+    /// Wakes a rank that waits, so that it looks again.
+    ///
+    /// Locking the mailbox before waking means that no waiter can look and then sleep through the change.
+    pub(super) fn wake(&self, rank: usize) {
+        let mailbox = &self.mailboxes[rank];
+        drop(lock(&mailbox.queues));
+        mailbox.changed.notify_all();
+    }
+
+    /// Waits, as `me`, until `look` finds what it looks for; see [`World::look_for`].
+    pub(super) fn wait_for<R>(
+        &self,
+        operation: &'static str,
+        me: usize,
+        mut look: impl FnMut() -> Result<R, (usize, usize)>,
+    ) -> Result<R> {
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            if let Some(found) = self.look_for(operation, &mut look)? {
+                return Ok(found);
+            }
+            queues = mailbox
+                .changed
+                .wait(queues)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// What `look` finds; else it gives the rank for whose deed it waits, and which rank of the world that is.
+    pub(super) fn look_for<R>(
+        &self,
+        operation: &'static str,
+        look: &mut impl FnMut() -> Result<R, (usize, usize)>,
+    ) -> Result<Option<R>> {
+        let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+        match look() {
+            Ok(found) => return Ok(Some(found)),
+            Err((_, rank)) if ended(rank) => {}
+            Err(_) => return self.no_failure(operation).map(|()| None),
+        }
+        // What it did before it ended can be seen by now.
+        match look() {
+            Ok(found) => Ok(Some(found)),
+            Err((awaited, rank)) if ended(rank) => {
+                self.no_failure(operation)?;
+                let detail = format_args!("rank {awaited} ended without doing its part");
+                Err(Error::new(ErrorKind::PeerFailed, operation, detail))
+            }
+            Err(_) => self.no_failure(operation).map(|()| None),
         }
     }
 
