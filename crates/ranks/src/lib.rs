@@ -40,6 +40,7 @@
 //! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
 //! | … between two groups | [`IntercommunicatorCollectives`], with [`RootGroup`] |
 //! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`], [`PersistentNeighborCollectives`] |
+//! | whether nodes have the memory that is to be shared | [`preflight`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
@@ -52,6 +53,7 @@ pub use ranks_collectives::{
     ScopedCollectives, SparseExchange, TwoLevelAlltoall, VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
+pub use ranks_rma_window::preflight;
 
 /// What most programs use: `use ranks::prelude::*;`.
 pub mod prelude {

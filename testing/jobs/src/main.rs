@@ -14,6 +14,7 @@ mod counted;
 mod failing;
 mod finalized;
 mod left_behind;
+mod little_memory;
 mod long_text;
 mod outcome;
 mod sharing;
@@ -38,6 +39,7 @@ fn main() -> Outcome {
         ["adopting", "loaded"] => adopting::loaded_by_others(),
         ["sharing", file, handles] => sharing::main(file, handles),
         ["left-behind"] => left_behind::main(),
+        ["little-memory", bytes] => little_memory::main(bytes),
         ["long-text"] => long_text::main(),
         other => Err(format!("nothing is known of {other:?}").into()),
     }?;

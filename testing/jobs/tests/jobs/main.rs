@@ -10,6 +10,7 @@ mod allocations;
 mod failing;
 mod finalized;
 mod launchers;
+mod little_memory;
 mod long_text;
 mod no_library;
 mod preloading;
