@@ -17,13 +17,23 @@ fn then(first: [u32; 2], second: [u32; 2]) -> [u32; 2] {
 fn in_two_steps(world: &Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());
     for width in 1..=size.min(3) {
-        for (color, in_order) in [
-            (me / width, true),
-            (me % width, width == 1 || width >= size),
+        for (color, nodes, in_order) in [
+            (me / width, size.div_ceil(width), true),
+            (me % width, width, width == 1 || width >= size),
         ] {
             let hierarchy = Hierarchy::by_color(world, i32::try_from(color).unwrap())?;
             let leads = hierarchy.node().rank() == 0;
             assert_eq!(hierarchy.leaders().is_some(), leads);
+            assert_eq!(hierarchy.is_leader(), leads);
+            assert_eq!(hierarchy.n_nodes(), nodes);
+            assert_eq!(
+                [hierarchy.node_of(me), hierarchy.node_of(size)],
+                [Some(color), None]
+            );
+            assert_eq!(
+                (hierarchy.node_id(), hierarchy.whole().size()),
+                (color, size)
+            );
             for (len, root) in [(0, 0), (1, size - 1), (5000, size / 2)] {
                 let mut data = Guarded::<Particle>::new(len);
                 if me == root {
