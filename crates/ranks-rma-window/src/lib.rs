@@ -15,3 +15,5 @@
 )]
 mod in_process;
 pub mod preflight;
+#[allow(dead_code, reason = "what is built on it comes next")]
+mod region;

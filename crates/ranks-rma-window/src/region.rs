@@ -1,0 +1,335 @@
+//! Memory that all ranks of a node have in common, whatever it is made of.
+//!
+//! A [`Region`] knows nothing of elements or phases: it is bytes, zero at first, at an address of their own on each rank.
+#![allow(unsafe_code)]
+
+mod heap;
+mod page;
+mod window;
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use ranks_comm::backend::{Backend, Child, FreedTogether, InProcessComm, MpiComm};
+use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
+
+use crate::preflight;
+use heap::Heap;
+#[allow(unused_imports, reason = "what is built on it comes next")]
+pub(crate) use page::page_size;
+use window::Window;
+
+/// What a region is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backing {
+    /// The heap of one process: of one rank, or of threads that are ranks.
+    Heap,
+    /// A window of the MPI library. Where the ranks are threads, or one alone, it is the heap all the same.
+    MpiWindow,
+}
+
+/// The memory, zero at first; no page of it was touched when it was made.
+#[derive(Debug)]
+pub(crate) struct Region {
+    /// Those that have it in common.
+    node: Communicator,
+    base: NonNull<u8>,
+    len: usize,
+    memory: Memory,
+}
+
+#[derive(Debug)]
+enum Memory {
+    Heap(Arc<Heap>),
+    Window(Child<Window>),
+}
+
+// SAFETY: the address is that of `memory`, which may be dropped and read on any thread, and `Region` reads or writes nothing
+// behind it.
+unsafe impl Send for Region {}
+
+// SAFETY: as above; what a shared region lets do is call the library, which asks whether the thread may.
+unsafe impl Sync for Region {}
+
+/// Stands in the order of creation for a rank that made nothing which must be freed together.
+struct Nothing;
+
+impl FreedTogether for Nothing {
+    fn free(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Region {
+    /// `bytes` bytes in all for the ranks of `node`, which pass the same number. Collective over `parent`.
+    ///
+    /// `node` is `parent`, a duplicate of it, or a part: each rank of `parent` passes the one that it is in, and a backing for it. A
+    /// region that is dropped is freed at the next collective point of `parent`. Another handle of `node` is kept, so it had
+    /// better not be one that the user may want to free.
+    ///
+    /// # Errors
+    /// The same on every rank of `parent`: [`ErrorKind::Memory`] if a node has too little memory, [`ErrorKind::PeerFailed`]
+    /// with the reason if a rank got none or the library reports a failure.
+    pub(crate) fn allocate(
+        parent: &Communicator,
+        node: &Communicator,
+        bytes: usize,
+        backing: Backing,
+        hints: Option<&Info>,
+    ) -> Result<Self> {
+        const OPERATION: &str = "MPI_Win_allocate_shared";
+        let _entered = node.enter(OPERATION)?;
+        // Not all parts need to have the same kind of memory: whichever they ask about, they ask together.
+        let alone = matches!(node.backend(), Backend::InProcess(_)) || node.size() == 1;
+        let mine = if node.rank() == 0 { bytes } else { 0 };
+        if alone || backing == Backing::Heap {
+            preflight::memory(parent, mine)?;
+        } else {
+            preflight::shared_memory(parent, mine)?;
+        }
+        let (base, memory) = match (parent.backend(), node.backend()) {
+            (_, Backend::InProcess(comm)) => heap_of_threads(parent, comm, bytes)?,
+            (Backend::Mpi(above), Backend::Mpi(comm)) => {
+                let heap = alone || backing == Backing::Heap;
+                let asked = Asked {
+                    parent,
+                    node,
+                    bytes,
+                };
+                if heap {
+                    asked.heap(above)?
+                } else {
+                    asked.window(above, comm, hints)?
+                }
+            }
+            (Backend::InProcess(_), Backend::Mpi(_)) => {
+                let why = "a part of an in-process communicator is in process as well";
+                return Err(Error::new(ErrorKind::Argument, OPERATION, why));
+            }
+        };
+        Ok(Self {
+            node: node.clone(),
+            base,
+            len: bytes,
+            memory,
+        })
+    }
+
+    /// Where it begins on this rank: a multiple of the page size, on every rank.
+    #[inline]
+    pub(crate) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// How many bytes it has, the same on every rank.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Those that have it in common.
+    pub(crate) fn node(&self) -> &Communicator {
+        &self.node
+    }
+
+    /// What it is.
+    pub(crate) fn backing(&self) -> Backing {
+        match self.memory {
+            Memory::Heap(_) => Backing::Heap,
+            Memory::Window(_) => Backing::MpiWindow,
+        }
+    }
+
+    /// Orders what this rank has stored before what it does next, and what it loads next after what it has done. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    pub(crate) fn sync(&self) -> Result<()> {
+        fence(Ordering::SeqCst);
+        match &self.memory {
+            Memory::Heap(_) => Ok(()),
+            Memory::Window(window) => {
+                let _entered = self.node.enter("MPI_Win_sync")?;
+                window.sync()
+            }
+        }
+    }
+
+    /// Frees it at once. Collective over the parent.
+    ///
+    /// # Errors
+    /// What the library reports.
+    pub(crate) fn free(self) -> Result<()> {
+        match self.memory {
+            Memory::Heap(_) => Ok(()),
+            Memory::Window(window) => {
+                let _entered = self.node.enter("MPI_Win_free")?;
+                window.free()
+            }
+        }
+    }
+
+    /// Says to the system that large pages are welcome; whether it has any is its own affair. Local.
+    pub(crate) fn welcome_large_pages(&self) {
+        // The base begins a page, and all bytes lie in one block or one window.
+        page::welcome_large(self.base, self.len);
+    }
+}
+
+/// What is asked for over MPI.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    parent: &'a Communicator,
+    node: &'a Communicator,
+    bytes: usize,
+}
+
+impl Asked<'_> {
+    /// Memory of this process, while the others may make windows: all take the same steps.
+    fn heap(self, above: &MpiComm) -> Result<(NonNull<u8>, Memory)> {
+        let made = if self.node.size() == 1 {
+            Heap::zeroed(self.bytes)
+        } else {
+            let ranks = self.node.size();
+            Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Win_allocate_shared",
+                format_args!("{ranks} processes have no heap in common; ask for a window"),
+            ))
+        };
+        if self.parent.size() == 1 {
+            let heap = made?;
+            return Ok((heap.base(), Memory::Heap(Arc::new(heap))));
+        }
+        let mut heap = None;
+        let place = above.make_child(|| {
+            heap = Some(self.parent.agree(made)?);
+            self.parent.agree::<(), Error>(Ok(()))?;
+            Ok(Nothing)
+        })?;
+        drop(place);
+        let heap = heap.ok_or_else(unmade)?;
+        Ok((heap.base(), Memory::Heap(Arc::new(heap))))
+    }
+
+    fn window(
+        self,
+        above: &MpiComm,
+        comm: &MpiComm,
+        hints: Option<&Info>,
+    ) -> Result<(NonNull<u8>, Memory)> {
+        let child = above.make_child(|| {
+            let made = Window::allocate(comm, self.node.rank(), self.bytes, hints);
+            // If it failed anywhere, the windows of the others are lost: they could only be freed by all together.
+            let mut window = self.parent.agree(made)?;
+            let opened = window.open(self.node);
+            match self.parent.agree(opened) {
+                Ok(()) => Ok(window),
+                Err(error) => {
+                    // Why it could not be opened is more to the point.
+                    let _ = Box::new(window).free();
+                    Err(error)
+                }
+            }
+        })?;
+        Ok((child.base(), Memory::Window(child)))
+    }
+}
+
+fn heap_of_threads(
+    parent: &Communicator,
+    comm: &InProcessComm,
+    bytes: usize,
+) -> Result<(NonNull<u8>, Memory)> {
+    let shared = comm.share(|| Heap::zeroed(bytes).map(Arc::new))?;
+    let heap = match &*shared {
+        Ok(heap) => Ok(Arc::clone(heap)),
+        Err(error) => Err(error.to_string()),
+    };
+    let heap = parent.agree(heap)?;
+    Ok((heap.base(), Memory::Heap(heap)))
+}
+
+#[cold]
+fn unmade() -> Error {
+    Error::new(
+        ErrorKind::Library,
+        "MPI_Win_allocate_shared",
+        "nothing was made",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use ranks_collectives::Collectives;
+
+    use super::*;
+
+    /// The byte at `at`, to be stored or loaded by any rank.
+    fn byte(region: &Region, at: usize) -> &std::sync::atomic::AtomicU8 {
+        assert!(at < region.len());
+        // SAFETY: it is one of the region's bytes.
+        let byte = unsafe { region.base().add(at) };
+        // SAFETY: nobody touches it in another way, and it lives as long as the region.
+        unsafe { byte.cast().as_ref() }
+    }
+
+    /// This rank's bytes of the region are `from`, and then `to`.
+    fn pass(region: &Region, from: u8, to: u8) {
+        let (rank, size) = (region.node().rank(), region.node().size());
+        for at in (0..region.len()).filter(|at| at % size == rank) {
+            assert_eq!(byte(region, at).load(Ordering::Relaxed), from);
+            byte(region, at).store(to, Ordering::Relaxed);
+        }
+    }
+
+    /// Memory that was freed just before, full of other bytes, is zero again.
+    #[ranks_test::ranks(1, 2, 3, 4)]
+    fn it_is_zero_at_first_and_common_to_all(world: Communicator) -> Result<()> {
+        for (round, bytes) in [0, 1, 5000, 300_000, 5000, 300_000].into_iter().enumerate() {
+            let region = Region::allocate(&world, &world, bytes, Backing::MpiWindow, None)?;
+            assert_eq!(region.len(), bytes);
+            assert_eq!(region.base().addr().get() % page_size(), 0);
+            region.welcome_large_pages();
+            pass(&region, 0, 7);
+            region.sync()?;
+            world.barrier()?;
+            region.sync()?;
+            assert!((0..bytes).all(|at| byte(&region, at).load(Ordering::Relaxed) == 7));
+            world.barrier()?;
+            if round % 2 == 0 {
+                region.free()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Parts of a communicator have regions of their own, of different kinds.
+    #[ranks_test::ranks(1, 2, 3, 4)]
+    fn each_part_has_its_own(world: Communicator) -> Result<()> {
+        let color = u8::from(world.rank() == 0);
+        let Some(node) = world.split(Some(color.into()), 0)? else {
+            return Ok(());
+        };
+        let region = Region::allocate(&world, &node, 1000, Backing::MpiWindow, None)?;
+        let alone = node.size() == 1 || matches!(world.backend(), Backend::InProcess(_));
+        assert_eq!(region.backing() == Backing::Heap, alone);
+        pass(&region, 0, 3 + color);
+        region.sync()?;
+        world.barrier()?;
+        region.sync()?;
+        let mine = 3 + color;
+        assert!((0..1000).all(|at| byte(&region, at).load(Ordering::Relaxed) == mine));
+        world.barrier()?;
+        Ok(())
+    }
+
+    #[ranks_test::ranks(1, 2, 3)]
+    fn what_cannot_be_had_is_the_same_error_everywhere(world: Communicator) -> Result<()> {
+        let error = Region::allocate(&world, &world, usize::MAX / 2, Backing::MpiWindow, None);
+        let told = error.unwrap_err().to_string();
+        let all = world.exchange("a test", &told.as_bytes()[..40])?;
+        assert!(all.chunks(40).all(|other| other == &told.as_bytes()[..40]));
+        Ok(())
+    }
+}
