@@ -3,17 +3,35 @@
 //!
 //! | what | for |
 //! |---|---|
-//! | `Window` | memory of each rank that the others put to, get from and accumulate into, within epochs |
+//! | [`Window`] | memory of each rank that the others put to, get from and accumulate into, within epochs |
 //! | `SharedWindow` | memory of the ranks of a node that all of them load and store directly, in phases |
 //! | `NodeShared` | an array of which each node has one copy, read by all of its ranks |
 #![deny(unsafe_code)]
 
+mod access;
+mod accumulation;
+mod epochs;
+mod fence;
 #[allow(
     dead_code,
     unused_imports,
     reason = "what stands on it is not all there yet"
 )]
 mod in_process;
+mod inner;
+mod locked;
+mod mpi;
+mod operations;
+mod passive;
 pub mod preflight;
 #[allow(dead_code, reason = "what is built on it comes next")]
 mod region;
+mod table;
+mod window;
+
+pub use accumulation::{Accumulation, NoOp, Replace};
+pub use fence::Fenced;
+pub use locked::{Locked, LockedOperations};
+pub use operations::Operations;
+pub use passive::{LockKind, PassiveWindow};
+pub use window::Window;

@@ -12,7 +12,7 @@ use crate::coverage::functions::functions;
 type Helpers = (&'static str, &'static [&'static str]);
 
 /// What is called to learn errors, to wait, to agree, to free, to ask.
-const HELPERS: [Helpers; 2] = [
+const HELPERS: [Helpers; 3] = [
     (
         "ranks-collectives",
         &[
@@ -41,6 +41,7 @@ const HELPERS: [Helpers; 2] = [
             "MPI_Is_thread_main",
         ],
     ),
+    ("ranks-rma-window", &["MPI_Win_set_errhandler"]),
 ];
 
 /// Where the list of helpers is, for those who have to change it.

@@ -1,0 +1,214 @@
+//! The operations on memory of a rank, as all epochs have them: checked, and begun on whichever backend there is.
+#![allow(unsafe_code)]
+
+use bytemuck::{Pod, bytes_of, cast_slice, cast_slice_mut};
+use ranks_collectives::Integer;
+use ranks_comm::backend::TypeOf;
+use ranks_comm::{Error, ErrorKind, Result};
+
+use crate::accumulation::Accumulation;
+use crate::inner::{Inner, Over};
+use crate::table::Targets;
+
+/// # Safety
+///
+/// Of all methods: with [`Over::Later`], the slices and elements stay as they are, and nobody else uses those that are
+/// written to, until the operation was completed by the end of an epoch or by a flush.
+impl<T: Pod> Inner<T> {
+    #[inline(always)]
+    pub(crate) unsafe fn put(
+        &self,
+        over: Over,
+        targets: Targets<'_>,
+        data: &[T],
+        rank: usize,
+        at: usize,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Put";
+        let place = self.table.place(NAME, targets, rank, at, data.len())?;
+        let items = data.len() * TypeOf::<T>::items();
+        self.access(
+            NAME,
+            over,
+            items,
+            place,
+            data,
+            // SAFETY: the place is as long as `data`, which stays by contract, or until it is completed in `access`.
+            |window, data| unsafe { window.put(data, place) },
+            |window, data| window.put(cast_slice(data), rank, place.at_bytes),
+        )
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn get(
+        &self,
+        over: Over,
+        targets: Targets<'_>,
+        into: &mut [T],
+        rank: usize,
+        at: usize,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Get";
+        let place = self.table.place(NAME, targets, rank, at, into.len())?;
+        let items = into.len() * TypeOf::<T>::items();
+        self.access(
+            NAME,
+            over,
+            items,
+            place,
+            into,
+            // SAFETY: the place is as long as `into`, which stays by contract, or until it is completed in `access`.
+            |window, into| unsafe { window.get(into, place) },
+            |window, into| window.get(cast_slice_mut(into), rank, place.at_bytes),
+        )
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn accumulate<O: Accumulation<T>>(
+        &self,
+        over: Over,
+        targets: Targets<'_>,
+        data: &[T],
+        op: O,
+        rank: usize,
+        at: usize,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Accumulate";
+        let place = self.table.place(NAME, targets, rank, at, data.len())?;
+        self.access(
+            NAME,
+            over,
+            data.len(),
+            place,
+            data,
+            // SAFETY: the place is as long as `data`, which stays by contract, or until it is completed in `access`.
+            |window, data| unsafe { window.accumulate::<O>(data, place) },
+            |window, data| {
+                window.update(rank, place.at_bytes, data.len(), |there: &mut [T]| {
+                    for (there, operand) in there.iter_mut().zip(data) {
+                        *there = op.combine(*there, *operand);
+                    }
+                })
+            },
+        )
+    }
+
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "those of the C function")]
+    pub(crate) unsafe fn get_accumulate<O: Accumulation<T>>(
+        &self,
+        over: Over,
+        targets: Targets<'_>,
+        data: &[T],
+        old: &mut [T],
+        op: O,
+        rank: usize,
+        at: usize,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Get_accumulate";
+        let place = self.table.place(NAME, targets, rank, at, data.len())?;
+        if old.len() != data.len() {
+            return Err(lengths_differ(NAME, data.len(), old.len()));
+        }
+        self.access(
+            NAME,
+            over,
+            data.len(),
+            place,
+            old,
+            // SAFETY: the place is as long as both slices, which stay by contract, or until it is completed in `access`.
+            |window, old| unsafe { window.get_accumulate::<O>(data, old, place) },
+            |window, old| {
+                window.update(rank, place.at_bytes, data.len(), |there: &mut [T]| {
+                    old.copy_from_slice(there);
+                    for (there, operand) in there.iter_mut().zip(data) {
+                        *there = op.combine(*there, *operand);
+                    }
+                })
+            },
+        )
+    }
+
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "those of the C function")]
+    pub(crate) unsafe fn fetch_and_op<O: Accumulation<T>>(
+        &self,
+        over: Over,
+        targets: Targets<'_>,
+        value: &T,
+        old: &mut T,
+        op: O,
+        rank: usize,
+        at: usize,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Fetch_and_op";
+        let place = self.table.place(NAME, targets, rank, at, 1)?;
+        self.access(
+            NAME,
+            over,
+            1,
+            place,
+            old,
+            // SAFETY: an element is at the place; both stay by contract, or until it is completed in `access`.
+            |window, old| unsafe { window.fetch_and_op::<O>(value, old, place) },
+            |window, old| {
+                window.update(rank, place.at_bytes, 1, |there: &mut [T]| {
+                    for there in there {
+                        *old = *there;
+                        *there = op.combine(*there, *value);
+                    }
+                })
+            },
+        )
+    }
+
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "those of the C function")]
+    pub(crate) unsafe fn compare_and_swap(
+        &self,
+        over: Over,
+        targets: Targets<'_>,
+        expected: &T,
+        new: &T,
+        old: &mut T,
+        rank: usize,
+        at: usize,
+    ) -> Result<()>
+    where
+        T: Integer,
+    {
+        const NAME: &str = "MPI_Compare_and_swap";
+        let place = self.table.place(NAME, targets, rank, at, 1)?;
+        self.access(
+            NAME,
+            over,
+            1,
+            place,
+            old,
+            // SAFETY: an element is at the place; all stay by contract, or until it is completed in `access`.
+            |window, old| unsafe { window.compare_and_swap(expected, new, old, place) },
+            |window, old| {
+                window.update(rank, place.at_bytes, 1, |there: &mut [T]| {
+                    for there in there {
+                        *old = *there;
+                        if bytes_of(there) == bytes_of(expected) {
+                            *there = *new;
+                        }
+                    }
+                })
+            },
+        )
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn lengths_differ(operation: &'static str, data: usize, old: usize) -> Error {
+    Error::new(
+        ErrorKind::Length,
+        operation,
+        format_args!(
+            "{data} elements are combined, but there is room for {old} old ones; both must be as many"
+        ),
+    )
+}

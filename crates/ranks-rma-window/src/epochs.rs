@@ -1,0 +1,122 @@
+//! Which epochs are open on a window on this rank: what cannot be begun twice, and what is ended before the window is freed.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ranks_comm::{Error, ErrorKind, Result};
+
+/// Shared by a window and what is put aside of it.
+#[derive(Debug, Default)]
+pub(crate) struct Epochs(Mutex<Open>);
+
+/// What is open.
+#[derive(Debug, Default)]
+pub(crate) struct Open {
+    /// Between fences.
+    pub(crate) fenced: bool,
+    /// All ranks are locked together.
+    all: bool,
+    /// Those that are locked one by one.
+    ranks: BTreeSet<usize>,
+}
+
+/// What a lock is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    All,
+    Rank(usize),
+}
+
+impl Epochs {
+    pub(crate) fn open(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a lock that is about to be asked for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if it would be a second one on the same rank.
+    pub(crate) fn hold(&self, operation: &'static str, hold: Hold) -> Result<()> {
+        let mut open = self.open();
+        let free = match hold {
+            Hold::All if open.all || !open.ranks.is_empty() => false,
+            Hold::All => {
+                open.all = true;
+                true
+            }
+            Hold::Rank(rank) => !open.all && open.ranks.insert(rank),
+        };
+        if free {
+            return Ok(());
+        }
+        Err(open.nested(operation, hold))
+    }
+
+    /// A lock is gone, or was not got.
+    pub(crate) fn release(&self, hold: Hold) {
+        let mut open = self.open();
+        match hold {
+            Hold::All => open.all = false,
+            Hold::Rank(rank) => {
+                open.ranks.remove(&rank);
+            }
+        }
+    }
+
+    /// The locks that nobody has released, which are forgotten here.
+    pub(crate) fn take_held(&self) -> Vec<Hold> {
+        let mut open = self.open();
+        let all = std::mem::take(&mut open.all).then_some(Hold::All);
+        let ranks = std::mem::take(&mut open.ranks);
+        all.into_iter()
+            .chain(ranks.into_iter().map(Hold::Rank))
+            .collect()
+    }
+}
+
+impl Open {
+    #[cold]
+    fn nested(&self, operation: &'static str, hold: Hold) -> Error {
+        let wanted = match hold {
+            Hold::All => "all ranks".to_owned(),
+            Hold::Rank(rank) => format!("rank {rank}"),
+        };
+        let held = if self.all {
+            "all ranks".to_owned()
+        } else if let Hold::Rank(rank) = hold {
+            format!("rank {rank}")
+        } else {
+            format!("ranks {:?}", self.ranks)
+        };
+        Error::new(
+            ErrorKind::Argument,
+            operation,
+            format_args!(
+                "{wanted} cannot be locked, because this rank holds a lock of {held} on this window; unlock it first"
+            ),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_is_locked_once_and_all_together_alone() {
+        let epochs = Epochs::default();
+        let hold = |hold| epochs.hold("MPI_Win_lock", hold).is_ok();
+        assert!(hold(Hold::Rank(1)));
+        assert!(hold(Hold::Rank(2)));
+        assert!(!hold(Hold::Rank(1)));
+        assert!(!hold(Hold::All));
+        epochs.release(Hold::Rank(1));
+        assert!(!hold(Hold::All));
+        assert_eq!(epochs.take_held(), [Hold::Rank(2)]);
+        assert!(hold(Hold::All));
+        assert!(!hold(Hold::All));
+        assert!(!hold(Hold::Rank(0)));
+        epochs.release(Hold::All);
+        assert!(hold(Hold::Rank(0)));
+    }
+}

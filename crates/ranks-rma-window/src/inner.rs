@@ -1,0 +1,256 @@
+//! What a window is in all of its states, and one way to whichever backend it has.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+use std::thread;
+
+use bytemuck::Pod;
+use ranks_collectives::backend::agree;
+use ranks_comm::backend::Entered;
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use crate::epochs::{Epochs, Hold};
+use crate::in_process::LocalWindow;
+use crate::mpi;
+use crate::table::{Part, Place, Table};
+
+/// What stands behind a window.
+pub(crate) enum Backend<T: Pod> {
+    Mpi(mpi::Window<T>),
+    InProcess(LocalWindow),
+}
+
+/// A window, whoever may access it at the time.
+pub(crate) struct Inner<T: Pod> {
+    /// The same ranks, for the collectives of this window alone.
+    pub(crate) comm: Communicator,
+    pub(crate) table: Table,
+    pub(crate) backend: Backend<T>,
+    pub(crate) epochs: Arc<Epochs>,
+    /// Whether its memory on this rank is that of a vector.
+    pub(crate) of_vec: bool,
+}
+
+/// When an operation is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// When the call returns.
+    AtOnce,
+    /// When whoever has called sees to it.
+    Later,
+}
+
+impl<T: Pod> Inner<T> {
+    /// How many elements a rank has; 0 if there is no such rank.
+    pub(crate) fn len_of(&self, rank: usize) -> usize {
+        self.table.part(rank).map_or(0, |part| part.len)
+    }
+
+    /// This rank's elements.
+    ///
+    /// # Safety
+    /// Nobody writes to them while the slice is there.
+    pub(crate) unsafe fn local(&self) -> &[T] {
+        match &self.backend {
+            // SAFETY: by contract.
+            Backend::Mpi(window) => unsafe { window.local() },
+            Backend::InProcess(window) => {
+                let (first, len) = self.local_parts(window);
+                // SAFETY: the memory of the window has so many elements, which are initialised; the rest by contract.
+                unsafe { slice::from_raw_parts(first, len) }
+            }
+        }
+    }
+
+    /// This rank's elements, to be written to.
+    ///
+    /// # Safety
+    /// Nobody else accesses them while the slice is there.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "it is the caller who knows that nobody else has them"
+    )]
+    pub(crate) unsafe fn local_mut(&self) -> &mut [T] {
+        match &self.backend {
+            // SAFETY: by contract.
+            Backend::Mpi(window) => unsafe { window.local_mut() },
+            Backend::InProcess(window) => {
+                let (first, len) = self.local_parts(window);
+                // SAFETY: as above.
+                unsafe { slice::from_raw_parts_mut(first, len) }
+            }
+        }
+    }
+
+    fn local_parts(&self, window: &LocalWindow) -> (*mut T, usize) {
+        match self.table.part(self.comm.rank()) {
+            Some(Part { len, start }) if len * size_of::<T>() > 0 => {
+                (window.base().wrapping_add(start).cast(), len)
+            }
+            // There may be no memory, and its address need not be aligned for such elements.
+            part => (
+                NonNull::dangling().as_ptr(),
+                part.map_or(0, |part| part.len),
+            ),
+        }
+    }
+
+    pub(crate) fn describe(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        f.debug_struct(name)
+            .field("rank", &self.comm.rank())
+            .field("table", &self.table)
+            .finish_non_exhaustive()
+    }
+
+    /// Does something on whichever backend this is, if this thread may.
+    pub(crate) fn dispatch<R>(
+        &self,
+        operation: &'static str,
+        over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<R>,
+        in_process: impl FnOnce(&LocalWindow) -> Result<R>,
+    ) -> Result<R> {
+        self.dispatch_with(
+            operation,
+            (),
+            |window, ()| over_mpi(window),
+            |window, ()| in_process(window),
+        )
+    }
+
+    /// The same with something that only one of the two ways can have, such as a `&mut`.
+    pub(crate) fn dispatch_with<A, R>(
+        &self,
+        operation: &'static str,
+        with: A,
+        over_mpi: impl FnOnce(&mpi::Window<T>, A) -> Result<R>,
+        in_process: impl FnOnce(&LocalWindow, A) -> Result<R>,
+    ) -> Result<R> {
+        let _entered = self.comm.enter(operation)?;
+        match &self.backend {
+            Backend::Mpi(window) => over_mpi(window, with),
+            Backend::InProcess(window) => in_process(window, with),
+        }
+    }
+
+    /// The same for who was let in.
+    pub(crate) fn on_backend<R>(
+        &self,
+        over_mpi: impl FnOnce(&mpi::Window<T>) -> R,
+        in_process: impl FnOnce(&LocalWindow) -> R,
+    ) -> R {
+        match &self.backend {
+            Backend::Mpi(window) => over_mpi(window),
+            Backend::InProcess(window) => in_process(window),
+        }
+    }
+
+    /// Lets go of a lock that this thread has taken.
+    pub(crate) fn unlock(&self, hold: Hold) -> Result<()> {
+        let _entered = self.enter_to_end("MPI_Win_unlock");
+        self.on_backend(
+            |window| window.unlock(hold),
+            |window| match hold {
+                Hold::All => window.unlock_all(),
+                Hold::Rank(rank) => window.unlock(rank),
+            },
+        )
+    }
+
+    /// Does an operation on `items` (of their datatype) at `place`: at once if it may go ahead, else after a closer look.
+    #[inline(always)]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "nothing need be built in memory before the call"
+    )]
+    pub(crate) fn access<A>(
+        &self,
+        operation: &'static str,
+        over: Over,
+        items: usize,
+        place: Place,
+        arguments: A,
+        over_mpi: impl FnOnce(&mpi::Window<T>, A) -> Result<()>,
+        in_process: impl FnOnce(&LocalWindow, A) -> Result<()>,
+    ) -> Result<()> {
+        match (self.comm.express(items), &self.backend) {
+            (Some(_), Backend::Mpi(window)) => {
+                over_mpi(window, arguments)?;
+                self.end(window, over, place);
+                Ok(())
+            }
+            _ => self.access_in_full(
+                operation, over, items, place, arguments, over_mpi, in_process,
+            ),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    fn access_in_full<A>(
+        &self,
+        operation: &'static str,
+        over: Over,
+        items: usize,
+        place: Place,
+        arguments: A,
+        over_mpi: impl FnOnce(&mpi::Window<T>, A) -> Result<()>,
+        in_process: impl FnOnce(&LocalWindow, A) -> Result<()>,
+    ) -> Result<()> {
+        let _entered = self.comm.enter(operation)?;
+        if items == 0 {
+            return Ok(());
+        }
+        match &self.backend {
+            Backend::Mpi(window) => {
+                over_mpi(window, arguments)?;
+                self.end(window, over, place);
+                Ok(())
+            }
+            Backend::InProcess(window) => in_process(window, arguments),
+        }
+    }
+
+    /// Completes an operation that has begun, if it is to be over.
+    #[inline(always)]
+    fn end(&self, window: &mpi::Window<T>, over: Over, place: Place) {
+        if over == Over::AtOnce {
+            if let Err(error) = window.flush(place.rank) {
+                self.abort(&error);
+            }
+        }
+    }
+
+    /// The same error on every rank unless all of them are about to call `operation`; asked where ranks compare
+    /// their collective calls.
+    pub(crate) fn agree(&self, operation: &'static str) -> Result<()> {
+        agree::<T>(&self.comm, operation)
+    }
+
+    /// Lets this thread in to end what it has begun: after the runtime was asked to end, MPI lives on as long as
+    /// there is a communicator.
+    pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<Entered<'_>> {
+        loop {
+            match self.comm.enter(operation) {
+                Ok(entered) => return Some(entered),
+                Err(error) if error.kind() == ErrorKind::Finalized => return None,
+                // What begins on a thread ends there, so that thread may; at MPI_THREAD_SERIALIZED it is another one's turn.
+                Err(_) => thread::yield_now(),
+            }
+        }
+    }
+
+    /// Ends the job: operations could not be completed, so memory that was lent to them cannot be given back.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn abort(&self, error: &Error) -> ! {
+        eprintln!(
+            "ranks: operations on a window could not be completed, and the job is aborted, because the memory that they \
+             use cannot be given back: {error}"
+        );
+        self.comm.abort(101)
+    }
+}

@@ -1,0 +1,466 @@
+//! A lock on the memory of one rank or of all, and what can be done while it is held.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::MutexGuard;
+
+use bytemuck::Pod;
+use ranks_collectives::Integer;
+use ranks_comm::{Error, ErrorKind, Result};
+
+use crate::accumulation::Accumulation;
+use crate::epochs::Hold;
+use crate::in_process::LocalWindow;
+use crate::inner::{Inner, Over};
+use crate::mpi;
+use crate::operations::{self, Operations, UnderWay};
+use crate::table::Targets;
+
+const FLUSH: &str = "MPI_Win_flush";
+const FLUSH_ALL: &str = "MPI_Win_flush_all";
+const FLUSH_LOCAL: &str = "MPI_Win_flush_local";
+const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
+
+/// A lock on the memory of one rank or of all; from [`PassiveWindow`](crate::PassiveWindow).
+///
+/// Each operation here is over when it returns, on this rank and at its target. Those of a [`scope`](Self::scope) go on while
+/// others begin, and are over when it ends.
+///
+/// ```
+/// use ranks_comm::{Communicator, Result};
+/// use ranks_rma_window::{LockKind, Window};
+///
+/// fn exchange(world: &Communicator) -> Result<()> {
+///     let window = Window::<f64>::allocate(world, 100)?.passive()?;
+///     let right = (world.rank() + 1) % world.size();
+///     let locked = window.lock(LockKind::Exclusive, right)?;
+///     locked.put(&[1.0, 2.0], right, 10)?;
+///     let mut got = [0.0; 3];
+///     locked.get(&mut got, right, 10)?;
+///     assert_eq!(got, [1.0, 2.0, 0.0]);
+///     locked.unlock()?;
+///     window.close()?;
+///     Ok(())
+/// }
+/// # ranks_comm::run(|world| exchange(&world)).unwrap();
+/// ```
+///
+/// It is unlocked when dropped, which completes what is under way; [`unlock`](Self::unlock) tells how that went. Threads can share
+/// it, but it stays on the thread that has locked:
+///
+/// ```compile_fail,E0277
+/// # fn f(locked: ranks_rma_window::Locked<'_, f64>) {
+/// std::thread::scope(|threads| {
+///     threads.spawn(move || drop(locked));
+/// });
+/// # }
+/// ```
+pub struct Locked<'a, T: Pod> {
+    inner: &'a Inner<T>,
+    targets: Targets<'static>,
+    hold: Hold,
+    exclusive: bool,
+    held: bool,
+    /// As the guard of a mutex it is for threads to share, but stays on its own.
+    stays: PhantomData<MutexGuard<'static, ()>>,
+}
+
+impl<'a, T: Pod> Locked<'a, T> {
+    pub(crate) fn new(inner: &'a Inner<T>, hold: Hold, exclusive: bool) -> Self {
+        let targets = match hold {
+            Hold::All => Targets::All,
+            Hold::Rank(rank) => Targets::One(rank),
+        };
+        Self {
+            inner,
+            targets,
+            hold,
+            exclusive,
+            held: true,
+            stays: PhantomData,
+        }
+    }
+
+    /// Writes `data` to the memory of `rank`, from its element `at` on.
+    ///
+    /// # Errors
+    /// As [`Operations::put`]. If the operation cannot be completed, the job is aborted: the library may still be using `data`.
+    ///
+    /// MPI 5.0 §12.3.1 (`MPI_Put`), §12.5.4 (`MPI_Win_flush`).
+    #[doc(alias = "MPI_Put")]
+    #[doc(alias = "MPI_Put_c")]
+    #[inline]
+    pub fn put(&self, data: &[T], rank: usize, at: usize) -> Result<()> {
+        // SAFETY: it is over when this returns.
+        unsafe { self.inner.put(Over::AtOnce, self.targets, data, rank, at) }
+    }
+
+    /// Reads elements of `rank` from its element `at` on, as many as `into` has room for.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    ///
+    /// MPI 5.0 §12.3.2 (`MPI_Get`), §12.5.4 (`MPI_Win_flush`).
+    #[doc(alias = "MPI_Get")]
+    #[doc(alias = "MPI_Get_c")]
+    #[inline]
+    pub fn get(&self, into: &mut [T], rank: usize, at: usize) -> Result<()> {
+        // SAFETY: it is over when this returns.
+        unsafe { self.inner.get(Over::AtOnce, self.targets, into, rank, at) }
+    }
+
+    /// Combines `data` with the elements of `rank` from `at` on, each as a whole.
+    ///
+    /// # Errors
+    /// As [`Operations::accumulate`]; as [`put`](Self::put).
+    ///
+    /// MPI 5.0 §12.3.4 (`MPI_Accumulate`), §12.5.4 (`MPI_Win_flush`).
+    #[doc(alias = "MPI_Accumulate")]
+    #[doc(alias = "MPI_Accumulate_c")]
+    #[inline]
+    pub fn accumulate<O: Accumulation<T>>(
+        &self,
+        data: &[T],
+        op: O,
+        rank: usize,
+        at: usize,
+    ) -> Result<()> {
+        // SAFETY: it is over when this returns.
+        unsafe {
+            self.inner
+                .accumulate(Over::AtOnce, self.targets, data, op, rank, at)
+        }
+    }
+
+    /// As [`accumulate`](Self::accumulate), and reads what the elements were before into `old`, which is as long as `data`.
+    ///
+    /// # Errors
+    /// As [`Operations::get_accumulate`]; as [`put`](Self::put).
+    ///
+    /// MPI 5.0 §12.3.4 (`MPI_Get_accumulate`), §12.5.4 (`MPI_Win_flush`).
+    #[doc(alias = "MPI_Get_accumulate")]
+    #[doc(alias = "MPI_Get_accumulate_c")]
+    #[inline]
+    pub fn get_accumulate<O: Accumulation<T>>(
+        &self,
+        data: &[T],
+        old: &mut [T],
+        op: O,
+        rank: usize,
+        at: usize,
+    ) -> Result<()> {
+        // SAFETY: it is over when this returns.
+        unsafe {
+            self.inner
+                .get_accumulate(Over::AtOnce, self.targets, data, old, op, rank, at)
+        }
+    }
+
+    /// Combines `value` with the element `at` of `rank`, and returns what that was before.
+    ///
+    /// # Errors
+    /// As [`accumulate`](Self::accumulate).
+    ///
+    /// MPI 5.0 §12.3.4 (`MPI_Fetch_and_op`), §12.5.4 (`MPI_Win_flush`).
+    #[doc(alias = "MPI_Fetch_and_op")]
+    #[inline]
+    pub fn fetch_and_op<O: Accumulation<T>>(
+        &self,
+        value: T,
+        op: O,
+        rank: usize,
+        at: usize,
+    ) -> Result<T> {
+        let mut old = T::zeroed();
+        // SAFETY: it is over when this returns.
+        unsafe {
+            self.inner
+                .fetch_and_op(Over::AtOnce, self.targets, &value, &mut old, op, rank, at)?;
+        }
+        Ok(old)
+    }
+
+    /// Puts `new` in the place of the element `at` of `rank` if that is `expected`, and returns what it was before.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    ///
+    /// MPI 5.0 §12.3.4 (`MPI_Compare_and_swap`), §12.5.4 (`MPI_Win_flush`).
+    #[doc(alias = "MPI_Compare_and_swap")]
+    #[inline]
+    pub fn compare_and_swap(&self, expected: T, new: T, rank: usize, at: usize) -> Result<T>
+    where
+        T: Integer,
+    {
+        let mut old = T::zeroed();
+        // SAFETY: it is over when this returns.
+        unsafe {
+            self.inner.compare_and_swap(
+                Over::AtOnce,
+                self.targets,
+                &expected,
+                &new,
+                &mut old,
+                rank,
+                at,
+            )?;
+        }
+        Ok(old)
+    }
+
+    /// Begins operations on borrowed memory in `f`, and returns when all of them are over: they were flushed at the end, once,
+    /// and only those ranks that something was begun to.
+    ///
+    /// ```
+    /// # use ranks_comm::Result;
+    /// # use ranks_rma_window::Locked;
+    /// /// Every other element of a rank.
+    /// fn every_other(locked: &Locked<'_, f64>, rank: usize, count: usize) -> Result<Vec<f64>> {
+    ///     let mut values = vec![0.0; count];
+    ///     locked.scope(|ops| {
+    ///         for (index, value) in values.chunks_mut(1).enumerate() {
+    ///             ops.get(value, rank, 2 * index)?;
+    ///         }
+    ///         Ok(())
+    ///     })?;
+    ///     Ok(values)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// That of `f`. If the operations cannot be completed, the job is aborted: the library may still be using their memory.
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_flush`).
+    #[doc(alias = "MPI_Win_flush")]
+    #[doc(alias = "MPI_Win_flush_all")]
+    #[inline]
+    pub fn scope<'env, R>(
+        &self,
+        f: impl for<'scope> FnOnce(&LockedOperations<'_, 'scope, 'env, T>) -> Result<R>,
+    ) -> Result<R> {
+        let end = |under_way| match under_way {
+            UnderWay::Nothing => Ok(()),
+            UnderWay::To(rank) => {
+                let _entered = self.inner.enter_to_end(FLUSH);
+                let done = |_: &LocalWindow| Ok(());
+                self.inner.on_backend(|window| window.flush(rank), done)
+            }
+            UnderWay::ToMany => {
+                let _entered = self.inner.enter_to_end(FLUSH_ALL);
+                self.inner
+                    .on_backend(mpi::Window::flush_all, |_: &LocalWindow| Ok(()))
+            }
+        };
+        operations::run(self.inner, self.targets, end, |operations| {
+            f(&LockedOperations {
+                locked: self,
+                operations,
+            })
+        })
+    }
+
+    /// Completes all operations of this process to `rank`, also those of scopes of other threads.
+    ///
+    /// # Errors
+    /// [`Rank`](ErrorKind::Rank) and [`Argument`](ErrorKind::Argument) if it is not locked; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_flush`).
+    #[doc(alias = "MPI_Win_flush")]
+    pub fn flush(&self, rank: usize) -> Result<()> {
+        self.check_target(FLUSH, rank)?;
+        self.synchronise(FLUSH, |window| window.flush(rank))
+    }
+
+    /// Completes all operations of this process.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_flush_all`).
+    #[doc(alias = "MPI_Win_flush_all")]
+    pub fn flush_all(&self) -> Result<()> {
+        self.synchronise(FLUSH_ALL, mpi::Window::flush_all)
+    }
+
+    /// Completes all operations of this process to `rank` as far as this process's memory goes.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_flush_local`).
+    #[doc(alias = "MPI_Win_flush_local")]
+    pub fn flush_local(&self, rank: usize) -> Result<()> {
+        self.check_target(FLUSH_LOCAL, rank)?;
+        self.synchronise(FLUSH_LOCAL, |window| window.flush_local(rank))
+    }
+
+    /// Completes all operations of this process as far as its memory goes.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_flush_local_all`).
+    #[doc(alias = "MPI_Win_flush_local_all")]
+    pub fn flush_local_all(&self) -> Result<()> {
+        self.synchronise(FLUSH_LOCAL_ALL, mpi::Window::flush_local_all)
+    }
+
+    /// Makes what others have written to this rank's memory visible here, and what was stored here visible to them.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
+    #[doc(alias = "MPI_Win_sync")]
+    pub fn sync(&self) -> Result<()> {
+        self.synchronise("MPI_Win_sync", mpi::Window::sync)
+    }
+
+    /// This rank's elements, if this is an exclusive lock on this rank: nobody else has access then.
+    #[must_use]
+    pub fn local(&mut self) -> Option<&[T]> {
+        self.local_mut().map(|local| &*local)
+    }
+
+    /// The same, to be written to.
+    #[must_use]
+    pub fn local_mut(&mut self) -> Option<&mut [T]> {
+        let mine = self.hold == Hold::Rank(self.inner.comm.rank());
+        // SAFETY: no other rank has access while this one holds an exclusive lock on itself, and this one accesses it by way
+        // of this guard alone, which is borrowed.
+        (mine && self.exclusive).then(|| unsafe { self.inner.local_mut() })
+    }
+
+    /// Completes what is under way, and lets go of the lock.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §12.5.3 (`MPI_Win_unlock`, `MPI_Win_unlock_all`).
+    #[doc(alias = "MPI_Win_unlock")]
+    #[doc(alias = "MPI_Win_unlock_all")]
+    pub fn unlock(mut self) -> Result<()> {
+        self.release()
+    }
+
+    fn release(&mut self) -> Result<()> {
+        if !std::mem::replace(&mut self.held, false) {
+            return Ok(());
+        }
+        self.inner.unlock(self.hold)?;
+        self.inner.epochs.release(self.hold);
+        Ok(())
+    }
+
+    fn synchronise(
+        &self,
+        operation: &'static str,
+        over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
+    ) -> Result<()> {
+        // In process every operation is over when it returns, and takes the mutex of the memory.
+        self.inner
+            .dispatch(operation, over_mpi, |_: &LocalWindow| Ok(()))
+    }
+
+    fn check_target(&self, operation: &'static str, rank: usize) -> Result<()> {
+        self.inner.table.check_rank(operation, rank)?;
+        if self.targets.include(rank) {
+            return Ok(());
+        }
+        let targets = self.targets;
+        let detail = format_args!("rank {rank} is not locked, but {targets} only");
+        Err(Error::new(ErrorKind::Argument, operation, detail))
+    }
+}
+
+impl<T: Pod> Drop for Locked<'_, T> {
+    fn drop(&mut self) {
+        // What could not be unlocked counts as locked until the window is freed.
+        let _ = self.release();
+    }
+}
+
+impl<T: Pod> fmt::Debug for Locked<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Locked")
+            .field("targets", &self.targets)
+            .field("exclusive", &self.exclusive)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The [`Operations`] of a [scope under a lock](Locked::scope), which can be completed in between.
+///
+/// Memory of operations stays borrowed until the scope ends all the same.
+pub struct LockedOperations<'a, 'scope, 'env: 'scope, T: Pod> {
+    locked: &'a Locked<'a, T>,
+    operations: &'a Operations<'scope, 'env, T>,
+}
+
+impl<T: Pod> LockedOperations<'_, '_, '_, T> {
+    /// As [`Locked::flush`].
+    ///
+    /// # Errors
+    /// As [`Locked::flush`].
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_flush`).
+    #[doc(alias = "MPI_Win_flush")]
+    pub fn flush(&self, rank: usize) -> Result<()> {
+        self.locked.flush(rank)?;
+        self.operations.pending().flushed(rank);
+        Ok(())
+    }
+
+    /// As [`Locked::flush_all`].
+    ///
+    /// # Errors
+    /// As [`Locked::flush_all`].
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_flush_all`).
+    #[doc(alias = "MPI_Win_flush_all")]
+    pub fn flush_all(&self) -> Result<()> {
+        self.locked.flush_all()?;
+        self.operations.pending().flushed_all();
+        Ok(())
+    }
+
+    /// As [`Locked::flush_local`].
+    ///
+    /// # Errors
+    /// As [`Locked::flush_local`].
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_flush_local`).
+    #[doc(alias = "MPI_Win_flush_local")]
+    pub fn flush_local(&self, rank: usize) -> Result<()> {
+        self.locked.flush_local(rank)
+    }
+
+    /// As [`Locked::flush_local_all`].
+    ///
+    /// # Errors
+    /// As [`Locked::flush_local_all`].
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_flush_local_all`).
+    #[doc(alias = "MPI_Win_flush_local_all")]
+    pub fn flush_local_all(&self) -> Result<()> {
+        self.locked.flush_local_all()
+    }
+}
+
+impl<'scope, 'env, T: Pod> Deref for LockedOperations<'_, 'scope, 'env, T> {
+    type Target = Operations<'scope, 'env, T>;
+
+    fn deref(&self) -> &Self::Target {
+        self.operations
+    }
+}
+
+impl<T: Pod> fmt::Debug for LockedOperations<'_, '_, '_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockedOperations")
+            .field("locked", &self.locked)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,128 @@
+//! How epochs begin and end.
+
+use std::ffi::c_int;
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::check;
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Win, native};
+
+use super::window::Window;
+use crate::epochs::{Epochs, Hold};
+use crate::passive::LockKind;
+
+/// Nothing is asserted.
+const NO_ASSERTION: c_int = 0;
+
+impl<T: Pod> Window<T> {
+    /// Ends an epoch and begins the next. Collective.
+    pub(crate) fn fence(&self) -> Result<()> {
+        // SAFETY: the window is alive, and no lock is held: between fences there are none.
+        let code = unsafe { native::MPI_Win_fence(NO_ASSERTION, self.win) };
+        check(code, "MPI_Win_fence")
+    }
+
+    /// Ends an epoch. Collective.
+    pub(crate) fn last_fence(&self) -> Result<()> {
+        last_fence(self.canonical)
+    }
+
+    pub(crate) fn lock(&self, kind: LockKind, rank: usize) -> Result<()> {
+        let kind = match kind {
+            LockKind::Shared => sys::MPI_LOCK_SHARED,
+            LockKind::Exclusive => sys::MPI_LOCK_EXCLUSIVE,
+        };
+        // SAFETY: the window is alive and has such a rank, which is not locked, as `Epochs` knows.
+        let code = unsafe { sys::MPI_Win_lock(kind, int(rank), NO_ASSERTION, self.canonical) };
+        check(code, "MPI_Win_lock")
+    }
+
+    pub(crate) fn lock_all(&self) -> Result<()> {
+        // SAFETY: the window is alive, and no rank is locked, as `Epochs` knows.
+        let code = unsafe { native::MPI_Win_lock_all(NO_ASSERTION, self.win) };
+        check(code, "MPI_Win_lock_all")
+    }
+
+    pub(crate) fn unlock(&self, hold: Hold) -> Result<()> {
+        unlock(self.canonical, hold)
+    }
+
+    /// Completes what was begun to `rank`, here and there.
+    #[inline(always)]
+    pub(crate) fn flush(&self, rank: usize) -> Result<()> {
+        // SAFETY: the window is alive, and `rank` is locked.
+        let code = unsafe { native::MPI_Win_flush(int(rank), self.win) };
+        check(code, "MPI_Win_flush")
+    }
+
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        // SAFETY: the window is alive, in an epoch of locks.
+        let code = unsafe { native::MPI_Win_flush_all(self.win) };
+        check(code, "MPI_Win_flush_all")
+    }
+
+    /// Completes what was begun to `rank` as far as this rank's memory goes.
+    pub(crate) fn flush_local(&self, rank: usize) -> Result<()> {
+        // SAFETY: the window is alive, and `rank` is locked.
+        let code = unsafe { native::MPI_Win_flush_local(int(rank), self.win) };
+        check(code, "MPI_Win_flush_local")
+    }
+
+    pub(crate) fn flush_local_all(&self) -> Result<()> {
+        // SAFETY: the window is alive, in an epoch of locks.
+        let code = unsafe { native::MPI_Win_flush_local_all(self.win) };
+        check(code, "MPI_Win_flush_local_all")
+    }
+
+    pub(crate) fn sync(&self) -> Result<()> {
+        // SAFETY: the window is alive, in an epoch of locks.
+        let code = unsafe { native::MPI_Win_sync(self.win) };
+        check(code, "MPI_Win_sync")
+    }
+}
+
+/// Ends what is open on a window that is about to be freed.
+pub(super) fn end_all(win: MPI_Win, epochs: &Epochs) -> Result<()> {
+    let mut outcome = Ok(());
+    for hold in epochs.take_held() {
+        let unlocked = unlock(win, hold);
+        outcome = outcome.and(unlocked);
+    }
+    let fenced = std::mem::take(&mut epochs.open().fenced);
+    if fenced {
+        outcome = outcome.and_then(|()| last_fence(win));
+    }
+    outcome
+}
+
+fn last_fence(win: MPI_Win) -> Result<()> {
+    // SAFETY: the window is alive; nothing is begun on it before the next fence, which the types see to.
+    let code = unsafe { sys::MPI_Win_fence(sys::MPI_MODE_NOSUCCEED, win) };
+    check(code, "MPI_Win_fence")
+}
+
+fn unlock(win: MPI_Win, hold: Hold) -> Result<()> {
+    match hold {
+        Hold::All => {
+            // SAFETY: the window is alive and all ranks are locked together, as `Epochs` knows.
+            let code = unsafe { sys::MPI_Win_unlock_all(win) };
+            check(code, "MPI_Win_unlock_all")
+        }
+        Hold::Rank(rank) => {
+            // SAFETY: the window is alive and this rank is locked, as `Epochs` knows.
+            let code = unsafe { sys::MPI_Win_unlock(int(rank), win) };
+            check(code, "MPI_Win_unlock")
+        }
+    }
+}
+
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "a rank of a communicator, whose size is an int"
+)]
+fn int(rank: usize) -> c_int {
+    rank as c_int
+}

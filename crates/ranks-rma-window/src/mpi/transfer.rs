@@ -1,0 +1,280 @@
+//! Operations on the memory of a rank: begun here, and over when an epoch ends or is flushed.
+
+use std::ffi::{c_int, c_void};
+
+use bytemuck::Pod;
+use ranks_collectives::Integer;
+use ranks_comm::backend::{TypeOf, check_with};
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
+
+use super::window::Window;
+use crate::accumulation::Accumulation;
+use crate::table::Place;
+
+impl<T: Pod> Window<T> {
+    /// Begins to write `data`, which has at least a byte, to `place`.
+    ///
+    /// # Safety
+    /// `data` stays until the operation is over, and as many elements are at `place`.
+    #[inline(always)]
+    pub(crate) unsafe fn put(&self, data: &[T], place: Place) -> Result<()> {
+        const NAME: &str = "MPI_Put";
+        let (from, rank, at) = (data.as_ptr().cast(), place.rank(), place.displacement());
+        let code = match TypeOf::<T>::small_count(data.len()) {
+            // SAFETY: by contract.
+            Some(count) => unsafe {
+                native::MPI_Put(
+                    from,
+                    count,
+                    self.datatype,
+                    rank,
+                    at,
+                    count,
+                    self.datatype,
+                    self.win,
+                )
+            },
+            // SAFETY: by contract.
+            None => unsafe { self.put_large(from, items::<T>(data.len()), place) },
+        };
+        check_with(code, NAME, || attempt("to", data.len(), place))
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn put_large(&self, from: *const c_void, count: MPI_Count, place: Place) -> c_int {
+        let datatype = TypeOf::<T>::datatype();
+        // SAFETY: by contract of `put`.
+        unsafe {
+            sys::MPI_Put_c(
+                from,
+                count,
+                datatype,
+                place.rank(),
+                place.displacement(),
+                count,
+                datatype,
+                self.canonical,
+            )
+        }
+    }
+
+    /// Begins to read from `place` into `into`, which has room for at least a byte.
+    ///
+    /// # Safety
+    /// `into` stays and nobody else uses it until the operation is over, and as many elements are at `place`.
+    #[inline(always)]
+    pub(crate) unsafe fn get(&self, into: &mut [T], place: Place) -> Result<()> {
+        const NAME: &str = "MPI_Get";
+        let (to, rank, at) = (into.as_mut_ptr().cast(), place.rank(), place.displacement());
+        let code = match TypeOf::<T>::small_count(into.len()) {
+            // SAFETY: by contract.
+            Some(count) => unsafe {
+                native::MPI_Get(
+                    to,
+                    count,
+                    self.datatype,
+                    rank,
+                    at,
+                    count,
+                    self.datatype,
+                    self.win,
+                )
+            },
+            // SAFETY: by contract.
+            None => unsafe { self.get_large(to, items::<T>(into.len()), place) },
+        };
+        check_with(code, NAME, || attempt("from", into.len(), place))
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn get_large(&self, to: *mut c_void, count: MPI_Count, place: Place) -> c_int {
+        let datatype = TypeOf::<T>::datatype();
+        // SAFETY: by contract of `get`.
+        unsafe {
+            sys::MPI_Get_c(
+                to,
+                count,
+                datatype,
+                place.rank(),
+                place.displacement(),
+                count,
+                datatype,
+                self.canonical,
+            )
+        }
+    }
+
+    /// Begins to combine `data`, which has at least a byte, with what is at `place`.
+    ///
+    /// # Safety
+    /// As [`put`](Self::put).
+    #[inline(always)]
+    pub(crate) unsafe fn accumulate<O: Accumulation<T>>(
+        &self,
+        data: &[T],
+        place: Place,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Accumulate";
+        let (op, datatype) = known::<T, O>(NAME)?;
+        let from = data.as_ptr().cast();
+        let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        let code = match c_int::try_from(data.len()) {
+            // SAFETY: by contract; an item of the datatype is an element.
+            Ok(count) => unsafe {
+                sys::MPI_Accumulate(from, count, datatype, rank, at, count, datatype, op, win)
+            },
+            Err(_) => {
+                let count = wide(data.len());
+                // SAFETY: by contract; an item of the datatype is an element.
+                unsafe {
+                    sys::MPI_Accumulate_c(from, count, datatype, rank, at, count, datatype, op, win)
+                }
+            }
+        };
+        check_with(code, NAME, || attempt("to", data.len(), place))
+    }
+
+    /// The same, and to read what was there before.
+    ///
+    /// # Safety
+    /// As [`put`](Self::put) and [`get`](Self::get); both slices are of one length.
+    pub(crate) unsafe fn get_accumulate<O: Accumulation<T>>(
+        &self,
+        data: &[T],
+        into: &mut [T],
+        place: Place,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Get_accumulate";
+        let (op, datatype) = known::<T, O>(NAME)?;
+        let (from, to) = (data.as_ptr().cast(), into.as_mut_ptr().cast());
+        let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        let code = match c_int::try_from(data.len()) {
+            // SAFETY: by contract; an item of the datatype is an element.
+            Ok(count) => unsafe {
+                sys::MPI_Get_accumulate(
+                    from, count, datatype, to, count, datatype, rank, at, count, datatype, op, win,
+                )
+            },
+            Err(_) => {
+                let count = wide(data.len());
+                // SAFETY: by contract; an item of the datatype is an element.
+                unsafe {
+                    sys::MPI_Get_accumulate_c(
+                        from, count, datatype, to, count, datatype, rank, at, count, datatype, op,
+                        win,
+                    )
+                }
+            }
+        };
+        check_with(code, NAME, || attempt("to and from", data.len(), place))
+    }
+
+    /// Begins to combine `value` with the element at `place`, and to read what was there before.
+    ///
+    /// # Safety
+    /// `value` and `old` stay, and nobody else uses `old`, until the operation is over; an element is at `place`.
+    #[inline(always)]
+    pub(crate) unsafe fn fetch_and_op<O: Accumulation<T>>(
+        &self,
+        value: &T,
+        old: &mut T,
+        place: Place,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Fetch_and_op";
+        let (op, _) = known::<T, O>(NAME)?;
+        // SAFETY: the library is loaded, as it made the window.
+        let op = unsafe { native::op(op) };
+        // SAFETY: by contract; the elements are of a type that operations are defined for, whose datatype is one item.
+        let code = unsafe {
+            native::MPI_Fetch_and_op(
+                (&raw const *value).cast(),
+                (&raw mut *old).cast(),
+                self.datatype_of_number::<O>(),
+                place.rank(),
+                place.displacement(),
+                op,
+                self.win,
+            )
+        };
+        check_with(code, NAME, || attempt("to and from", 1, place))
+    }
+
+    /// What the library computes with the elements as. It has to be the same in all accumulating operations.
+    #[inline(always)]
+    fn datatype_of_number<O: Accumulation<T>>(&self) -> native::Datatype {
+        match O::predefined() {
+            // SAFETY: the library is loaded, as it made the window.
+            Some((_, datatype)) => unsafe { native::datatype(datatype) },
+            None => self.datatype,
+        }
+    }
+
+    /// Begins to put `new` at `place` if the element there is `expected`, and to read what was there before.
+    ///
+    /// # Safety
+    /// As [`fetch_and_op`](Self::fetch_and_op).
+    #[inline(always)]
+    pub(crate) unsafe fn compare_and_swap(
+        &self,
+        expected: &T,
+        new: &T,
+        old: &mut T,
+        place: Place,
+    ) -> Result<()>
+    where
+        T: Integer,
+    {
+        const NAME: &str = "MPI_Compare_and_swap";
+        // SAFETY: by contract; the datatype of an integer is one item.
+        let code = unsafe {
+            native::MPI_Compare_and_swap(
+                (&raw const *new).cast(),
+                (&raw const *expected).cast(),
+                (&raw mut *old).cast(),
+                self.datatype,
+                place.rank(),
+                place.displacement(),
+                self.win,
+            )
+        };
+        check_with(code, NAME, || attempt("to and from", 1, place))
+    }
+}
+
+/// The operation and the datatype, if MPI computes with such elements.
+#[inline(always)]
+fn known<T: Pod, O: Accumulation<T>>(operation: &'static str) -> Result<(MPI_Op, MPI_Datatype)> {
+    O::predefined().ok_or_else(|| unknown::<T>(operation))
+}
+
+#[cold]
+#[inline(never)]
+fn unknown<T>(operation: &'static str) -> Error {
+    Error::new(
+        ErrorKind::Type,
+        operation,
+        format_args!(
+            "MPI does not compute with {}; get elements under an exclusive lock, and put the results",
+            std::any::type_name::<T>()
+        ),
+    )
+}
+
+fn attempt(direction: &str, len: usize, place: Place) -> String {
+    let Place { rank, at_bytes } = place;
+    format!("{len} elements {direction} rank {rank}, {at_bytes} bytes into its part")
+}
+
+/// How many items of their datatype so many elements are.
+fn items<T: Pod>(elements: usize) -> MPI_Count {
+    wide(elements * TypeOf::<T>::items())
+}
+
+/// A slice has at most `isize::MAX` bytes, and an item at least one: this always fits.
+fn wide(count: usize) -> MPI_Count {
+    MPI_Count::try_from(count).unwrap_or(0)
+}

@@ -1,0 +1,364 @@
+//! A window of the library: how it is made, and how it goes.
+
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytemuck::Pod;
+use ranks_comm::backend::{Child, FreedTogether, MpiComm, TypeOf, check, check_with};
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Aint, MPI_Win, native};
+
+use super::nothing;
+use crate::epochs::Epochs;
+
+/// What elements are aligned to at least: the lines of a cache.
+const LINE: usize = 64;
+
+/// Displacements count bytes.
+const DISPLACEMENT_UNIT: c_int = 1;
+
+/// A window over MPI.
+pub(crate) struct Window<T: Pod> {
+    /// The handle in the library's own terms, and that of the datatype of the elements: here they are one load away.
+    pub(super) win: native::Win,
+    pub(super) datatype: native::Datatype,
+    /// This rank's elements.
+    pub(super) elements: Elements<T>,
+    /// The handle in the terms of the standard ABI.
+    pub(super) canonical: MPI_Win,
+    start: usize,
+    child: Child<Made<T>>,
+}
+
+/// Where this rank's elements are.
+pub(super) struct Elements<T> {
+    pub(super) first: NonNull<T>,
+    pub(super) len: usize,
+}
+
+impl<T> Clone for Elements<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Elements<T> {}
+
+// SAFETY: it is a place in memory; who may look there is said by the state of the window.
+unsafe impl<T: Send> Send for Elements<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Elements<T> {}
+
+/// What is put aside if the window is dropped: peers may access the memory until it is freed by all.
+struct Made<T: Pod> {
+    canonical: MPI_Win,
+    elements: Elements<T>,
+    memory: Memory<T>,
+    epochs: Arc<Epochs>,
+    /// Whether not all ranks could make it, so that it can never be freed by all.
+    abandoned: AtomicBool,
+    /// Whether the caller of `free` takes the vector.
+    wanted: AtomicBool,
+}
+
+// SAFETY: the elements are plain bytes, which nobody looks at here; the rest crosses threads.
+unsafe impl<T: Pod> Send for Made<T> {}
+// SAFETY: as above.
+unsafe impl<T: Pod> Sync for Made<T> {}
+
+/// Whose memory it is.
+enum Memory<T> {
+    /// The library's.
+    Allocated,
+    /// That of a vector.
+    Vector(Parts<T>),
+    /// The library's, to which the elements of a vector were copied.
+    Beside(Parts<T>),
+}
+
+/// A vector that nobody has; if nobody makes it again it is leaked.
+struct Parts<T> {
+    elements: Elements<T>,
+    capacity: usize,
+}
+
+impl<T> Parts<T> {
+    fn of(vec: Vec<T>) -> Self {
+        let mut vec = ManuallyDrop::new(vec);
+        let (pointer, len, capacity) = (vec.as_mut_ptr(), vec.len(), vec.capacity());
+        let first = NonNull::new(pointer).unwrap_or(NonNull::dangling());
+        Self {
+            elements: Elements { first, len },
+            capacity,
+        }
+    }
+
+    /// The vector again.
+    ///
+    /// # Safety
+    /// Nobody else has its memory; this is done once.
+    unsafe fn into_vec(self) -> Vec<T> {
+        let Elements { first, len } = self.elements;
+        // SAFETY: they are the parts of a vector, by `of`, and nobody has it, by contract.
+        unsafe { Vec::from_raw_parts(first.as_ptr(), len, self.capacity) }
+    }
+}
+
+impl<T> Clone for Parts<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Parts<T> {}
+
+impl<T> Clone for Memory<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Memory<T> {}
+
+impl<T: Pod> Window<T> {
+    /// Makes a window with `len` zeroed elements of this rank's. Collective.
+    pub(crate) fn allocate(comm: &MpiComm, len: usize, epochs: Arc<Epochs>) -> Result<Self> {
+        Self::in_memory(comm, len, Memory::Allocated, epochs)
+    }
+
+    /// Makes a window whose part on this rank is `vec`. Collective.
+    ///
+    /// Open MPI 4.1 has nothing that makes such a window of one rank alone (`MPI_ERR_WIN`), so there the elements are copied.
+    pub(crate) fn from_vec(
+        comm: &MpiComm,
+        vec: Vec<T>,
+        alone: bool,
+        epochs: Arc<Epochs>,
+    ) -> Result<Self> {
+        let parts = Parts::of(vec);
+        if !alone {
+            return Self::in_place(comm, parts, epochs);
+        }
+        let Elements { first, len } = parts.elements;
+        let window = Self::in_memory(comm, len, Memory::Beside(parts), epochs)?;
+        let ours = window.elements.first.as_ptr();
+        // SAFETY: both have `len` elements, and nobody else has either.
+        unsafe { ptr::copy_nonoverlapping(first.as_ptr(), ours, len) };
+        Ok(window)
+    }
+
+    /// Makes a window of memory of the library's.
+    fn in_memory(
+        comm: &MpiComm,
+        len: usize,
+        memory: Memory<T>,
+        epochs: Arc<Epochs>,
+    ) -> Result<Self> {
+        const OPERATION: &str = "MPI_Win_allocate";
+        let align = align_of::<T>().max(LINE);
+        // The caller has computed that a part with two lines more is no larger than memory can be.
+        let bytes = len * size_of::<T>();
+        // Peers look for a part whose length is no multiple of 16 beside it in MPICH 4.0.2.
+        let room = match bytes {
+            0 => 0,
+            _ => (bytes + align).next_multiple_of(LINE),
+        };
+        let mut base: *mut c_void = ptr::null_mut();
+        let mut start = 0;
+        let child = comm.make_child(|| {
+            let mut win = sys::MPI_WIN_NULL;
+            // SAFETY: the communicator is alive; the pointer and the handle are ours.
+            let code = unsafe {
+                sys::MPI_Win_allocate(
+                    aint(room),
+                    DISPLACEMENT_UNIT,
+                    sys::MPI_INFO_NULL,
+                    comm.canonical,
+                    (&raw mut base).cast(),
+                    &raw mut win,
+                )
+            };
+            check_with(code, OPERATION, || {
+                format!("with {room} bytes on this rank")
+            })?;
+            let first = match NonNull::new(base.cast::<u8>()) {
+                Some(base) if bytes > 0 => {
+                    start = base.as_ptr().align_offset(align);
+                    // SAFETY: the library gave `room` bytes, which are `align` more than those of the elements.
+                    let first = unsafe { base.add(start) };
+                    // SAFETY: as above; nobody else has the memory before all ranks have come out of the call that makes the window.
+                    unsafe { first.as_ptr().write_bytes(0, bytes) };
+                    first.cast()
+                }
+                None if bytes > 0 => {
+                    let why = "the library gave no memory and no error";
+                    return Err(Error::new(ErrorKind::Library, OPERATION, why));
+                }
+                _ => NonNull::dangling(),
+            };
+            Made::new(win, Elements { first, len }, memory, epochs)
+        })?;
+        Ok(Self::of(child, start))
+    }
+
+    /// Makes a window of the memory of a vector.
+    fn in_place(comm: &MpiComm, parts: Parts<T>, epochs: Arc<Epochs>) -> Result<Self> {
+        const OPERATION: &str = "MPI_Win_create";
+        let Elements { first, len } = parts.elements;
+        let bytes = len * size_of::<T>();
+        let base = match bytes {
+            0 => nothing(),
+            _ => first.as_ptr().cast(),
+        };
+        let child = comm.make_child(|| {
+            let mut win = sys::MPI_WIN_NULL;
+            // SAFETY: the communicator is alive; the memory is that of a vector which nobody has until the window is freed; the handle is ours.
+            let code = unsafe {
+                sys::MPI_Win_create(
+                    base,
+                    aint(bytes),
+                    DISPLACEMENT_UNIT,
+                    sys::MPI_INFO_NULL,
+                    comm.canonical,
+                    &raw mut win,
+                )
+            };
+            check_with(code, OPERATION, || {
+                format!("over {bytes} bytes on this rank")
+            })?;
+            Made::new(win, parts.elements, Memory::Vector(parts), epochs)
+        })?;
+        Ok(Self::of(child, 0))
+    }
+
+    fn of(child: Child<Made<T>>, start: usize) -> Self {
+        Self {
+            // SAFETY: the library is loaded, as it made the window.
+            win: unsafe { native::win(child.canonical) },
+            // SAFETY: as above.
+            datatype: unsafe { native::datatype(TypeOf::<T>::datatype()) },
+            elements: child.elements,
+            canonical: child.canonical,
+            start,
+            child,
+        }
+    }
+
+    /// Where the first element is, in bytes from where the library counts.
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Not all ranks could make it: it is never freed.
+    pub(crate) fn abandon(self) {
+        self.child.abandoned.store(true, Ordering::Relaxed);
+    }
+
+    /// This rank's elements.
+    ///
+    /// # Safety
+    /// Nobody writes to them while the slice is there.
+    pub(crate) unsafe fn local(&self) -> &[T] {
+        let Elements { first, len } = self.elements;
+        // SAFETY: there are `len` elements, which were zeroed or are those of a vector; by contract nobody writes to them.
+        unsafe { slice::from_raw_parts(first.as_ptr(), len) }
+    }
+
+    /// This rank's elements, to be written to.
+    ///
+    /// # Safety
+    /// Nobody else accesses them while the slice is there.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "it is the caller who knows that nobody else has them"
+    )]
+    pub(crate) unsafe fn local_mut(&self) -> &mut [T] {
+        let Elements { first, len } = self.elements;
+        // SAFETY: as above; by contract nobody else accesses them.
+        unsafe { slice::from_raw_parts_mut(first.as_ptr(), len) }
+    }
+
+    /// Frees it, and gives back the vector that it was made of. Collective.
+    pub(crate) fn free(self) -> Result<Option<Vec<T>>> {
+        let memory = self.child.memory;
+        let parts = match memory {
+            Memory::Allocated => None,
+            Memory::Vector(parts) => Some(parts),
+            Memory::Beside(parts) => {
+                let Elements { first, len } = self.elements;
+                let theirs = parts.elements.first.as_ptr();
+                // SAFETY: both have `len` elements, and nobody else has either.
+                unsafe { ptr::copy_nonoverlapping(first.as_ptr(), theirs, len) };
+                Some(parts)
+            }
+        };
+        self.child.wanted.store(true, Ordering::Relaxed);
+        self.child.free()?;
+        // SAFETY: the library is done with it, and `wanted` keeps it from being freed.
+        Ok(parts.map(|parts| unsafe { parts.into_vec() }))
+    }
+}
+
+impl<T: Pod> Made<T> {
+    fn new(
+        canonical: MPI_Win,
+        elements: Elements<T>,
+        memory: Memory<T>,
+        epochs: Arc<Epochs>,
+    ) -> Result<Self> {
+        // SAFETY: the window is alive, and the handler is the library's own.
+        let code = unsafe { sys::MPI_Win_set_errhandler(canonical, sys::MPI_ERRORS_RETURN) };
+        check(code, "MPI_Win_set_errhandler")?;
+        Ok(Self {
+            canonical,
+            elements,
+            memory,
+            epochs,
+            abandoned: AtomicBool::new(false),
+            wanted: AtomicBool::new(false),
+        })
+    }
+}
+
+impl<T: Pod> FreedTogether for Made<T> {
+    fn free(self: Box<Self>) -> Result<()> {
+        if self.abandoned.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        super::epochs::end_all(self.canonical, &self.epochs)?;
+        let mut win = self.canonical;
+        // SAFETY: the window is freed once; nothing is under way on it, as its epochs are over.
+        let code = unsafe { sys::MPI_Win_free(&raw mut win) };
+        check(code, "MPI_Win_free")?;
+        if let (Memory::Vector(parts) | Memory::Beside(parts), false) =
+            (self.memory, self.wanted.load(Ordering::Relaxed))
+        {
+            // SAFETY: the library is done with it, and nobody wants it.
+            drop(unsafe { parts.into_vec() });
+        }
+        Ok(())
+    }
+}
+
+impl<T: Pod> fmt::Debug for Window<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Window")
+            .field("canonical", &self.canonical)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A number of bytes that is known to be one of memory.
+#[expect(
+    clippy::cast_possible_wrap,
+    reason = "no memory is larger than isize::MAX bytes, which the caller has checked"
+)]
+fn aint(bytes: usize) -> MPI_Aint {
+    bytes as MPI_Aint
+}

@@ -1,0 +1,184 @@
+//! A window whose memory is accessed by whoever locks it, while its owner need not call anything.
+
+use std::fmt;
+
+use bytemuck::Pod;
+use ranks_collectives::Collectives;
+use ranks_comm::Result;
+
+use crate::epochs::Hold;
+use crate::inner::Inner;
+use crate::locked::Locked;
+use crate::mpi;
+use crate::window::Window;
+
+const LOCK: &str = "MPI_Win_lock";
+const LOCK_ALL: &str = "MPI_Win_lock_all";
+
+/// Who else may hold a lock.
+///
+/// MPI 5.0 §12.5.3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// Others with a shared lock.
+    #[doc(alias = "MPI_LOCK_SHARED")]
+    Shared,
+    /// Nobody.
+    #[doc(alias = "MPI_LOCK_EXCLUSIVE")]
+    Exclusive,
+}
+
+/// A window whose memory is open to those who lock it; from [`Window::passive`].
+///
+/// ```
+/// use ranks_collectives::ops::Sum;
+/// use ranks_comm::{Communicator, Result};
+/// use ranks_rma_window::Window;
+///
+/// /// Does `tasks` tasks, each on the rank that is first to ask for it.
+/// fn share_out(world: &Communicator, tasks: usize, work: impl Fn(usize)) -> Result<()> {
+///     let window = Window::<usize>::allocate(world, usize::from(world.rank() == 0))?.passive()?;
+///     let locked = window.lock_all()?;
+///     loop {
+///         let task = locked.fetch_and_op(1, Sum, 0, 0)?;
+///         if task >= tasks {
+///             break;
+///         }
+///         work(task);
+///     }
+///     locked.unlock()?;
+///     window.close()?.free()?;
+///     Ok(())
+/// }
+/// # ranks_comm::run(|world| share_out(&world, 5, drop)).unwrap();
+/// ```
+///
+/// Operations are those of a [`Locked`]; there are none without a lock, and no slice of this rank's elements but
+/// [under an exclusive one](Locked::local).
+///
+/// ```compile_fail,E0599
+/// # fn f(window: ranks_rma_window::PassiveWindow<f64>) -> ranks_comm::Result<()> {
+/// window.put(&[1.0], 0, 0)
+/// # }
+/// ```
+/// ```compile_fail,E0505
+/// # fn f(window: ranks_rma_window::PassiveWindow<f64>) -> ranks_comm::Result<()> {
+/// let locked = window.lock_all()?;
+/// let window = window.close()?; // still locked
+/// locked.unlock()
+/// # }
+/// ```
+///
+/// Whether a library makes progress for others while this rank computes is up to it. What it does at the latest when this
+/// rank calls it is done by then.
+pub struct PassiveWindow<T: Pod> {
+    pub(crate) inner: Inner<T>,
+}
+
+impl<T: Pod> PassiveWindow<T> {
+    pub(crate) fn open(inner: Inner<T>) -> Result<Self> {
+        inner.agree("Window::passive")?;
+        // What was stored before is in memory for those who come after.
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        inner.dispatch(
+            LOCK,
+            |_| inner.comm.barrier(),
+            |window| window.open_passive(),
+        )?;
+        Ok(Self { inner })
+    }
+
+    /// Locks the memory of `rank`. Waits for those who hold a lock that excludes this one, now or at the first operation.
+    ///
+    /// # Errors
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; [`Argument`](ranks_comm::ErrorKind::Argument) if this
+    /// process holds a lock on it already; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §12.5.3 (`MPI_Win_lock`).
+    #[doc(alias = "MPI_Win_lock")]
+    pub fn lock(&self, kind: LockKind, rank: usize) -> Result<Locked<'_, T>> {
+        self.inner.table.check_rank(LOCK, rank)?;
+        let exclusive = kind == LockKind::Exclusive;
+        self.hold(
+            LOCK,
+            Hold::Rank(rank),
+            exclusive,
+            |window| window.lock(kind, rank),
+            |window| window.lock(exclusive, rank),
+        )
+    }
+
+    /// Locks the memory of every rank, shared. Not collective: others need not do the same.
+    ///
+    /// # Errors
+    /// [`Argument`](ranks_comm::ErrorKind::Argument) if this process holds a lock on this window already; otherwise what the
+    /// library reports.
+    ///
+    /// MPI 5.0 §12.5.3 (`MPI_Win_lock_all`).
+    #[doc(alias = "MPI_Win_lock_all")]
+    pub fn lock_all(&self) -> Result<Locked<'_, T>> {
+        self.hold(
+            LOCK_ALL,
+            Hold::All,
+            false,
+            mpi::Window::lock_all,
+            |window| window.lock_all(),
+        )
+    }
+
+    fn hold(
+        &self,
+        operation: &'static str,
+        hold: Hold,
+        exclusive: bool,
+        over_mpi: impl FnOnce(&mpi::Window<T>) -> Result<()>,
+        in_process: impl FnOnce(&crate::in_process::LocalWindow) -> Result<()>,
+    ) -> Result<Locked<'_, T>> {
+        self.inner.epochs.hold(operation, hold)?;
+        if let Err(error) = self.inner.dispatch(operation, over_mpi, in_process) {
+            self.inner.epochs.release(hold);
+            return Err(error);
+        }
+        Ok(Locked::new(&self.inner, hold, exclusive))
+    }
+
+    /// Ends the time of locks; the memory of each rank is its own again. Waits until all locks are gone. Collective.
+    ///
+    /// # Errors
+    /// As [`Window::fence`].
+    pub fn close(self) -> Result<Window<T>> {
+        let inner = self.inner;
+        inner.agree("PassiveWindow::close")?;
+        // Locks whose guards were forgotten.
+        for hold in inner.epochs.take_held() {
+            inner.unlock(hold)?;
+        }
+        inner.dispatch(LOCK, |_| inner.comm.barrier(), |window| window.close())?;
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        Ok(Window { inner })
+    }
+
+    /// This rank.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.inner.comm.rank()
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.inner.comm.size()
+    }
+
+    /// How many elements `rank` has; 0 if there is no such rank.
+    #[must_use]
+    pub fn len_of(&self, rank: usize) -> usize {
+        self.inner.len_of(rank)
+    }
+}
+
+impl<T: Pod> fmt::Debug for PassiveWindow<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.describe(f, "PassiveWindow")
+    }
+}

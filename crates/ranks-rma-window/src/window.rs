@@ -1,0 +1,347 @@
+//! Memory of each rank of a communicator that the others can access, in epochs; here it is quiet, and its owner's alone.
+#![allow(unsafe_code)]
+
+use std::any::type_name;
+use std::fmt;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use ranks_collectives::Collectives;
+use ranks_comm::backend::{Backend as Way, digest};
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use crate::epochs::Epochs;
+use crate::fence::Fenced;
+use crate::in_process::LocalWindow;
+use crate::inner::{Backend, Inner};
+use crate::mpi;
+use crate::passive::PassiveWindow;
+use crate::preflight;
+use crate::table::{Part, Table};
+
+const ALLOCATE: &str = "MPI_Win_allocate";
+const CREATE: &str = "MPI_Win_create";
+const FREE: &str = "MPI_Win_free";
+
+/// What the length of a part and where it begins are rounded up to at least.
+const LINE: usize = 64;
+
+/// Memory of each rank of a communicator that the other ranks can write to, read from and accumulate into, while its owner
+/// calls nothing.
+///
+/// A window is in one of several states, each a type; what takes it from one to another consumes it. As a `Window` it is
+/// quiet: nobody but its owner has access, who uses it as a slice.
+///
+/// | state | who may access the memory of a rank |
+/// |---|---|
+/// | `Window` | its owner, as a slice: [`local`](Self::local), [`local_mut`](Self::local_mut) |
+/// | [`Fenced`] | all ranks, in steps that end at the same time everywhere |
+/// | [`PassiveWindow`] | those who hold a [lock](PassiveWindow::lock) on it |
+///
+/// ```
+/// use ranks_collectives::ops::Sum;
+/// use ranks_comm::{Communicator, Result};
+/// use ranks_rma_window::Window;
+///
+/// /// How many values of all ranks fall into each of the bins, which are spread over the ranks.
+/// fn histogram(world: &Communicator, values: &[f64], bins: usize) -> Result<Vec<u64>> {
+///     let window = Window::<u64>::allocate(world, bins.div_ceil(world.size()))?;
+///     let mut fenced = window.fence()?;
+///     let one = [1];
+///     fenced.step(|ops| {
+///         for value in values {
+///             let bin = (value * bins as f64) as usize;
+///             ops.accumulate(&one, Sum, bin % world.size(), bin / world.size())?;
+///         }
+///         Ok(())
+///     })?;
+///     let window = fenced.close()?;
+///     let mine = window.local().to_vec();
+///     window.free()?;
+///     Ok(mine)
+/// }
+/// # ranks_comm::run(|world| histogram(&world, &[0.1, 0.7], 10).map(drop)).unwrap();
+/// ```
+///
+/// There are no operations in this state, and there is no slice in the others:
+///
+/// ```compile_fail,E0599
+/// # fn f(window: ranks_rma_window::Window<f64>) -> ranks_comm::Result<()> {
+/// window.put(&[1.0], 0, 0)
+/// # }
+/// ```
+/// ```compile_fail,E0599
+/// # fn f(window: ranks_rma_window::Window<f64>) -> ranks_comm::Result<()> {
+/// let mut fenced = window.fence()?;
+/// fenced.local_mut()[0] = 1.0; // a peer may be writing there
+/// # Ok(())
+/// # }
+/// ```
+/// ```compile_fail,E0382
+/// # fn f(mut window: ranks_rma_window::Window<f64>) -> ranks_comm::Result<()> {
+/// let fenced = window.fence()?;
+/// window.local_mut()[0] = 1.0; // it is not quiet any more
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Ranks may have different lengths; all of them know all lengths, and every access is checked where it begins. Handles keep
+/// the runtime alive. A window that is dropped is put aside, in whatever state, and freed at a collective call that makes
+/// something from its communicator, or when the runtime ends: dropping never blocks.
+///
+/// MPI 5.0 §12.2.
+#[doc(alias = "MPI_Win")]
+pub struct Window<T: Pod> {
+    pub(crate) inner: Inner<T>,
+}
+
+impl<T: Pod> Window<T> {
+    /// Makes a window in which this rank has `len` elements, zeroed and aligned to 64 bytes. Collective.
+    ///
+    /// Before that the ranks agree that all of them ask for elements of one type, and that there is room for them.
+    ///
+    /// # Errors
+    /// The same on every rank: [`Length`](ErrorKind::Length) if one asks for more than memory can be,
+    /// [`Mismatch`](ErrorKind::Mismatch) if elements differ, [`Memory`](ErrorKind::Memory) if a node has no room for those of its
+    /// ranks; otherwise what the library reports to one.
+    ///
+    /// MPI 5.0 §12.2.2 (`MPI_Win_allocate`).
+    #[doc(alias = "MPI_Win_allocate")]
+    pub fn allocate(comm: &Communicator, len: usize) -> Result<Self> {
+        let own = begin::<T>(comm, ALLOCATE, len)?;
+        preflight::shared_memory(&own, len.saturating_mul(size_of::<T>()))?;
+        let epochs = Arc::new(Epochs::default());
+        let made = comm.dispatch(
+            ALLOCATE,
+            |over| mpi::Window::allocate(over, len, Arc::clone(&epochs)).map(Backend::Mpi),
+            |_| match own.backend() {
+                Way::InProcess(own) => {
+                    LocalWindow::allocate(own, room::<T>(len)).map(Backend::InProcess)
+                }
+                Way::Mpi(_) => Err(of_two_kinds()),
+            },
+        );
+        Self::agreed(own, ALLOCATE, len, made, epochs)
+    }
+
+    /// Makes a window of the elements of `vec`, as they are. Collective.
+    ///
+    /// [`free`](Self::free) gives the vector back; if there is no window in the end, it is lost.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate); nothing is asked about room, which is there.
+    ///
+    /// MPI 5.0 §12.2.1 (`MPI_Win_create`).
+    #[doc(alias = "MPI_Win_create")]
+    pub fn from_vec(comm: &Communicator, vec: Vec<T>) -> Result<Self> {
+        let len = vec.len();
+        let own = begin::<T>(comm, CREATE, len)?;
+        let epochs = Arc::new(Epochs::default());
+        let made = comm.dispatch_with(
+            CREATE,
+            vec,
+            |over, vec| {
+                let alone = comm.size() == 1;
+                mpi::Window::from_vec(over, vec, alone, Arc::clone(&epochs)).map(Backend::Mpi)
+            },
+            |_, vec| match own.backend() {
+                Way::InProcess(own) => LocalWindow::from_memory(own, vec).map(Backend::InProcess),
+                Way::Mpi(_) => Err(of_two_kinds()),
+            },
+        );
+        Self::agreed(own, CREATE, len, made, epochs)
+    }
+
+    /// Tells the others where this rank's part begins, if it could be made. Collective.
+    fn agreed(
+        own: Communicator,
+        operation: &'static str,
+        len: usize,
+        made: Result<Backend<T>>,
+        epochs: Arc<Epochs>,
+    ) -> Result<Self> {
+        let start = match &made {
+            Ok(Backend::Mpi(window)) => window.start(),
+            Ok(Backend::InProcess(window)) => window.base().align_offset(align_of::<T>()),
+            Err(_) => usize::MAX,
+        };
+        let mut all = vec![[0; 2]; own.size()];
+        let told = own.allgather(&[[start, len]], &mut all);
+        let failed = all.iter().position(|&[start, _]| start == usize::MAX);
+        let parts = all.iter().map(|&[start, len]| Part { len, start });
+        let table = Table::new(parts.collect(), size_of::<T>());
+        let fine = match (told, failed, table) {
+            (Err(error), ..) => Err(error),
+            (Ok(()), Some(rank), _) => Err(Error::new(
+                ErrorKind::PeerFailed,
+                operation,
+                format_args!("rank {rank} could not make its part of the window"),
+            )),
+            (Ok(()), None, None) => Err(too_long::<T>(operation, 0, len)),
+            (Ok(()), None, Some(table)) => Ok(table),
+        };
+        match (made, fine) {
+            (Ok(backend), Ok(table)) => Ok(Self {
+                inner: Inner {
+                    comm: own,
+                    table,
+                    backend,
+                    epochs,
+                    of_vec: operation == CREATE,
+                },
+            }),
+            (Ok(backend), Err(error)) => {
+                if let Backend::Mpi(window) = backend {
+                    // Not all ranks have it, so that all together will never free it.
+                    window.abandon();
+                }
+                Err(error)
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// This rank.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.inner.comm.rank()
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.inner.comm.size()
+    }
+
+    /// How many elements `rank` has; 0 if there is no such rank.
+    #[must_use]
+    pub fn len_of(&self, rank: usize) -> usize {
+        self.inner.len_of(rank)
+    }
+
+    /// This rank's elements.
+    #[must_use]
+    pub fn local(&self) -> &[T] {
+        // SAFETY: a quiet window is accessed by its owner alone, and to be written to it is borrowed.
+        unsafe { self.inner.local() }
+    }
+
+    /// This rank's elements, to be written to.
+    #[must_use]
+    pub fn local_mut(&mut self) -> &mut [T] {
+        // SAFETY: a quiet window is accessed by its owner alone, and borrowed here.
+        unsafe { self.inner.local_mut() }
+    }
+
+    /// Opens the memory of every rank to all: from here on there are [steps](Fenced::step) that end everywhere at the
+    /// same time. Collective.
+    ///
+    /// What each rank has written to its own elements before can be read by the others.
+    ///
+    /// # Errors
+    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if ranks call different things, where
+    /// [they compare that](ranks_comm::Checks::Collective); otherwise what the library reports.
+    ///
+    /// MPI 5.0 §12.5.1 (`MPI_Win_fence`).
+    #[doc(alias = "MPI_Win_fence")]
+    pub fn fence(self) -> Result<Fenced<T>> {
+        Fenced::open(self.inner)
+    }
+
+    /// Opens the memory of every rank to those who [lock](PassiveWindow::lock) it. Collective.
+    ///
+    /// What each rank has written to its own elements before can be read by the others.
+    ///
+    /// # Errors
+    /// As [`fence`](Self::fence).
+    pub fn passive(self) -> Result<PassiveWindow<T>> {
+        PassiveWindow::open(self.inner)
+    }
+
+    /// Frees the window at once, and gives back the vector if it was [made of one](Self::from_vec). Collective.
+    ///
+    /// # Errors
+    /// As [`fence`](Self::fence). What could not be freed is left as it is.
+    ///
+    /// MPI 5.0 §12.2.5 (`MPI_Win_free`).
+    #[doc(alias = "MPI_Win_free")]
+    pub fn free(self) -> Result<Option<Vec<T>>> {
+        self.inner.agree(FREE)?;
+        let Inner {
+            comm,
+            backend,
+            of_vec,
+            ..
+        } = self.inner;
+        let freed = {
+            let _entered = comm.enter(FREE)?;
+            match backend {
+                Backend::Mpi(window) => window.free(),
+                Backend::InProcess(window) if of_vec => window.free_into().map(Some),
+                Backend::InProcess(window) => window.free().map(|()| None),
+            }
+        }?;
+        comm.free()?;
+        Ok(freed)
+    }
+}
+
+/// Memory of so many bytes that is aligned to a line of a cache has room for so many elements.
+fn room<T>(len: usize) -> usize {
+    match len * size_of::<T>() {
+        0 => 0,
+        bytes if align_of::<T>() <= LINE => bytes,
+        bytes => bytes + align_of::<T>(),
+    }
+}
+
+/// A communicator of its own for a window of `len` elements here, if all ranks can make one. Collective.
+fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Result<Communicator> {
+    let own = comm.dup()?;
+    let line = align_of::<T>().max(LINE);
+    let bytes = len
+        .checked_mul(size_of::<T>())
+        .and_then(|bytes| bytes.checked_add(2 * line));
+    let fits = bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok());
+    let element = digest(type_name::<T>().bytes().map(u64::from));
+    let words = [u64::from(fits), len as u64, element, size_of::<T>() as u64];
+    let mut all = vec![[0; 4]; own.size()];
+    own.allgather(&[words], &mut all)?;
+    let different = |&[_, _, element, width]: &[u64; 4]| [element, width] != all[0][2..];
+    if let Some(rank) = all.iter().position(different) {
+        let (width, first) = (all[rank][3], all[0][3]);
+        let detail = format_args!(
+            "ranks make a window of different elements: rank 0 of {first} bytes each, rank {rank} of {width} bytes each and of \
+             another type; this rank of {}",
+            type_name::<T>()
+        );
+        return Err(Error::new(ErrorKind::Mismatch, operation, detail));
+    }
+    if let Some(rank) = all.iter().position(|&[fits, ..]| fits == 0) {
+        let len = usize::try_from(all[rank][1]).unwrap_or(usize::MAX);
+        return Err(too_long::<T>(operation, rank, len));
+    }
+    Ok(own)
+}
+
+#[cold]
+fn too_long<T>(operation: &'static str, rank: usize, len: usize) -> Error {
+    let (name, width) = (type_name::<T>(), size_of::<T>());
+    let detail = format_args!(
+        "rank {rank} asks for {len} elements of {name} of {width} bytes each, which is more than memory can be"
+    );
+    Error::new(ErrorKind::Length, operation, detail)
+}
+
+/// A duplicate is over whatever its original is over.
+#[cold]
+fn of_two_kinds() -> Error {
+    let why = "a communicator and its duplicate are not of one kind";
+    Error::new(ErrorKind::Library, "MPI_Comm_dup", why)
+}
+
+impl<T: Pod> fmt::Debug for Window<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.describe(f, "Window")
+    }
+}

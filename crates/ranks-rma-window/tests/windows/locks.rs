@@ -1,0 +1,143 @@
+use ranks_collectives::Collectives;
+use ranks_collectives::ops::{Bxor, Min, Prod, Sum};
+use ranks_comm::{Communicator, Result};
+use ranks_rma_window::LockKind::{Exclusive, Shared};
+use ranks_rma_window::{NoOp, Replace, Window};
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn each_operation_is_over_when_it_returns(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let right = (rank + 1) % size;
+    let window = Window::<i64>::allocate(&world, 10)?.passive()?;
+    {
+        let locked = window.lock(Exclusive, right)?;
+        locked.put(&[5, 6, 7], right, 4)?;
+        let mut got = [-1; 5];
+        locked.get(&mut got[..4], right, 3)?;
+        assert_eq!(got, [0, 5, 6, 7, -1]);
+        locked.accumulate(&[10, 10], Sum, right, 4)?;
+        let mut old = [0; 2];
+        locked.get_accumulate(&[2, 3], &mut old, Prod, right, 5)?;
+        assert_eq!(old, [16, 7]);
+        locked.accumulate(&[-3], Min, right, 9)?;
+        assert_eq!(locked.fetch_and_op(1, Bxor, right, 9)?, -3);
+        assert_eq!(locked.fetch_and_op(0, NoOp, right, 9)?, -3 ^ 1);
+        assert_eq!(locked.fetch_and_op(8, Replace, right, 9)?, -3 ^ 1);
+        assert_eq!(locked.compare_and_swap(7, 9, right, 9)?, 8);
+        assert_eq!(locked.compare_and_swap(8, 11, right, 9)?, 8);
+        locked.flush(right)?;
+        locked.flush_local(right)?;
+        locked.flush_all()?;
+        locked.flush_local_all()?;
+        locked.sync()?;
+        locked.unlock()?;
+    }
+    let window = window.close()?;
+    assert_eq!(window.local(), [0, 0, 0, 0, 15, 32, 21, 0, 0, 11]);
+    window.free()?;
+    Ok(())
+}
+
+/// A counter that all take numbers from loses none.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn numbers_are_given_out_once(world: Communicator) -> Result<()> {
+    const EACH: usize = 50;
+    let window = Window::<u64>::allocate(&world, 1)?.passive()?;
+    let locked = window.lock_all()?;
+    let mut mine = Vec::new();
+    for turn in 0..EACH {
+        mine.push(match turn % 2 {
+            0 => locked.fetch_and_op(1, Sum, 0, 0)?,
+            _ => loop {
+                let seen = locked.fetch_and_op(0, NoOp, 0, 0)?;
+                if locked.compare_and_swap(seen, seen + 1, 0, 0)? == seen {
+                    break seen;
+                }
+            },
+        });
+    }
+    locked.unlock()?;
+    let mut all = vec![0; EACH * world.size()];
+    world.allgather(&mine, &mut all)?;
+    all.sort_unstable();
+    assert!(all.iter().copied().eq(0..all.len() as u64));
+    let window = window.close()?;
+    if world.rank() == 0 {
+        assert_eq!(window.local(), [all.len() as u64]);
+    }
+    Ok(())
+}
+
+/// What is read and then written under an exclusive lock is not changed by others in between.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn an_exclusive_lock_excludes(world: Communicator) -> Result<()> {
+    const EACH: usize = 20;
+    let last = world.size() - 1;
+    let window = Window::<u32>::allocate(&world, 2)?.passive()?;
+    for _ in 0..EACH {
+        let locked = window.lock(Exclusive, last)?;
+        let mut value = [0; 2];
+        locked.get(&mut value, last, 0)?;
+        assert_eq!(value[0], value[1]);
+        value[0] += 1;
+        locked.put(&value[..1], last, 0)?;
+        value[1] += 1;
+        locked.put(&value[1..], last, 1)?;
+        locked.unlock()?;
+    }
+    let window = window.close()?;
+    if world.rank() == last {
+        assert_eq!(window.local(), [(EACH * world.size()) as u32; 2]);
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn the_owner_has_a_slice_under_an_exclusive_lock_on_itself(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let window = Window::<u16>::allocate(&world, 2)?.passive()?;
+    let mut locked = window.lock(Exclusive, rank)?;
+    locked.local_mut().unwrap()[1] += 1;
+    assert_eq!(locked.local().unwrap()[1] % 2, 1);
+    locked.unlock()?;
+    world.barrier()?;
+    let right = (rank + 1) % size;
+    let mut locked = window.lock(Shared, right)?;
+    assert!(locked.local().is_none());
+    let mut got = [0; 2];
+    locked.get(&mut got, right, 0)?;
+    assert_eq!(got, [0, 1]);
+    drop(locked);
+    let mut locked = window.lock(Shared, rank)?;
+    assert!(locked.local_mut().is_none());
+    drop(locked);
+    assert!(window.lock_all()?.local().is_none());
+    window.close()?;
+    Ok(())
+}
+
+/// Fences and locks take turns on one window.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn epochs_of_both_kinds_follow_each_other(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let right = (rank + 1) % size;
+    let left = (rank + size - 1) % size;
+    let mut window = Window::<u64>::allocate(&world, 2)?;
+    for round in 1..4_u64 {
+        window.local_mut()[1] = 0;
+        let mut fenced = window.fence()?;
+        let mine = [round * 100 + rank as u64];
+        fenced.step(|ops| ops.put(&mine, right, 0))?;
+        window = fenced.close()?;
+        assert_eq!(window.local(), [round * 100 + left as u64, 0]);
+        let passive = window.passive()?;
+        passive.lock_all()?.accumulate(&[round], Sum, right, 1)?;
+        let locked = passive.lock(Shared, left)?;
+        locked.accumulate(&[round], Sum, left, 1)?;
+        drop(locked);
+        window = passive.close()?;
+        assert_eq!(window.local()[1], 2 * round);
+    }
+    window.free()?;
+    Ok(())
+}

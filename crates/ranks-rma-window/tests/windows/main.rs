@@ -1,0 +1,12 @@
+//! Windows on every backend.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "a failure is a failed test, and samples are small"
+)]
+
+mod creation;
+mod fences;
+mod locks;
+mod pipelined;
