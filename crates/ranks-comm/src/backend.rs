@@ -4,7 +4,7 @@ use ranks_mpi_sys::{MPI_Request, native};
 
 pub use crate::agree::digest;
 pub use crate::checks::{get_text, put_text};
-pub use crate::flight::{Deferred, Keep};
+pub use crate::flight::{Deferred, Keep, Pause};
 pub use crate::in_process::{Comm as InProcessComm, Watch};
 pub use crate::landing::{Role, Span};
 pub use crate::layout::nonblocking::Spread;

@@ -289,7 +289,7 @@ fn advance(deferred: &mut dyn Deferred, comm: &Communicator, wait: bool) -> Opti
 
 /// How to pass the time between two looks: at first not at all, then by letting others run, then by sleeping.
 #[derive(Debug, Default)]
-pub(crate) struct Pause(u32);
+pub struct Pause(u32);
 
 impl Pause {
     /// Looks until `is_over` says so or the time is up; whether it said so.
@@ -308,7 +308,8 @@ impl Pause {
         Ok(true)
     }
 
-    pub(crate) fn rest(&mut self) {
+    /// Passes the time until the next look.
+    pub fn rest(&mut self) {
         const SPINS: u32 = 16;
         const YIELDS: u32 = 4096;
         const SLEEP: Duration = Duration::from_micros(50);

@@ -4,7 +4,7 @@
 //! | what | for |
 //! |---|---|
 //! | [`Window`] | memory of each rank that the others put to, get from and accumulate into, within epochs |
-//! | `SharedWindow` | memory of the ranks of a node that all of them load and store directly, in phases |
+//! | [`SharedWindow`] | memory of the ranks of a node that all of them load and store directly, in phases |
 //! | `NodeShared` | an array of which each node has one copy, read by all of its ranks |
 #![deny(unsafe_code)]
 
@@ -24,8 +24,8 @@ mod mpi;
 mod operations;
 mod passive;
 pub mod preflight;
-#[allow(dead_code, reason = "what is built on it comes next")]
 mod region;
+mod shared_window;
 mod table;
 mod window;
 
@@ -34,4 +34,5 @@ pub use fence::Fenced;
 pub use locked::{Locked, LockedOperations};
 pub use operations::Operations;
 pub use passive::{LockKind, PassiveWindow};
+pub use shared_window::{HasAtomic, Placement, SharedWindow, SharedWindowBuilder, Spacing, phase};
 pub use window::Window;

@@ -16,7 +16,6 @@ use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
 
 use crate::preflight;
 use heap::Heap;
-#[allow(unused_imports, reason = "what is built on it comes next")]
 pub(crate) use page::page_size;
 use window::Window;
 
@@ -34,7 +33,6 @@ pub(crate) enum Backing {
 pub(crate) struct Region {
     /// Those that have it in common.
     node: Communicator,
-    base: NonNull<u8>,
     len: usize,
     memory: Memory,
 }
@@ -44,13 +42,6 @@ enum Memory {
     Heap(Arc<Heap>),
     Window(Child<Window>),
 }
-
-// SAFETY: the address is that of `memory`, which may be dropped and read on any thread, and `Region` reads or writes nothing
-// behind it.
-unsafe impl Send for Region {}
-
-// SAFETY: as above; what a shared region lets do is call the library, which asks whether the thread may.
-unsafe impl Sync for Region {}
 
 /// Stands in the order of creation for a rank that made nothing which must be freed together.
 struct Nothing;
@@ -88,7 +79,7 @@ impl Region {
         } else {
             preflight::shared_memory(parent, mine)?;
         }
-        let (base, memory) = match (parent.backend(), node.backend()) {
+        let memory = match (parent.backend(), node.backend()) {
             (_, Backend::InProcess(comm)) => heap_of_threads(parent, comm, bytes)?,
             (Backend::Mpi(above), Backend::Mpi(comm)) => {
                 let heap = alone || backing == Backing::Heap;
@@ -110,7 +101,6 @@ impl Region {
         };
         Ok(Self {
             node: node.clone(),
-            base,
             len: bytes,
             memory,
         })
@@ -119,7 +109,10 @@ impl Region {
     /// Where it begins on this rank: a multiple of the page size, on every rank.
     #[inline]
     pub(crate) fn base(&self) -> NonNull<u8> {
-        self.base
+        match &self.memory {
+            Memory::Heap(heap) => heap.base(),
+            Memory::Window(window) => window.base(),
+        }
     }
 
     /// How many bytes it has, the same on every rank.
@@ -172,7 +165,7 @@ impl Region {
     /// Says to the system that large pages are welcome; whether it has any is its own affair. Local.
     pub(crate) fn welcome_large_pages(&self) {
         // The base begins a page, and all bytes lie in one block or one window.
-        page::welcome_large(self.base, self.len);
+        page::welcome_large(self.base(), self.len);
     }
 }
 
@@ -186,7 +179,7 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// Memory of this process, while the others may make windows: all take the same steps.
-    fn heap(self, above: &MpiComm) -> Result<(NonNull<u8>, Memory)> {
+    fn heap(self, above: &MpiComm) -> Result<Memory> {
         let made = if self.node.size() == 1 {
             Heap::zeroed(self.bytes)
         } else {
@@ -199,7 +192,7 @@ impl Asked<'_> {
         };
         if self.parent.size() == 1 {
             let heap = made?;
-            return Ok((heap.base(), Memory::Heap(Arc::new(heap))));
+            return Ok(Memory::Heap(Arc::new(heap)));
         }
         let mut heap = None;
         let place = above.make_child(|| {
@@ -209,15 +202,10 @@ impl Asked<'_> {
         })?;
         drop(place);
         let heap = heap.ok_or_else(unmade)?;
-        Ok((heap.base(), Memory::Heap(Arc::new(heap))))
+        Ok(Memory::Heap(Arc::new(heap)))
     }
 
-    fn window(
-        self,
-        above: &MpiComm,
-        comm: &MpiComm,
-        hints: Option<&Info>,
-    ) -> Result<(NonNull<u8>, Memory)> {
+    fn window(self, above: &MpiComm, comm: &MpiComm, hints: Option<&Info>) -> Result<Memory> {
         let child = above.make_child(|| {
             let made = Window::allocate(comm, self.node.rank(), self.bytes, hints);
             // If it failed anywhere, the windows of the others are lost: they could only be freed by all together.
@@ -232,22 +220,18 @@ impl Asked<'_> {
                 }
             }
         })?;
-        Ok((child.base(), Memory::Window(child)))
+        Ok(Memory::Window(child))
     }
 }
 
-fn heap_of_threads(
-    parent: &Communicator,
-    comm: &InProcessComm,
-    bytes: usize,
-) -> Result<(NonNull<u8>, Memory)> {
+fn heap_of_threads(parent: &Communicator, comm: &InProcessComm, bytes: usize) -> Result<Memory> {
     let shared = comm.share(|| Heap::zeroed(bytes).map(Arc::new))?;
     let heap = match &*shared {
         Ok(heap) => Ok(Arc::clone(heap)),
         Err(error) => Err(error.to_string()),
     };
     let heap = parent.agree(heap)?;
-    Ok((heap.base(), Memory::Heap(heap)))
+    Ok(Memory::Heap(heap))
 }
 
 #[cold]

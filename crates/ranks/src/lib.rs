@@ -41,6 +41,7 @@
 //! | … between two groups | [`IntercommunicatorCollectives`], with [`RootGroup`] |
 //! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`], [`PersistentNeighborCollectives`] |
 //! | whether nodes have the memory that is to be shared | [`preflight`] |
+//! | memory of a node that its ranks load and store directly | [`SharedWindow`], in the phases of [`phase`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
@@ -53,7 +54,9 @@ pub use ranks_collectives::{
     ScopedCollectives, SparseExchange, TwoLevelAlltoall, VaryingCollectives, ops,
 };
 pub use ranks_comm::*;
-pub use ranks_rma_window::preflight;
+pub use ranks_rma_window::{
+    HasAtomic, Placement, SharedWindow, SharedWindowBuilder, Spacing, phase, preflight,
+};
 
 /// What most programs use: `use ranks::prelude::*;`.
 pub mod prelude {

@@ -1,0 +1,209 @@
+//! Memory of the ranks of a node that all of them load and store directly, in phases.
+#![allow(unsafe_code)]
+
+mod atomic;
+mod builder;
+mod concurrent;
+pub mod phase;
+mod placement;
+mod plan;
+mod read;
+mod segments;
+mod steps;
+mod write;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+use ranks_comm::{Communicator, Result};
+
+pub use atomic::HasAtomic;
+pub use builder::SharedWindowBuilder;
+pub use placement::Placement;
+pub use plan::Spacing;
+
+use phase::{Concurrent, Phase, Read, Write};
+use segments::Segments;
+use steps::{Goal, Step};
+
+/// What errors call a change of phase.
+const FENCE: &str = "SharedWindow::fence";
+
+/// A segment of `T` for each rank of a node, which its owner writes in one phase and all ranks read in the next, with no
+/// copies and no messages.
+///
+/// In the phase [`Write`], which it begins in, a rank has its own segment, as `&mut [T]`. In [`Read`] it has those of all ranks, as
+/// `&[T]`. In [`Concurrent`] it has all of them as atomics. [`fence`](SharedWindow::fence) takes a window of one phase and
+/// gives it back in another, on all ranks together, so that no slice outlives its phase:
+///
+/// ```
+/// use ranks_comm::{Communicator, Result};
+/// use ranks_rma_window::SharedWindow;
+///
+/// /// What the neighbour to the left has found, and how much all have.
+/// fn exchange(node: &Communicator, found: &[f64]) -> Result<(f64, usize)> {
+///     let mut window = SharedWindow::<f64>::allocate(node, found.len())?;
+///     window.mine_mut().copy_from_slice(found);
+///     let window = window.fence()?;
+///     let left = (node.rank() + node.size() - 1) % node.size();
+///     let all = (0..node.size()).map(|rank| window.segment(rank).len()).sum();
+///     Ok((window.segment(left).first().copied().unwrap_or(0.0), all))
+/// }
+/// # ranks_comm::run(|world| {
+/// # let node = world.split_shared(0)?;
+/// # let found = [node.rank() as f64];
+/// # assert_eq!(exchange(&node, &found)?, (((node.rank() + node.size() - 1) % node.size()) as f64, node.size()));
+/// # Ok::<(), ranks_comm::Error>(())
+/// # }).unwrap();
+/// ```
+///
+/// A slice of the phase before cannot be kept:
+///
+/// ```compile_fail,E0505
+/// # use ranks_rma_window::SharedWindow;
+/// # fn f(node: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+/// let reading = SharedWindow::<f64>::allocate(node, 10)?.fence()?;
+/// let theirs = reading.segment(0);
+/// let writing = reading.fence()?; // moves out of `reading`, which is borrowed
+/// assert_eq!(theirs[0], 0.0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// nor can memory be written that others read:
+///
+/// ```compile_fail,E0599
+/// # use ranks_rma_window::SharedWindow;
+/// # fn f(node: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+/// let mut reading = SharedWindow::<f64>::allocate(node, 10)?.fence()?;
+/// reading.mine_mut()[0] = 1.0; // no method named `mine_mut`
+/// # Ok(())
+/// # }
+/// ```
+///
+/// or read that others write:
+///
+/// ```compile_fail,E0599
+/// # use ranks_rma_window::SharedWindow;
+/// # fn f(node: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+/// let writing = SharedWindow::<f64>::allocate(node, 10)?;
+/// assert_eq!(writing.segment(0)[0], 0.0); // no method named `segment`
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Memory
+///
+/// Segments may differ in length, and may be empty. Each begins at a multiple of 64 bytes, on every library, unless
+/// [`Spacing`] says something else, and holds zeros at first. No page is touched when the window is made, so that each comes to lie
+/// near the rank that writes to it first; [`Placement`] has other ways. Before anything is allocated the ranks look whether the
+/// node has the memory, and all get the same error if it has not. Over MPI it is one window of the library
+/// (`MPI_Win_allocate_shared`); if there is one rank only, or ranks are threads, it is the heap.
+///
+/// # Ranks out of step
+///
+/// All ranks of the communicator change phases together, in the same order. If one of them changes to another phase than
+/// the others, or has dropped its window, the others get an error, whose text names both, instead of memory in some state
+/// or other; the window is gone then. They wait for one that is only late.
+///
+/// # When it goes
+///
+/// [`free`](SharedWindow::free) is collective and gives the memory back at once. One that is dropped is put aside, on each rank
+/// when it likes, and freed at a later collective call that makes something from the same communicator, or when the
+/// runtime ends. It keeps the runtime alive: one struct can own it, its communicator and the runtime, in any order.
+///
+/// It crosses threads, and threads of a rank may read from it, or write to parts of their segment, at the same time.
+///
+/// MPI 5.0 §12.2.3 (`MPI_Win_allocate_shared`).
+#[doc(alias = "MPI_Win")]
+pub struct SharedWindow<T: Pod, P: Phase = Write> {
+    segments: Segments<T>,
+    step: Step,
+    phase: PhantomData<P>,
+}
+
+impl<T: Pod, P: Phase> SharedWindow<T, P> {
+    /// This rank's number among those that have the window in common.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.segments.rank()
+    }
+
+    /// How many ranks have the window in common.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.segments.size()
+    }
+
+    /// How many elements the segment of `rank` has.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    #[track_caller]
+    pub fn len_of(&self, rank: usize) -> usize {
+        self.segments.len_of(rank)
+    }
+
+    /// What the memory is: a window of the MPI library, or the heap of this process.
+    #[must_use]
+    pub fn is_heap(&self) -> bool {
+        self.segments.is_heap()
+    }
+
+    /// Gives the memory back. Collective: all ranks free it in the same phase, or get an error and leave it to the runtime.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with its window, [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped it;
+    /// [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
+    ///
+    /// MPI 5.0 §12.2.6 (`MPI_Win_free`).
+    #[doc(alias = "MPI_Win_free")]
+    pub fn free(mut self) -> Result<()> {
+        self.pass(Goal::Freed)?;
+        self.segments.free()
+    }
+
+    /// Waits until all ranks are here for the same reason; what they have written before is seen then.
+    fn pass(&mut self, goal: Goal) -> Result<()> {
+        self.arrive(goal)?;
+        self.wait()
+    }
+
+    fn arrive(&mut self, goal: Goal) -> Result<()> {
+        drop(self.node().enter(FENCE)?);
+        self.segments.sync()?;
+        self.step.arrive(self.segments.marks(), goal);
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        self.step.wait(self.segments.marks(), self.node())?;
+        self.segments.sync()
+    }
+
+    fn node(&self) -> &Communicator {
+        self.segments.node()
+    }
+
+    /// The same window after the ranks have gone on together.
+    fn in_phase<Q: Phase>(self) -> SharedWindow<T, Q> {
+        SharedWindow {
+            segments: self.segments,
+            step: self.step,
+            phase: PhantomData,
+        }
+    }
+}
+
+impl<T: Pod, P: Phase> fmt::Debug for SharedWindow<T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedWindow")
+            .field("phase", &P::NAME)
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,90 @@
+//! Near which ranks the pages of a shared window lie.
+
+use bytemuck::Pod;
+
+use super::plan::Plan;
+use super::segments::Segments;
+use crate::region::page_size;
+
+/// Near which ranks the memory of a window lies, where a node has several parts of memory, each nearer to some of its ranks.
+///
+/// The system puts a page near whoever writes to it first. All but [`Owner`](Self::Owner) let some rank do so when the window is
+/// made: its memory is taken from the system then, and not when it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Placement {
+    /// Near the rank whose segment it is, which writes to it first. Nothing is touched. The default. With
+    /// [`Spacing::Pages`](super::Spacing::Pages) no page belongs to two ranks.
+    #[default]
+    Owner,
+    /// All near rank 0.
+    Leader,
+    /// One page after the other near each of the ranks in turn: for memory that all read all over.
+    Interleave,
+    /// In as many equal pieces as there are ranks, each near one of them, whatever the lengths of segments: for memory that
+    /// ranks share out by index.
+    StripeByRank,
+}
+
+/// How many bytes a large page has.
+const LARGE: usize = 2 << 20;
+
+impl Placement {
+    /// What one of so many ranks is to touch, of the units into which the memory is divided: from where to where, and each how many.
+    fn share(self, units: usize, rank: usize, ranks: usize) -> (usize, usize, usize) {
+        match self {
+            Self::Owner => (0, 0, 1),
+            Self::Leader if rank == 0 => (0, units, 1),
+            Self::Leader => (0, 0, 1),
+            Self::Interleave => (rank, units, ranks),
+            Self::StripeByRank => {
+                let part = units.div_ceil(ranks);
+                let begin = (part * rank).min(units);
+                (begin, (begin + part).min(units), 1)
+            }
+        }
+    }
+
+    /// Touches what this rank is to touch. All ranks do, before any of them uses the memory.
+    pub(super) fn touch<T: Pod>(self, segments: &Segments<T>, plan: &Plan, large: bool) {
+        let page = page_size();
+        let unit = if large { LARGE.max(page) } else { page };
+        let units = (plan.bytes - plan.data).div_ceil(unit);
+        let (begin, end, step) = self.share(units, segments.rank(), segments.size());
+        for at in (begin..end).step_by(step).map(|n| plan.data + n * unit) {
+            let end = (at + unit).min(plan.bytes);
+            // SAFETY: the shares of ranks are apart, and each is touched before the first phase begins.
+            unsafe { segments.touch(at, end, page) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(placement: Placement, units: usize, ranks: usize) -> Vec<Vec<usize>> {
+        let share = |rank| {
+            let (begin, end, step) = placement.share(units, rank, ranks);
+            (begin..end).step_by(step).collect()
+        };
+        (0..ranks).map(share).collect()
+    }
+
+    #[test]
+    fn each_page_is_touched_by_the_rank_that_it_is_to_be_near() {
+        assert_eq!(shares(Placement::Owner, 5, 2), [vec![], vec![]]);
+        assert_eq!(shares(Placement::Leader, 3, 2), [vec![0, 1, 2], vec![]]);
+        assert_eq!(
+            shares(Placement::Interleave, 5, 2),
+            [vec![0, 2, 4], vec![1, 3]]
+        );
+        assert_eq!(
+            shares(Placement::StripeByRank, 5, 2),
+            [vec![0, 1, 2], vec![3, 4]]
+        );
+        let four = shares(Placement::StripeByRank, 5, 4);
+        assert_eq!(four, [vec![0, 1], vec![2, 3], vec![4], vec![]]);
+        assert_eq!(shares(Placement::StripeByRank, 0, 2), [vec![], vec![]]);
+    }
+}

@@ -1,0 +1,308 @@
+//! How the ranks of a shared window go from phase to phase: each leaves a mark in the memory, and waits for those of the others.
+//!
+//! The marks say how far a rank is and what for, so that ranks that do not do the same find out, and one that has dropped its
+//! window is not waited for. A rank that waits lets the library go on with its messages, since the rank that it waits for
+//! may need them.
+
+use std::hint;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ranks_comm::backend::Pause;
+use ranks_comm::{Communicator, Error, ErrorKind, Result, Source, Tag};
+
+use super::FENCE;
+
+/// The marks of all ranks.
+pub(super) type Marks = [Mark];
+
+/// How far a rank is; in a line of the cache of its own. Zeros are the mark of one that has done nothing yet.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(super) struct Mark {
+    /// What it has arrived at last, and before: a step of an even number in the first word, of an odd one in the second. It
+    /// does not arrive at the next but one before all have gone on from this one, so that a word stays until all have seen it.
+    arrived: [AtomicU64; 2],
+    /// What it had arrived at when it dropped its window.
+    gone: AtomicU64,
+}
+
+/// What ranks go on to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    Write = 1,
+    Read,
+    Concurrent,
+    Freed,
+}
+
+impl Goal {
+    fn of(code: u64) -> &'static str {
+        match code {
+            1 => "the phase Write",
+            2 => "the phase Read",
+            3 => "the phase Concurrent",
+            4 => "free",
+            _ => "nothing known",
+        }
+    }
+}
+
+/// The number of a step and its goal, in one word; above 0.
+fn word(number: u64, goal: u64) -> u64 {
+    number << 8 | goal
+}
+
+/// Where a rank stands.
+#[derive(Debug)]
+pub(super) struct Step {
+    rank: usize,
+    /// What it has arrived at last.
+    at: u64,
+}
+
+impl Mark {
+    /// How many bytes the marks of so many ranks take.
+    pub(super) fn bytes(ranks: usize) -> Option<usize> {
+        ranks.checked_mul(size_of::<Self>())
+    }
+
+    fn arrived(&self, number: u64) -> &AtomicU64 {
+        let [even, odd] = &self.arrived;
+        if number % 2 == 0 { even } else { odd }
+    }
+
+    /// The last word of its rank.
+    fn last(&self) -> u64 {
+        let [even, odd] = &self.arrived;
+        even.load(Ordering::Acquire)
+            .max(odd.load(Ordering::Acquire))
+    }
+
+    /// Says that its rank has dropped its window.
+    pub(super) fn leave(&self) {
+        self.gone.store(self.last().max(1), Ordering::Release);
+    }
+}
+
+impl Step {
+    /// Before the first one.
+    pub(super) fn first(rank: usize) -> Self {
+        Self { rank, at: 0 }
+    }
+
+    /// Says that this rank is done with its phase and goes on to `goal`.
+    pub(super) fn arrive(&mut self, marks: &Marks, goal: Goal) {
+        self.at = word((self.at >> 8) + 1, goal as u64);
+        if let Some(mark) = marks.get(self.rank) {
+            mark.arrived(self.at >> 8).store(self.at, Ordering::Release);
+        }
+    }
+
+    /// Waits until all ranks have arrived at the same.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`] if one arrives at something else, [`ErrorKind::PeerFailed`] if one has dropped its window
+    /// before; what the library reports.
+    pub(super) fn wait(&self, marks: &Marks, node: &Communicator) -> Result<()> {
+        self.wait_with(marks, || node.iprobe(Source::Any, Tag::Any).map(drop))
+    }
+
+    /// The same, with what to do between looks.
+    fn wait_with(&self, marks: &Marks, mut progress: impl FnMut() -> Result<()>) -> Result<()> {
+        const SPINS: u32 = 64;
+        for (rank, mark) in marks.iter().enumerate() {
+            let (mut spins, mut pause) = (0, Pause::default());
+            while !self.has(rank, mark)? {
+                if spins < SPINS {
+                    spins += 1;
+                    hint::spin_loop();
+                    continue;
+                }
+                // The one that is waited for may itself wait for one that is gone.
+                for (rank, mark) in marks.iter().enumerate() {
+                    self.is_there(rank, mark)?;
+                }
+                progress()?;
+                pause.rest();
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a rank has arrived where this one has.
+    fn has(&self, rank: usize, mark: &Mark) -> Result<bool> {
+        let number = self.at >> 8;
+        let theirs = mark.arrived(number).load(Ordering::Acquire);
+        if theirs == self.at {
+            return Ok(true);
+        }
+        if theirs >> 8 < number {
+            return Ok(false);
+        }
+        Err(self.out_of_step(rank, theirs))
+    }
+
+    /// An error if a rank has dropped its window and will never arrive.
+    fn is_there(&self, rank: usize, mark: &Mark) -> Result<()> {
+        let left = mark.gone.load(Ordering::Acquire);
+        // It may have arrived, and left then: what it had arrived at is looked at after.
+        if left == 0 || self.has(rank, mark)? {
+            return Ok(());
+        }
+        Err(self.has_left(rank, left))
+    }
+
+    #[cold]
+    fn out_of_step(&self, rank: usize, theirs: u64) -> Error {
+        let (mine, me) = (self.at, self.rank);
+        Error::new(
+            ErrorKind::Mismatch,
+            FENCE,
+            format_args!(
+                "ranks are out of step: rank {me} goes on to {} (step {}), rank {rank} to {} (step {}); all ranks of \
+                 the window must go through the same phases",
+                Goal::of(mine & 0xff),
+                mine >> 8,
+                Goal::of(theirs & 0xff),
+                theirs >> 8
+            ),
+        )
+    }
+
+    #[cold]
+    fn has_left(&self, rank: usize, left: u64) -> Error {
+        let (mine, me) = (self.at, self.rank);
+        let phase = if left >> 8 == 0 {
+            "no phase"
+        } else {
+            Goal::of(left & 0xff)
+        };
+        Error::new(
+            ErrorKind::PeerFailed,
+            FENCE,
+            format_args!(
+                "rank {rank} has dropped its window in {phase} (step {}), while rank {me} goes on to {} (step {}); keep the \
+                 window until all ranks are done with it",
+                left >> 8,
+                Goal::of(mine & 0xff),
+                mine >> 8
+            ),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(ranks: usize) -> Vec<Mark> {
+        (0..ranks).map(|_| Mark::default()).collect()
+    }
+
+    /// What a rank makes of marks that do not change any more; it looks for others a few times.
+    fn look(step: &Step, marks: &Marks) -> Result<()> {
+        let mut looks = 0;
+        step.wait_with(marks, || {
+            looks += 1;
+            if looks < 20 {
+                return Ok(());
+            }
+            Err(Error::new(ErrorKind::TimedOut, FENCE, "still waiting"))
+        })
+    }
+
+    fn kind(result: Result<()>) -> Option<ErrorKind> {
+        result.err().map(|error| error.kind())
+    }
+
+    #[test]
+    fn who_is_late_is_waited_for() {
+        let marks = marks(2);
+        let [mut one, mut other] = [0, 1].map(Step::first);
+        one.arrive(&marks, Goal::Read);
+        assert_eq!(kind(look(&one, &marks)), Some(ErrorKind::TimedOut));
+        other.arrive(&marks, Goal::Read);
+        look(&one, &marks).unwrap();
+        // It may be one step ahead by now.
+        one.arrive(&marks, Goal::Write);
+        look(&other, &marks).unwrap();
+        assert_eq!(kind(look(&one, &marks)), Some(ErrorKind::TimedOut));
+        other.arrive(&marks, Goal::Write);
+        look(&one, &marks).unwrap();
+    }
+
+    #[test]
+    fn who_does_something_else_is_named_with_both_phases() {
+        let marks = marks(3);
+        let [mut one, mut other, mut third] = [0, 1, 2].map(Step::first);
+        one.arrive(&marks, Goal::Read);
+        other.arrive(&marks, Goal::Concurrent);
+        let error = look(&one, &marks).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        let text = error.to_string();
+        assert!(text.contains("rank 0 goes on to the phase Read"), "{text}");
+        assert!(text.contains("rank 1 to the phase Concurrent"), "{text}");
+        assert_eq!(kind(look(&other, &marks)), Some(ErrorKind::Mismatch));
+        third.arrive(&marks, Goal::Read);
+        assert_eq!(kind(look(&third, &marks)), Some(ErrorKind::Mismatch));
+    }
+
+    /// It can only be so if a rank has gone on without the others.
+    #[test]
+    fn a_rank_that_is_two_steps_ahead_is_out_of_step() {
+        let marks = marks(2);
+        let [mut one, mut other] = [0, 1].map(Step::first);
+        for goal in [Goal::Read, Goal::Write, Goal::Read] {
+            other.arrive(&marks, goal);
+        }
+        one.arrive(&marks, Goal::Read);
+        let text = look(&one, &marks).unwrap_err().to_string();
+        assert!(
+            text.contains("(step 1), rank 1 to the phase Read (step 3)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn who_has_dropped_its_window_is_not_waited_for() {
+        let marks = marks(3);
+        let [mut one, mut other, mut third] = [0, 1, 2].map(Step::first);
+        for step in [&mut one, &mut other, &mut third] {
+            step.arrive(&marks, Goal::Write);
+        }
+        marks[2].leave();
+        look(&one, &marks).unwrap();
+        one.arrive(&marks, Goal::Read);
+        // Not rank 1, which is only late.
+        let error = look(&one, &marks).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+        let text = error.to_string();
+        assert!(
+            text.contains("rank 2 has dropped its window in the phase Write (step 1)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("rank 0 goes on to the phase Read (step 2)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn who_drops_its_window_after_a_step_has_done_it() {
+        let marks = marks(2);
+        let [mut one, mut other] = [0, 1].map(Step::first);
+        one.arrive(&marks, Goal::Read);
+        other.arrive(&marks, Goal::Read);
+        marks[1].leave();
+        look(&one, &marks).unwrap();
+    }
+
+    #[test]
+    fn one_that_never_took_a_step_is_named_as_well() {
+        let marks = marks(2);
+        let mut one = Step::first(0);
+        marks[1].leave();
+        one.arrive(&marks, Goal::Write);
+        assert_eq!(kind(look(&one, &marks)), Some(ErrorKind::PeerFailed));
+    }
+}

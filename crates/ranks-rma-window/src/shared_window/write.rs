@@ -1,0 +1,93 @@
+//! The phase in which each rank writes its own segment.
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+
+use super::steps::Goal;
+use super::{Concurrent, HasAtomic, Read, SharedWindow, Write};
+
+impl<T: Pod> SharedWindow<T, Write> {
+    /// This rank's segment.
+    #[inline]
+    #[must_use]
+    pub fn mine(&self) -> &[T] {
+        // SAFETY: in this phase nobody but this rank, whose window is borrowed, touches the segment.
+        unsafe { self.segments.slice(self.segments.rank()) }
+    }
+
+    /// This rank's segment, to be written.
+    #[inline]
+    #[must_use]
+    pub fn mine_mut(&mut self) -> &mut [T] {
+        // SAFETY: in this phase nobody but this rank, whose window is borrowed for the purpose, touches the segment.
+        unsafe { self.segments.slice_mut() }
+    }
+
+    /// Goes on to reading, on all ranks together: what each has written is seen by all. Collective.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with its window,
+    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if one has dropped it;
+    /// [`ErrorKind::Finalized`](ranks_comm::ErrorKind::Finalized),
+    /// [`ErrorKind::WrongThread`](ranks_comm::ErrorKind::WrongThread), or what the library reports.
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
+    #[doc(alias = "MPI_Win_sync")]
+    pub fn fence(mut self) -> Result<SharedWindow<T, Read>> {
+        self.pass(Goal::Read)?;
+        Ok(self.in_phase())
+    }
+
+    /// Goes on to reading here while `other` goes on to writing, with one wait for both. Collective.
+    ///
+    /// For two windows that change places at each step, such as the old and the new state of a simulation; both have the
+    /// same communicator.
+    ///
+    /// ```
+    /// # use ranks_comm::{Communicator, Result};
+    /// # use ranks_rma_window::SharedWindow;
+    /// /// The average of each rank's number and its neighbours', again and again.
+    /// fn smoothed(node: &Communicator, mine: f64, steps: usize) -> Result<f64> {
+    ///     let (me, last) = (node.rank(), node.size() - 1);
+    ///     let mut new = SharedWindow::<f64>::allocate(node, 1)?;
+    ///     new.mine_mut()[0] = mine;
+    ///     let mut old = new.fence()?;
+    ///     let mut new = SharedWindow::<f64>::allocate(node, 1)?;
+    ///     for _ in 0..steps {
+    ///         let [left, right] = [me.saturating_sub(1), last.min(me + 1)].map(|rank| old.segment(rank)[0]);
+    ///         new.mine_mut()[0] = (left + old.mine()[0] + right) / 3.0;
+    ///         (old, new) = new.fence_with(old)?;
+    ///     }
+    ///     Ok(old.mine()[0])
+    /// }
+    /// # ranks_comm::run(|world| smoothed(&world.split_shared(0)?, 3.0, 4).map(|x| assert_eq!(x, 3.0))).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fence`](Self::fence); both windows are gone then.
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
+    pub fn fence_with<U: Pod>(
+        mut self,
+        mut other: SharedWindow<U, Read>,
+    ) -> Result<(SharedWindow<T, Read>, SharedWindow<U, Write>)> {
+        self.arrive(Goal::Read)?;
+        other.arrive(Goal::Write)?;
+        self.wait()?;
+        other.wait()?;
+        Ok((self.in_phase(), other.in_phase()))
+    }
+}
+
+impl<T: HasAtomic> SharedWindow<T, Write> {
+    /// Goes on to concurrent access, on all ranks together. Collective.
+    ///
+    /// # Errors
+    /// As [`fence`](Self::fence).
+    ///
+    /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
+    pub fn concurrent(mut self) -> Result<SharedWindow<T, Concurrent>> {
+        self.pass(Goal::Concurrent)?;
+        Ok(self.in_phase())
+    }
+}

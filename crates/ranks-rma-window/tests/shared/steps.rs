@@ -1,0 +1,110 @@
+//! Ranks that do not do the same with their windows.
+
+use ranks_collectives::Collectives;
+use ranks_comm::{Communicator, ErrorKind, Result};
+use ranks_rma_window::{SharedWindow, Spacing};
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn a_dropped_window_is_an_error_of_the_others(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let reading = SharedWindow::<u64>::allocate(&world, 1)?.fence()?;
+    if rank == size - 1 {
+        drop(reading);
+    } else {
+        let error = reading.fence().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+        let text = error.to_string();
+        let who = format!("rank {} has dropped its window in the phase Read", size - 1);
+        assert!(text.contains(&who), "{text}");
+        assert!(
+            text.contains(&format!("rank {rank} goes on to the phase Write")),
+            "{text}"
+        );
+    }
+    // The communicator is as good as before.
+    world.barrier()?;
+    SharedWindow::<u64>::allocate(&world, 1)?.free()
+}
+
+#[ranks_test::ranks(2, 3)]
+fn other_phases_are_an_error_of_all(world: Communicator) -> Result<()> {
+    let rank = world.rank();
+    let writing = SharedWindow::<u64>::allocate(&world, 1)?;
+    let error = if rank == 0 {
+        writing.concurrent().map(drop)
+    } else {
+        writing.fence().map(drop)
+    };
+    let error = error.unwrap_err();
+    // Who comes late may find that another one, which found out, has left already: after it had arrived.
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    let text = error.to_string();
+    assert!(
+        text.contains("the phase Concurrent") && text.contains("the phase Read"),
+        "{text}"
+    );
+    world.barrier()
+}
+
+#[ranks_test::ranks(2, 3)]
+fn freeing_is_a_step_as_well(world: Communicator) -> Result<()> {
+    let reading = SharedWindow::<u64>::allocate(&world, 1)?.fence()?;
+    let outcome = if world.rank() == 1 {
+        reading.free()
+    } else {
+        reading.fence().map(drop)
+    };
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Mismatch);
+    world.barrier()
+}
+
+#[ranks_test::ranks(2, 3)]
+fn who_uses_one_of_two_windows_only_is_waited_for_at_the_other(world: Communicator) -> Result<()> {
+    let old = SharedWindow::<u64>::allocate(&world, 1)?.fence()?;
+    let new = SharedWindow::<u64>::allocate(&world, 1)?;
+    let outcome = if world.rank() == 0 {
+        // The other windows may go on without it, ...
+        let new = new.fence();
+        drop(old);
+        new.map(drop)
+    } else {
+        new.fence_with(old).map(drop)
+    };
+    // ... and find that it has left the second one.
+    match world.rank() {
+        0 => outcome?,
+        _ => assert_eq!(outcome.unwrap_err().kind(), ErrorKind::PeerFailed),
+    }
+    world.barrier()
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn wishes_that_differ_are_the_same_error_everywhere(world: Communicator) -> Result<()> {
+    let odd = world.rank() == world.size() - 1;
+    let spacing = if odd { Spacing::Pages } else { Spacing::Packed };
+    let builder = SharedWindow::<u64>::builder(&world).len(4).spacing(spacing);
+    assert_eq!(builder.allocate().unwrap_err().kind(), ErrorKind::Mismatch);
+    world.barrier()
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn what_no_node_holds_is_the_same_error_everywhere(world: Communicator) -> Result<()> {
+    let most = if world.rank() == 0 { usize::MAX / 8 } else { 1 };
+    let error = SharedWindow::<u64>::allocate(&world, most).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Length, "{error}");
+    // A petabyte and a half.
+    let much = if world.rank() == 0 { 200 << 40 } else { 1 };
+    let error = SharedWindow::<u64>::allocate(&world, much).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    world.barrier()
+}
+
+#[ranks_test::ranks(1, 2)]
+#[should_panic = "rank 2 has no segment"]
+fn a_rank_that_is_not_there_has_no_segment(world: Communicator) {
+    let reading = SharedWindow::<u64>::allocate(&world, 1)
+        .unwrap()
+        .fence()
+        .unwrap();
+    assert_eq!(reading.segment(2).len(), 1);
+}
