@@ -1,10 +1,15 @@
 //! The examples on every backend: each compares its own results with those published, or with what it was given.
 
+use std::time::Duration;
+
 use ranks::prelude::*;
 use ranks_examples::nas::Class;
 use ranks_examples::nas_cg::Problem;
+use ranks_examples::prk::{Form, Problem as Prk, wait_for};
 use ranks_examples::report::Report;
-use ranks_examples::{nas_cg, nas_ft, nas_is, sample_sort};
+use ranks_examples::{
+    nas_cg, nas_ft, nas_is, prk_stencil, prk_synch_p2p, prk_transpose, sample_sort,
+};
 
 fn assert_verified(report: &Report) {
     assert!(report.is_verified(), "{report:#?}");
@@ -53,4 +58,53 @@ fn sorted(world: &Communicator, keys: usize, order: &str) -> Result<()> {
     assert_verified(&report);
     assert_eq!(report.result("order"), Some(order));
     Ok(())
+}
+
+/// Fewer rows than the star reaches beyond are refused by all ranks.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn stencil(world: Communicator) -> Result<()> {
+    for problem in both_forms(23, 5) {
+        assert_verified(&prk_stencil::benchmark(&world, problem)?);
+    }
+    for problem in both_forms(4, 1) {
+        let refused = prk_stencil::benchmark(&world, problem).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Argument, "{refused}");
+    }
+    Ok(())
+}
+
+/// Of whole tiles and parts of such, and of fewer columns than ranks.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn transpose(world: Communicator) -> Result<()> {
+    for problem in both_forms(75, 3).into_iter().chain(both_forms(2, 1)) {
+        assert_verified(&prk_transpose::benchmark(&world, problem)?);
+    }
+    Ok(())
+}
+
+/// With fewer columns than ranks as well.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn pipeline(world: Communicator) -> Result<()> {
+    for problem in both_forms(20, 2).into_iter().chain(both_forms(2, 3)) {
+        assert_verified(&prk_synch_p2p::benchmark(&world, problem)?);
+    }
+    Ok(())
+}
+
+fn both_forms(order: usize, iterations: usize) -> [Prk; 2] {
+    [Form::Rma, Form::Shm].map(|form| Prk {
+        form,
+        iterations,
+        order,
+    })
+}
+
+/// Who waits for a value that never comes is told so in the end, and who waits for one that comes late gets it.
+#[test]
+fn waiting_ends() {
+    let never = wait_for(Duration::ZERO, || Ok(None::<f64>)).unwrap_err();
+    assert_eq!(never.kind(), ErrorKind::TimedOut);
+    let mut looks = 0..;
+    let late = wait_for(Duration::MAX, || Ok(looks.next().filter(|&look| look == 3)));
+    assert_eq!(late.unwrap(), 3);
 }

@@ -27,11 +27,12 @@ pub(crate) struct Arguments {
 
 /// What is shown, and on how many ranks of each MPI. CG is a thousand short waits for all ranks: where those are more than
 /// the cores, some MPIs take ten seconds for it.
-const EXAMPLES: [(&str, &[usize]); 4] = [
+const EXAMPLES: [(&str, &[usize]); 5] = [
     ("nas_ep", &[2, 4]),
     ("nas_is", &[2, 4]),
     ("nas_cg", &[2]),
     ("heat2d", &[2, 4]),
+    ("prk_stencil", &[2]),
 ];
 const IN_PROCESS: [usize; 3] = [1, 2, 4];
 /// The slowest run takes seconds; what takes longer hangs.

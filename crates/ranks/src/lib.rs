@@ -40,8 +40,9 @@
 //! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
 //! | … between two groups | [`IntercommunicatorCollectives`], with [`RootGroup`] |
 //! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`], [`PersistentNeighborCollectives`] |
-//! | whether nodes have the memory that is to be shared | [`preflight`] |
+//! | memory that other ranks put to and get from, in epochs | [`Window`] |
 //! | memory of a node that its ranks load and store directly | [`SharedWindow`], in the phases of [`phase`] |
+//! | whether nodes have the memory that is to be shared | [`preflight`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
@@ -55,7 +56,9 @@ pub use ranks_collectives::{
 };
 pub use ranks_comm::*;
 pub use ranks_rma_window::{
-    HasAtomic, Placement, SharedWindow, SharedWindowBuilder, Spacing, phase, preflight,
+    Accumulation, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, Operations,
+    PassiveWindow, Placement, Replace, SharedWindow, SharedWindowBuilder, Spacing, Window, phase,
+    preflight,
 };
 
 /// What most programs use: `use ranks::prelude::*;`.
@@ -63,8 +66,8 @@ pub mod prelude {
     pub use crate::{
         Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives,
         NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
-        PersistentCollectives, PersistentNeighborCollectives, Pod, ScopedCollectives, Source, Tag,
-        VaryingCollectives, ops, run,
+        PersistentCollectives, PersistentNeighborCollectives, Pod, ScopedCollectives, SharedWindow,
+        Source, Tag, VaryingCollectives, Window, ops, run,
     };
     pub use ranks_collectives::ops::*;
     pub use ranks_comm::Result;

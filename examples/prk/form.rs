@@ -1,0 +1,34 @@
+//! How ranks come to each other's memory.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+/// How ranks come to each other's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// They put into windows.
+    Rma,
+    /// They are on one node, and load and store it.
+    Shm,
+}
+
+impl FromStr for Form {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Form, String> {
+        match text {
+            "rma" => Ok(Form::Rma),
+            "shm" => Ok(Form::Shm),
+            other => Err(format!("no form `{other}`: give rma or shm")),
+        }
+    }
+}
+
+impl Display for Form {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Form::Rma => "rma",
+            Form::Shm => "shm",
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! PRK Stencil: to each point of the output is added what a star of weights makes of the input round it.
+//!
+//! The weights are those of a divergence, ±1 ∕ 2kR at the distance k, and the input is a plane that is lifted each time: so
+//! each iteration adds the sum of the plane's slopes, at every point.
+
+mod rma;
+mod shm;
+
+use std::array;
+use std::ops::Range;
+
+use ranks::prelude::*;
+
+use crate::prk::{Form, Problem};
+use crate::report::Report;
+
+/// How far the star reaches.
+const RADIUS: usize = 2;
+/// The weights at the distances 1 and 2, to the right and below; to the left and above they are negative.
+const WEIGHTS: [f64; RADIUS] = [1.0 / (2 * RADIUS) as f64, 1.0 / (4 * RADIUS) as f64];
+/// The slopes of the input, along columns and along rows.
+const SLOPES: [f64; 2] = [1.0, 1.0];
+/// How far the mean of the output may be from what it must be.
+const TOLERANCE: f64 = 1e-8;
+
+/// Applies the star to a square of points, of which each rank has some rows, and compares the mean with the exact one.
+///
+/// # Errors
+/// [`ErrorKind::Argument`] if the rows are too few for the star or for the ranks; what the communication reports.
+pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
+    let order = problem.order;
+    let fewest = if world.size() == 1 { 1 } else { RADIUS };
+    if order <= 2 * RADIUS || order / world.size() < fewest {
+        return Err(Error::new(
+            ErrorKind::Argument,
+            "prk_stencil",
+            format_args!(
+                "{order} rows are too few for a star of radius {RADIUS} on {} ranks",
+                world.size()
+            ),
+        ));
+    }
+    let blocks = Blocks::even(order, world.size());
+    let (output, seconds) = match problem.form {
+        Form::Rma => rma::run(world, problem, blocks.range(world.rank()))?,
+        Form::Shm => shm::run(world, problem, &blocks)?,
+    };
+
+    let points = (order - 2 * RADIUS).pow(2) as f64;
+    let sum: f64 = output.iter().map(|value| value.abs()).sum();
+    let norm = world.allreduce_value(sum, Sum)? / points;
+    let exact = problem.sweeps() * (SLOPES[0] + SLOPES[1]);
+    let verified = (norm - exact).abs() < TOLERANCE;
+    let title = format!(
+        "PRK Stencil: a star of radius {RADIUS} on {order} x {order} points, {} iterations, {}",
+        problem.iterations, problem.form
+    );
+    let rate = problem.sweeps() * points / seconds;
+    let report = Report::new(title, problem.machine_readable(), verified, seconds)
+        .with("norm", format_args!("{norm:.12}"))
+        .with("exact", format_args!("{exact:.12}"))
+        .with("rate", format_args!("{rate:.3e} points/s"));
+    Ok(report)
+}
+
+/// The input at first, in some rows.
+fn plane(rows: Range<usize>, order: usize) -> impl Iterator<Item = f64> {
+    rows.flat_map(move |row| {
+        (0..order).map(move |column| SLOPES[0] * column as f64 + SLOPES[1] * row as f64)
+    })
+}
+
+/// Applies the star to `rows` of the square, where it does not reach beyond; `input` has them, and those about them.
+fn apply<'a>(
+    rows: Range<usize>,
+    order: usize,
+    input: impl Fn(usize) -> &'a [f64],
+    output: &mut [f64],
+) {
+    for (row, output) in rows.zip(output.chunks_exact_mut(order)) {
+        if (RADIUS..order - RADIUS).contains(&row) {
+            apply_to_row(&array::from_fn(|line| input(row + line - RADIUS)), output);
+        }
+    }
+}
+
+/// Applies the star to the row in the middle of these.
+fn apply_to_row(input: &[&[f64]; 2 * RADIUS + 1], output: &mut [f64]) {
+    for column in RADIUS..output.len() - RADIUS {
+        for (distance, weight) in (1..).zip(WEIGHTS) {
+            let along_row = input[RADIUS][column + distance] - input[RADIUS][column - distance];
+            let along_column = input[RADIUS + distance][column] - input[RADIUS - distance][column];
+            output[column] += weight * (along_row + along_column);
+        }
+    }
+}
