@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ranks_comm::{Error, ErrorKind, Result};
 
+use crate::dealings::Dealings;
+
 /// Shared by a window and what is put aside of it.
 #[derive(Debug, Default)]
 pub(crate) struct Epochs(Mutex<Open>);
@@ -18,6 +20,8 @@ pub(crate) struct Open {
     all: bool,
     /// Those that are locked one by one.
     ranks: BTreeSet<usize>,
+    /// Epochs of post and start.
+    pub(crate) dealings: Dealings,
 }
 
 /// What a lock is for.

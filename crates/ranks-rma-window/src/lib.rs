@@ -10,29 +10,30 @@
 
 mod access;
 mod accumulation;
+mod dealings;
 mod epochs;
+mod exposure;
 mod fence;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "what stands on it is not all there yet"
-)]
 mod in_process;
 mod inner;
+mod layouts;
 mod locked;
 mod mpi;
 mod operations;
 mod passive;
 pub mod preflight;
 mod region;
+mod requests;
 mod shared_window;
 mod table;
 mod window;
 
 pub use accumulation::{Accumulation, NoOp, Replace};
+pub use exposure::Exposed;
 pub use fence::Fenced;
 pub use locked::{Locked, LockedOperations};
 pub use operations::Operations;
 pub use passive::{LockKind, PassiveWindow};
+pub use requests::EpochRequest;
 pub use shared_window::{HasAtomic, Placement, SharedWindow, SharedWindowBuilder, Spacing, phase};
 pub use window::Window;

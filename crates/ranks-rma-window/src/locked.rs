@@ -58,8 +58,8 @@ const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
 /// # }
 /// ```
 pub struct Locked<'a, T: Pod> {
-    inner: &'a Inner<T>,
-    targets: Targets<'static>,
+    pub(crate) inner: &'a Inner<T>,
+    pub(crate) targets: Targets<'static>,
     hold: Hold,
     exclusive: bool,
     held: bool,

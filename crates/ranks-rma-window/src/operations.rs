@@ -33,8 +33,8 @@ use crate::table::Targets;
 ///
 /// A scope stays on its thread.
 pub struct Operations<'scope, 'env: 'scope, T: Pod> {
-    inner: &'scope Inner<T>,
-    targets: Targets<'scope>,
+    pub(crate) inner: &'scope Inner<T>,
+    pub(crate) targets: Targets<'scope>,
     pending: &'scope Pending,
     /// Neither lifetime may be shortened or lengthened.
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -63,7 +63,7 @@ impl Pending {
     }
 
     #[inline(always)]
-    fn add(&self, rank: usize) {
+    pub(crate) fn add(&self, rank: usize) {
         let before = self.0.get();
         if before != rank {
             self.0.set(if before == NOTHING { rank } else { MANY });

@@ -41,7 +41,19 @@ const HELPERS: [Helpers; 3] = [
             "MPI_Is_thread_main",
         ],
     ),
-    ("ranks-rma-window", &["MPI_Win_set_errhandler"]),
+    (
+        "ranks-rma-window",
+        &[
+            "MPI_Alltoall",
+            "MPI_Comm_dup",
+            "MPI_Comm_free",
+            "MPI_Comm_size",
+            "MPI_Group_free",
+            "MPI_Group_incl",
+            "MPI_Win_get_group",
+            "MPI_Win_set_errhandler",
+        ],
+    ),
 ];
 
 /// Where the list of helpers is, for those who have to change it.

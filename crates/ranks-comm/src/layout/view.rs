@@ -52,6 +52,14 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// What [`of`](Self::of) says of a slice of so many elements of `T` that is somewhere else.
+    #[doc(hidden)]
+    pub fn fits<T: Pod>(&self, length: usize) -> Result<()> {
+        Taken::inside(self, Element::whole::<T>(), length).map(drop)
+    }
+}
+
 impl<'a, T: Pod> View<'a, T> {
     /// All of `data`.
     #[must_use]

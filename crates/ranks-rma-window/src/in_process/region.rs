@@ -76,6 +76,7 @@ impl Region {
         self.base
     }
 
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -109,6 +109,7 @@ impl Segment {
     }
 
     /// How many bytes it has.
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.state().region.as_ref().map_or(0, Region::bytes)
     }

@@ -123,6 +123,6 @@ fn unlock(win: MPI_Win, hold: Hold) -> Result<()> {
     clippy::cast_possible_wrap,
     reason = "a rank of a communicator, whose size is an int"
 )]
-fn int(rank: usize) -> c_int {
+pub(super) fn int(rank: usize) -> c_int {
     rank as c_int
 }

@@ -11,7 +11,10 @@
 #![allow(unsafe_code)]
 
 mod epochs;
+mod exposure;
+mod layouts;
 mod own;
+mod requests;
 mod transfer;
 mod window;
 

@@ -247,7 +247,9 @@ impl<T: Pod> Window<T> {
 
 /// The operation and the datatype, if MPI computes with such elements.
 #[inline(always)]
-fn known<T: Pod, O: Accumulation<T>>(operation: &'static str) -> Result<(MPI_Op, MPI_Datatype)> {
+pub(super) fn known<T: Pod, O: Accumulation<T>>(
+    operation: &'static str,
+) -> Result<(MPI_Op, MPI_Datatype)> {
     O::predefined().ok_or_else(|| unknown::<T>(operation))
 }
 
@@ -264,7 +266,7 @@ fn unknown<T>(operation: &'static str) -> Error {
     )
 }
 
-fn attempt(direction: &str, len: usize, place: Place) -> String {
+pub(super) fn attempt(direction: &str, len: usize, place: Place) -> String {
     let Place { rank, at_bytes } = place;
     format!("{len} elements {direction} rank {rank}, {at_bytes} bytes into its part")
 }
@@ -275,6 +277,6 @@ fn items<T: Pod>(elements: usize) -> MPI_Count {
 }
 
 /// A slice has at most `isize::MAX` bytes, and an item at least one: this always fits.
-fn wide(count: usize) -> MPI_Count {
+pub(super) fn wide(count: usize) -> MPI_Count {
     MPI_Count::try_from(count).unwrap_or(0)
 }

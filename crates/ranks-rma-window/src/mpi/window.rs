@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::{Child, FreedTogether, MpiComm, TypeOf, check, check_with};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Aint, MPI_Win, native};
+use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Win, native};
 
 use super::nothing;
 use crate::epochs::Epochs;
@@ -58,6 +58,8 @@ unsafe impl<T: Sync> Sync for Elements<T> {}
 /// What is put aside if the window is dropped: peers may access the memory until it is freed by all.
 struct Made<T: Pod> {
     canonical: MPI_Win,
+    /// The same ranks, for what they tell each other before it is freed.
+    comm: MPI_Comm,
     elements: Elements<T>,
     memory: Memory<T>,
     epochs: Arc<Epochs>,
@@ -202,7 +204,7 @@ impl<T: Pod> Window<T> {
                 }
                 _ => NonNull::dangling(),
             };
-            Made::new(win, Elements { first, len }, memory, epochs)
+            Made::new(comm, win, Elements { first, len }, memory, epochs)
         })?;
         Ok(Self::of(child, start))
     }
@@ -232,7 +234,7 @@ impl<T: Pod> Window<T> {
             check_with(code, OPERATION, || {
                 format!("over {bytes} bytes on this rank")
             })?;
-            Made::new(win, parts.elements, Memory::Vector(parts), epochs)
+            Made::new(comm, win, parts.elements, Memory::Vector(parts), epochs)
         })?;
         Ok(Self::of(child, 0))
     }
@@ -307,6 +309,7 @@ impl<T: Pod> Window<T> {
 
 impl<T: Pod> Made<T> {
     fn new(
+        parent: &MpiComm,
         canonical: MPI_Win,
         elements: Elements<T>,
         memory: Memory<T>,
@@ -315,8 +318,13 @@ impl<T: Pod> Made<T> {
         // SAFETY: the window is alive, and the handler is the library's own.
         let code = unsafe { sys::MPI_Win_set_errhandler(canonical, sys::MPI_ERRORS_RETURN) };
         check(code, "MPI_Win_set_errhandler")?;
+        let mut comm = sys::MPI_COMM_NULL;
+        // SAFETY: the communicator is alive, the handle is ours.
+        let code = unsafe { sys::MPI_Comm_dup(parent.canonical, &raw mut comm) };
+        check(code, "MPI_Comm_dup")?;
         Ok(Self {
             canonical,
+            comm,
             elements,
             memory,
             epochs,
@@ -332,10 +340,15 @@ impl<T: Pod> FreedTogether for Made<T> {
             return Ok(());
         }
         super::epochs::end_all(self.canonical, &self.epochs)?;
+        super::exposure::end_exposures(self.canonical, self.comm, &self.epochs.open().dealings)?;
         let mut win = self.canonical;
         // SAFETY: the window is freed once; nothing is under way on it, as its epochs are over.
         let code = unsafe { sys::MPI_Win_free(&raw mut win) };
         check(code, "MPI_Win_free")?;
+        let mut comm = self.comm;
+        // SAFETY: it was duplicated for this window, and is freed once.
+        let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
+        check(code, "MPI_Comm_free")?;
         if let (Memory::Vector(parts) | Memory::Beside(parts), false) =
             (self.memory, self.wanted.load(Ordering::Relaxed))
         {

@@ -7,6 +7,9 @@
 )]
 
 mod creation;
+mod exposure;
 mod fences;
+mod layouts;
 mod locks;
 mod pipelined;
+mod requests;

@@ -1,0 +1,104 @@
+//! Operations on what layouts take: derived datatypes on both sides.
+
+use bytemuck::Pod;
+use ranks_comm::backend::{MpiComm, Portion, check_with};
+use ranks_comm::layout::Layout;
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_mpi_sys as sys;
+
+use super::window::Window;
+use crate::table::Place;
+
+impl<T: Pod> Window<T> {
+    /// Begins to write what `from` takes of `data` to what `to` takes of the part that begins at `place`. Some bytes travel.
+    ///
+    /// # Safety
+    /// `data` stays until the operation is over; the layouts fit it and the part, and take as many elements.
+    pub(crate) unsafe fn put_layout(
+        &self,
+        comm: Option<&MpiComm>,
+        data: &[T],
+        from: &Layout,
+        place: Place,
+        to: &Layout,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Put";
+        let (here, there) = portions::<T>(NAME, comm, from, to)?;
+        let start = data.as_ptr().cast::<u8>().wrapping_add(here.offset);
+        let begin = moved(place, &there);
+        // SAFETY: by contract; the datatypes are committed, and what is begun with them needs them no longer than this call.
+        let code = unsafe {
+            sys::MPI_Put(
+                start.cast(),
+                here.count,
+                here.datatype,
+                begin.rank(),
+                begin.displacement(),
+                there.count,
+                there.datatype,
+                self.canonical,
+            )
+        };
+        check_with(code, NAME, || attempt("to", to, place))
+    }
+
+    /// Begins to read what `from` takes of the part that begins at `place` into what `to` takes of `into`. Some bytes travel.
+    ///
+    /// # Safety
+    /// `into` stays and nobody else uses it until the operation is over; the layouts fit it and the part, and take as many
+    /// elements, `to` none twice.
+    pub(crate) unsafe fn get_layout(
+        &self,
+        comm: Option<&MpiComm>,
+        into: &mut [T],
+        to: &Layout,
+        place: Place,
+        from: &Layout,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Get";
+        let (here, there) = portions::<T>(NAME, comm, to, from)?;
+        let start = into.as_mut_ptr().cast::<u8>().wrapping_add(here.offset);
+        let begin = moved(place, &there);
+        // SAFETY: as above.
+        let code = unsafe {
+            sys::MPI_Get(
+                start.cast(),
+                here.count,
+                here.datatype,
+                begin.rank(),
+                begin.displacement(),
+                there.count,
+                there.datatype,
+                self.canonical,
+            )
+        };
+        check_with(code, NAME, || attempt("from", from, place))
+    }
+}
+
+/// The datatypes of both sides.
+fn portions<T: Pod>(
+    operation: &'static str,
+    comm: Option<&MpiComm>,
+    here: &Layout,
+    there: &Layout,
+) -> Result<(Portion, Portion)> {
+    let Some(comm) = comm else {
+        let why = "a window over MPI has a communicator that is not";
+        return Err(Error::new(ErrorKind::Library, operation, why));
+    };
+    Ok((comm.portion::<T>(here)?, comm.portion::<T>(there)?))
+}
+
+/// Where a portion of the part at `place` begins; the sum is no more than the end of the part.
+fn moved(place: Place, portion: &Portion) -> Place {
+    Place {
+        rank: place.rank,
+        at_bytes: place.at_bytes + portion.offset,
+    }
+}
+
+fn attempt(direction: &str, layout: &Layout, place: Place) -> String {
+    let (elements, rank) = (layout.elements(), place.rank);
+    format!("{elements} elements of a layout {direction} rank {rank}")
+}

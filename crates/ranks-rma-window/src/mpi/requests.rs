@@ -1,0 +1,157 @@
+//! Operations with requests of their own.
+
+use std::ffi::c_int;
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, TypeOf, check_with};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Request, native};
+
+use super::transfer::{attempt, known, wide};
+use super::window::Window;
+use crate::accumulation::Accumulation;
+use crate::table::Place;
+
+impl<T: Pod> Window<T> {
+    /// Begins to write `data`, which has at least a byte, to `place`.
+    ///
+    /// # Safety
+    /// `data` stays until the request is over, and as many elements are at `place`.
+    pub(crate) unsafe fn rput(&self, data: &[T], place: Place) -> Result<Begun> {
+        let (from, datatype) = (data.as_ptr().cast(), TypeOf::<T>::datatype());
+        let items = data.len() * TypeOf::<T>::items();
+        let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        begin("MPI_Rput", data.len(), place, |request| {
+            match c_int::try_from(items) {
+                // SAFETY: by contract.
+                Ok(count) => unsafe {
+                    sys::MPI_Rput(
+                        from, count, datatype, rank, at, count, datatype, win, request,
+                    )
+                },
+                Err(_) => {
+                    let count = wide(items);
+                    // SAFETY: by contract.
+                    unsafe {
+                        sys::MPI_Rput_c(
+                            from, count, datatype, rank, at, count, datatype, win, request,
+                        )
+                    }
+                }
+            }
+        })
+    }
+
+    /// Begins to read from `place` into `into`, which has room for at least a byte.
+    ///
+    /// # Safety
+    /// `into` stays and nobody else uses it until the request is over, and as many elements are at `place`.
+    pub(crate) unsafe fn rget(&self, into: &mut [T], place: Place) -> Result<Begun> {
+        let (to, datatype) = (into.as_mut_ptr().cast(), TypeOf::<T>::datatype());
+        let items = into.len() * TypeOf::<T>::items();
+        let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        begin("MPI_Rget", into.len(), place, |request| {
+            match c_int::try_from(items) {
+                // SAFETY: by contract.
+                Ok(count) => unsafe {
+                    sys::MPI_Rget(to, count, datatype, rank, at, count, datatype, win, request)
+                },
+                Err(_) => {
+                    let count = wide(items);
+                    // SAFETY: by contract.
+                    unsafe {
+                        sys::MPI_Rget_c(
+                            to, count, datatype, rank, at, count, datatype, win, request,
+                        )
+                    }
+                }
+            }
+        })
+    }
+
+    /// Begins to combine `data`, which has at least a byte, with what is at `place`.
+    ///
+    /// # Safety
+    /// As [`rput`](Self::rput).
+    pub(crate) unsafe fn raccumulate<O: Accumulation<T>>(
+        &self,
+        data: &[T],
+        place: Place,
+    ) -> Result<Begun> {
+        const NAME: &str = "MPI_Raccumulate";
+        let (op, datatype) = known::<T, O>(NAME)?;
+        let from = data.as_ptr().cast();
+        let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        begin(NAME, data.len(), place, |request| {
+            match c_int::try_from(data.len()) {
+                // SAFETY: by contract; an item of the datatype is an element.
+                Ok(count) => unsafe {
+                    sys::MPI_Raccumulate(
+                        from, count, datatype, rank, at, count, datatype, op, win, request,
+                    )
+                },
+                Err(_) => {
+                    let count = wide(data.len());
+                    // SAFETY: by contract; an item of the datatype is an element.
+                    unsafe {
+                        sys::MPI_Raccumulate_c(
+                            from, count, datatype, rank, at, count, datatype, op, win, request,
+                        )
+                    }
+                }
+            }
+        })
+    }
+
+    /// The same, and to read what was there before.
+    ///
+    /// # Safety
+    /// As [`rput`](Self::rput) and [`rget`](Self::rget); both slices are of one length.
+    pub(crate) unsafe fn rget_accumulate<O: Accumulation<T>>(
+        &self,
+        data: &[T],
+        into: &mut [T],
+        place: Place,
+    ) -> Result<Begun> {
+        const NAME: &str = "MPI_Rget_accumulate";
+        let (op, datatype) = known::<T, O>(NAME)?;
+        let (from, to) = (data.as_ptr().cast(), into.as_mut_ptr().cast());
+        let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
+        begin(NAME, data.len(), place, |request| {
+            match c_int::try_from(data.len()) {
+                // SAFETY: by contract; an item of the datatype is an element.
+                Ok(count) => unsafe {
+                    sys::MPI_Rget_accumulate(
+                        from, count, datatype, to, count, datatype, rank, at, count, datatype, op,
+                        win, request,
+                    )
+                },
+                Err(_) => {
+                    let count = wide(data.len());
+                    // SAFETY: by contract; an item of the datatype is an element.
+                    unsafe {
+                        sys::MPI_Rget_accumulate_c(
+                            from, count, datatype, to, count, datatype, rank, at, count, datatype,
+                            op, win, request,
+                        )
+                    }
+                }
+            }
+        })
+    }
+}
+
+fn begin(
+    name: &'static str,
+    len: usize,
+    place: Place,
+    call: impl FnOnce(*mut MPI_Request) -> c_int,
+) -> Result<Begun> {
+    let mut request = sys::MPI_REQUEST_NULL;
+    let code = call(&raw mut request);
+    check_with(code, name, || attempt("to or from", len, place))?;
+    // SAFETY: the library is loaded: `call` has called it.
+    let cell = unsafe { native::Cell::holding(request) };
+    Ok(Begun::Mpi(cell))
+}

@@ -1,0 +1,284 @@
+//! Operations under a lock that own their memory: each is waited for by itself, and gives the memory back.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use ranks_comm::backend::{Begun, Role};
+use ranks_comm::{Error, ErrorKind, RecvBuffer, Request, Result, SendBuffer};
+
+use crate::accumulation::Accumulation;
+use crate::locked::Locked;
+
+static RPUT: Role = Role::of("MPI_Rput");
+static RGET: Role = Role::of("MPI_Rget");
+static RACCUMULATE: Role = Role::of("MPI_Raccumulate");
+static RGET_ACCUMULATE: Role = Role::of("MPI_Rget_accumulate");
+
+/// An operation that was begun under a lock and owns its memory of type `B` until it is over on this rank.
+///
+/// What was written can be relied upon at its target after a [flush](Locked::flush) or when the lock is gone, as ever; what
+/// was read is there. A request that is dropped before leaves its memory to the runtime.
+///
+/// It does not outlive the lock:
+///
+/// ```compile_fail,E0505
+/// # fn f(locked: ranks_rma_window::Locked<'_, f64>) -> ranks_comm::Result<()> {
+/// let request = locked.rget(vec![0.0; 100], 1, 0)?;
+/// locked.unlock()?;
+/// request.wait().map(drop)
+/// # }
+/// ```
+///
+/// MPI 5.0 §12.3.5.
+#[must_use = "an operation is over when it has been waited for"]
+pub struct EpochRequest<'epoch, B: Send + 'static> {
+    request: Request<B>,
+    epoch: PhantomData<&'epoch ()>,
+}
+
+impl<B: Send + 'static> EpochRequest<'_, B> {
+    /// Waits until the operation is over on this rank, and gives the memory.
+    ///
+    /// # Errors
+    /// What the library reports; the memory is lost with it, and [`complete`](Self::complete) gives both.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    #[doc(alias = "MPI_Wait")]
+    pub fn wait(self) -> Result<B> {
+        self.request.wait().map(|(buffer, _)| buffer)
+    }
+
+    /// As [`wait`](Self::wait), but gives the memory back even if the operation has failed.
+    ///
+    /// # Errors
+    /// [`WrongThread`](ErrorKind::WrongThread): the operation goes on without you.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    pub fn complete(self) -> Result<(B, Result<()>)> {
+        let (buffer, outcome) = self.request.complete()?;
+        Ok((buffer, outcome.map(drop)))
+    }
+
+    /// Whether the operation is over on this rank; does not wait. If it is, [`wait`](Self::wait) returns at once.
+    ///
+    /// # Errors
+    /// [`WrongThread`](ErrorKind::WrongThread). How the operation itself went is told by `wait`.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Test`).
+    #[doc(alias = "MPI_Test")]
+    pub fn test(&mut self) -> Result<bool> {
+        self.request.test()
+    }
+}
+
+impl<T: Pod> Locked<'_, T> {
+    /// Begins to write the elements of `data` to the memory of `rank`, from its element `at` on.
+    ///
+    /// ```
+    /// # use ranks_comm::{Communicator, Result};
+    /// # use ranks_rma_window::Locked;
+    /// /// Writes blocks to a rank, each while the next one is computed.
+    /// fn stream(locked: &Locked<'_, f64>, rank: usize, compute: impl Fn(usize, &mut [f64])) -> Result<()> {
+    ///     let mut spare = vec![0.0; 100];
+    ///     let mut before = locked.rput(vec![0.0; 100], rank, 0)?;
+    ///     for block in 1..10 {
+    ///         compute(block, &mut spare);
+    ///         let now = locked.rput(spare, rank, 100 * block)?;
+    ///         spare = before.wait()?;
+    ///         before = now;
+    ///     }
+    ///     before.wait()?;
+    ///     locked.flush(rank)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`put`](Self::put); nothing was begun then, and the memory is lost.
+    ///
+    /// MPI 5.0 §12.3.5 (`MPI_Rput`).
+    #[doc(alias = "MPI_Rput")]
+    #[doc(alias = "MPI_Rput_c")]
+    pub fn rput<B>(&self, data: B, rank: usize, at: usize) -> Result<EpochRequest<'_, B>>
+    where
+        B: SendBuffer<Element = T> + Send + 'static,
+    {
+        let slice = data.as_slice();
+        let place =
+            self.inner
+                .table
+                .place(RPUT.operation(), self.targets, rank, at, slice.len())?;
+        let begun = self.begin(
+            &RPUT,
+            slice,
+            // SAFETY: the place is as long as the slice, which stays where it is until the request is over.
+            |window, slice| unsafe { window.rput(slice, place) },
+            |window, slice| window.put(cast_slice(slice), rank, place.at_bytes),
+        )?;
+        // SAFETY: the operation works on the elements of `data`, which by its trait stay where they are when it moves.
+        Ok(unsafe { self.request(&RPUT, begun, data) })
+    }
+
+    /// Begins to read elements of `rank` from its element `at` on, as many as `into` has room for.
+    ///
+    /// # Errors
+    /// As [`rput`](Self::rput).
+    ///
+    /// MPI 5.0 §12.3.5 (`MPI_Rget`).
+    #[doc(alias = "MPI_Rget")]
+    #[doc(alias = "MPI_Rget_c")]
+    pub fn rget<B>(&self, mut into: B, rank: usize, at: usize) -> Result<EpochRequest<'_, B>>
+    where
+        B: RecvBuffer<Element = T> + Send + 'static,
+    {
+        let slice = into.as_mut_slice();
+        let place =
+            self.inner
+                .table
+                .place(RGET.operation(), self.targets, rank, at, slice.len())?;
+        let begun = self.begin(
+            &RGET,
+            slice,
+            // SAFETY: as above; nobody else has the slice until the request is over.
+            |window, slice| unsafe { window.rget(slice, place) },
+            |window, slice| window.get(cast_slice_mut(slice), rank, place.at_bytes),
+        )?;
+        // SAFETY: as above.
+        Ok(unsafe { self.request(&RGET, begun, into) })
+    }
+
+    /// Begins to combine the elements of `data` with those of `rank` from `at` on, each as a whole.
+    ///
+    /// # Errors
+    /// As [`rput`](Self::rput) and [`accumulate`](Self::accumulate).
+    ///
+    /// MPI 5.0 §12.3.5 (`MPI_Raccumulate`).
+    #[doc(alias = "MPI_Raccumulate")]
+    #[doc(alias = "MPI_Raccumulate_c")]
+    pub fn raccumulate<O: Accumulation<T>, B>(
+        &self,
+        data: B,
+        op: O,
+        rank: usize,
+        at: usize,
+    ) -> Result<EpochRequest<'_, B>>
+    where
+        B: SendBuffer<Element = T> + Send + 'static,
+    {
+        let slice = data.as_slice();
+        let place =
+            self.inner
+                .table
+                .place(RACCUMULATE.operation(), self.targets, rank, at, slice.len())?;
+        let begun = self.begin(
+            &RACCUMULATE,
+            slice,
+            // SAFETY: as for `rput`.
+            |window, slice| unsafe { window.raccumulate::<O>(slice, place) },
+            |window, slice| {
+                window.update(rank, place.at_bytes, slice.len(), |there: &mut [T]| {
+                    for (there, operand) in there.iter_mut().zip(slice) {
+                        *there = op.combine(*there, *operand);
+                    }
+                })
+            },
+        )?;
+        // SAFETY: as above.
+        Ok(unsafe { self.request(&RACCUMULATE, begun, data) })
+    }
+
+    /// As [`raccumulate`](Self::raccumulate), and begins to read what the elements were before into `old`, which is as long as
+    /// `data`.
+    ///
+    /// # Errors
+    /// As [`raccumulate`](Self::raccumulate); [`Length`](ErrorKind::Length) also if the two differ in length.
+    ///
+    /// MPI 5.0 §12.3.5 (`MPI_Rget_accumulate`).
+    #[doc(alias = "MPI_Rget_accumulate")]
+    #[doc(alias = "MPI_Rget_accumulate_c")]
+    pub fn rget_accumulate<O: Accumulation<T>, B, R>(
+        &self,
+        data: B,
+        mut old: R,
+        op: O,
+        rank: usize,
+        at: usize,
+    ) -> Result<EpochRequest<'_, (B, R)>>
+    where
+        B: SendBuffer<Element = T> + Send + 'static,
+        R: RecvBuffer<Element = T> + Send + 'static,
+    {
+        let name = RGET_ACCUMULATE.operation();
+        let (slice, into) = (data.as_slice(), old.as_mut_slice());
+        if slice.len() != into.len() {
+            let (operands, room) = (slice.len(), into.len());
+            let detail = format_args!(
+                "{operands} elements are combined, but there is room for {room} old ones; both must be as many"
+            );
+            return Err(Error::new(ErrorKind::Length, name, detail));
+        }
+        let place = self
+            .inner
+            .table
+            .place(name, self.targets, rank, at, slice.len())?;
+        let begun = self.begin(
+            &RGET_ACCUMULATE,
+            into,
+            // SAFETY: as for `rput` and `rget`.
+            |window, into| unsafe { window.rget_accumulate::<O>(slice, into, place) },
+            |window, into| {
+                window.update(rank, place.at_bytes, slice.len(), |there: &mut [T]| {
+                    into.copy_from_slice(there);
+                    for (there, operand) in there.iter_mut().zip(slice) {
+                        *there = op.combine(*there, *operand);
+                    }
+                })
+            },
+        )?;
+        // SAFETY: as above.
+        Ok(unsafe { self.request(&RGET_ACCUMULATE, begun, (data, old)) })
+    }
+
+    /// Begins an operation on a slice, if that has elements that take memory; in process it is over at once.
+    fn begin<S: AsRef<[T]>>(
+        &self,
+        role: &'static Role,
+        slice: S,
+        over_mpi: impl FnOnce(&crate::mpi::Window<T>, S) -> Result<Begun>,
+        in_process: impl FnOnce(&crate::in_process::LocalWindow, S) -> Result<()>,
+    ) -> Result<Begun> {
+        let nothing = size_of_val(slice.as_ref()) == 0;
+        self.inner.dispatch_with(
+            role.operation(),
+            slice,
+            |window, slice| match nothing {
+                true => Ok(Begun::Over),
+                false => over_mpi(window, slice),
+            },
+            |window, slice| in_process(window, slice).map(|()| Begun::Over),
+        )
+    }
+
+    /// # Safety
+    /// As of [`Request::begun`].
+    unsafe fn request<B: Send + 'static>(
+        &self,
+        role: &'static Role,
+        begun: Begun,
+        buffer: B,
+    ) -> EpochRequest<'_, B> {
+        // SAFETY: by contract.
+        let request = unsafe { Request::begun(&self.inner.comm, role, begun, buffer) };
+        EpochRequest {
+            request,
+            epoch: PhantomData,
+        }
+    }
+}
+
+impl<B: Send + 'static> fmt::Debug for EpochRequest<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EpochRequest").field(&self.request).finish()
+    }
+}
