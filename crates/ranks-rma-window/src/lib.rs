@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`Window`] | memory of each rank that the others put to, get from and accumulate into, within epochs |
 //! | [`SharedWindow`] | memory of the ranks of a node that all of them load and store directly, in phases |
-//! | `NodeShared` | an array of which each node has one copy, read by all of its ranks |
+//! | [`NodeShared`] | an array of which each node has one copy, read by all of its ranks |
 #![deny(unsafe_code)]
 
 mod access;
@@ -19,6 +19,8 @@ mod inner;
 mod layouts;
 mod locked;
 mod mpi;
+mod node_arena;
+mod node_shared;
 mod operations;
 mod passive;
 pub mod preflight;
@@ -32,6 +34,8 @@ pub use accumulation::{Accumulation, NoOp, Replace};
 pub use exposure::Exposed;
 pub use fence::Fenced;
 pub use locked::{Locked, LockedOperations};
+pub use node_arena::NodeArena;
+pub use node_shared::{NodeBackend, NodeShared, NodeSharedBuilder, Progress};
 pub use operations::Operations;
 pub use passive::{LockKind, PassiveWindow};
 pub use requests::EpochRequest;

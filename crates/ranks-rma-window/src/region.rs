@@ -4,9 +4,11 @@
 #![allow(unsafe_code)]
 
 mod heap;
+mod mapping;
 mod page;
 mod window;
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -16,6 +18,8 @@ use ranks_comm::{Communicator, Error, ErrorKind, Info, Result};
 
 use crate::preflight;
 use heap::Heap;
+use mapping::Mapping;
+pub(crate) use mapping::Nameless;
 pub(crate) use page::page_size;
 use window::Window;
 
@@ -26,6 +30,8 @@ pub(crate) enum Backing {
     Heap,
     /// A window of the MPI library. Where the ranks are threads, or one alone, it is the heap all the same.
     MpiWindow,
+    /// A file without a name, which each rank has mapped for itself.
+    Mapping,
 }
 
 /// The memory, zero at first; no page of it was touched when it was made.
@@ -41,6 +47,7 @@ pub(crate) struct Region {
 enum Memory {
     Heap(Arc<Heap>),
     Window(Child<Window>),
+    Mapping(Mapping),
 }
 
 /// Stands in the order of creation for a rank that made nothing which must be freed together.
@@ -106,12 +113,36 @@ impl Region {
         })
     }
 
+    /// As [`allocate`](Self::allocate), of a file that each rank maps for itself and lets go of when it drops the region. Of
+    /// processes alone: threads have a heap.
+    ///
+    /// # Errors
+    /// The same on every rank of `parent`: [`ErrorKind::Memory`] if a node has too little memory, [`ErrorKind::PeerFailed`]
+    /// with the reason if a rank cannot make, open or map the file.
+    pub(crate) fn mapped(
+        parent: &Communicator,
+        node: &Communicator,
+        bytes: usize,
+        kind: Nameless<'_>,
+    ) -> Result<Self> {
+        if kind == Nameless::Memory {
+            preflight::memory(parent, if node.rank() == 0 { bytes } else { 0 })?;
+        }
+        let mapping = Mapping::shared(parent, node, bytes, kind)?;
+        Ok(Self {
+            node: node.clone(),
+            len: bytes,
+            memory: Memory::Mapping(mapping),
+        })
+    }
+
     /// Where it begins on this rank: a multiple of the page size, on every rank.
     #[inline]
     pub(crate) fn base(&self) -> NonNull<u8> {
         match &self.memory {
             Memory::Heap(heap) => heap.base(),
             Memory::Window(window) => window.base(),
+            Memory::Mapping(mapping) => mapping.base(),
         }
     }
 
@@ -130,6 +161,7 @@ impl Region {
         match self.memory {
             Memory::Heap(_) => Backing::Heap,
             Memory::Window(_) => Backing::MpiWindow,
+            Memory::Mapping(_) => Backing::Mapping,
         }
     }
 
@@ -140,7 +172,7 @@ impl Region {
     pub(crate) fn sync(&self) -> Result<()> {
         fence(Ordering::SeqCst);
         match &self.memory {
-            Memory::Heap(_) => Ok(()),
+            Memory::Heap(_) | Memory::Mapping(_) => Ok(()),
             Memory::Window(window) => {
                 let _entered = self.node.enter("MPI_Win_sync")?;
                 window.sync()
@@ -154,12 +186,20 @@ impl Region {
     /// What the library reports.
     pub(crate) fn free(self) -> Result<()> {
         match self.memory {
-            Memory::Heap(_) => Ok(()),
+            Memory::Heap(_) | Memory::Mapping(_) => Ok(()),
             Memory::Window(window) => {
                 let _entered = self.node.enter("MPI_Win_free")?;
                 window.free()
             }
         }
+    }
+
+    /// Lets the whole pages among these bytes be written to, or only be read, by this process; those that are so in part stay
+    /// as they are. Whether the system has done it. Local.
+    pub(crate) fn make_writable(&self, bytes: Range<usize>, writable: bool) -> bool {
+        let bytes = bytes.start.min(self.len)..bytes.end.min(self.len);
+        // The base begins a page, and behind the last whole one there may be memory of others.
+        page::make_writable(self.base(), bytes, writable)
     }
 
     /// Says to the system that large pages are welcome; whether it has any is its own affair. Local.

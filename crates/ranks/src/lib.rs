@@ -42,6 +42,7 @@
 //! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`], [`PersistentNeighborCollectives`] |
 //! | memory that other ranks put to and get from, in epochs | [`Window`] |
 //! | memory of a node that its ranks load and store directly | [`SharedWindow`], in the phases of [`phase`] |
+//! | arrays of which each node has one copy | [`NodeShared`], many in one piece of memory: [`NodeArena`] |
 //! | whether nodes have the memory that is to be shared | [`preflight`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
@@ -56,16 +57,16 @@ pub use ranks_collectives::{
 };
 pub use ranks_comm::*;
 pub use ranks_rma_window::{
-    Accumulation, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, Operations,
-    PassiveWindow, Placement, Replace, SharedWindow, SharedWindowBuilder, Spacing, Window, phase,
-    preflight,
+    Accumulation, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, NodeArena,
+    NodeBackend, NodeShared, NodeSharedBuilder, Operations, PassiveWindow, Placement, Progress,
+    Replace, SharedWindow, SharedWindowBuilder, Spacing, Window, phase, preflight,
 };
 
 /// What most programs use: `use ranks::prelude::*;`.
 pub mod prelude {
     pub use crate::{
         Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives,
-        NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
+        NeighborCollectives, NodeShared, NonblockingCollectives, NonblockingNeighborCollectives,
         PersistentCollectives, PersistentNeighborCollectives, Pod, ScopedCollectives, SharedWindow,
         Source, Tag, VaryingCollectives, Window, ops, run,
     };

@@ -1,5 +1,6 @@
 //! Pages: the units in which the system hands out memory and places it.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Smaller pages there are none.
@@ -31,3 +32,29 @@ pub(super) fn welcome_large(base: NonNull<u8>, bytes: usize) {
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) fn welcome_large(_: NonNull<u8>, _: usize) {}
+
+/// Lets the whole pages among these bytes from `base`, which begins a page, be written to, or only be read. Whether that worked.
+#[cfg(not(miri))]
+pub(super) fn make_writable(base: NonNull<u8>, bytes: Range<usize>, writable: bool) -> bool {
+    use nix::sys::mman::{ProtFlags, mprotect};
+
+    let page = page_size();
+    let pages = bytes.start.next_multiple_of(page)..bytes.end / page * page;
+    if pages.is_empty() {
+        return true;
+    }
+    let rights = if writable {
+        ProtFlags::PROT_READ | ProtFlags::PROT_WRITE
+    } else {
+        ProtFlags::PROT_READ
+    };
+    // SAFETY: the bytes belong to the memory that begins at the base, as the caller says.
+    let first = unsafe { base.add(pages.start) };
+    // SAFETY: the pages are ours, as the caller says, and what they hold does not change.
+    unsafe { mprotect(first.cast(), pages.len(), rights) }.is_ok()
+}
+
+#[cfg(miri)]
+pub(super) fn make_writable(_: NonNull<u8>, _: Range<usize>, _: bool) -> bool {
+    true
+}

@@ -1,0 +1,218 @@
+//! What one may choose before an array is made, and the ways to fill it.
+
+use std::fmt;
+use std::io::Read;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use ranks_collectives::Hierarchy;
+use ranks_comm::{Communicator, Error, Result};
+
+use super::fill::{Filling, Form};
+use super::{NodeBackend, NodeShared, Whole};
+use crate::node_arena::NodeArena;
+
+/// How much is sent to other nodes at once, in bytes, if nothing else is chosen.
+const CHUNK: usize = 128 << 20;
+
+/// How much of an array a node has, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is there.
+    pub done: usize,
+    /// What will be.
+    pub total: usize,
+}
+
+/// What an array is made on.
+pub(crate) enum Home<'a> {
+    /// Ranks whose nodes are to be found out.
+    Comm(&'a Communicator),
+    /// Nodes that are known.
+    Nodes(&'a Hierarchy),
+    /// Memory that is there.
+    Arena(&'a mut NodeArena),
+}
+
+/// Chooses how a [`NodeShared`] is made. All ranks choose the same, but for what is said.
+#[must_use]
+pub struct NodeSharedBuilder<'a, T: Pod> {
+    home: Home<'a>,
+    backend: NodeBackend,
+    chunk: usize,
+    huge_pages: bool,
+    progress: Option<&'a mut dyn FnMut(Progress)>,
+    elements: PhantomData<fn() -> T>,
+}
+
+impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
+    pub(crate) fn new(home: Home<'a>) -> Self {
+        Self {
+            home,
+            backend: NodeBackend::Auto,
+            chunk: CHUNK,
+            huge_pages: false,
+            progress: None,
+            elements: PhantomData,
+        }
+    }
+
+    /// What the memory is to be; the folder of a file may differ. In an arena it is the arena's.
+    pub fn backend(self, backend: NodeBackend) -> Self {
+        Self { backend, ..self }
+    }
+
+    /// How many bytes are sent at once; 128 MiB if nothing else is chosen, and one element at least.
+    pub fn chunk(self, bytes: usize) -> Self {
+        Self {
+            chunk: bytes,
+            ..self
+        }
+    }
+
+    /// Whether the system is asked for huge pages: fewer of them are faster to look up, where it has any. Each rank may choose.
+    pub fn huge_pages(self, huge_pages: bool) -> Self {
+        Self { huge_pages, ..self }
+    }
+
+    /// What is called on each node's leader, whenever another chunk is there. Each rank may choose.
+    pub fn progress(self, progress: &'a mut dyn FnMut(Progress)) -> Self {
+        Self {
+            progress: Some(progress),
+            ..self
+        }
+    }
+
+    /// As [`NodeShared::from_root`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn from_root(
+        self,
+        root: usize,
+        length: usize,
+        fill: impl FnOnce(&mut [T]),
+    ) -> Result<NodeShared<T>> {
+        self.try_from_root(root, length, |out| {
+            fill(out);
+            Ok::<(), Error>(())
+        })
+    }
+
+    /// As [`NodeShared::from_root`], with a `fill` that may fail.
+    ///
+    /// # Errors
+    /// As there; [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) on every rank, with the reason, if `fill` fails.
+    pub fn try_from_root<E: fmt::Display>(
+        self,
+        root: usize,
+        length: usize,
+        fill: impl FnOnce(&mut [T]) -> Result<(), E>,
+    ) -> Result<NodeShared<T>> {
+        let filling = self.announced(Form::Root(root), Some(length))?;
+        let filling = filling.ok_or_else(|| Form::Root(root).mixed())?;
+        filling.in_place(root, fill)
+    }
+
+    /// As [`NodeShared::from_slice`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn from_slice(self, root: usize, values: Option<&[T]>) -> Result<Option<NodeShared<T>>> {
+        let length = values.map(<[T]>::len);
+        let filling = self.announced(Form::Slice(root), length)?;
+        let copy = |out: &mut [T]| {
+            if let Some(values) = values.filter(|values| values.len() == out.len()) {
+                out.copy_from_slice(values);
+            }
+            Ok::<(), Error>(())
+        };
+        filling
+            .map(|filling| filling.in_place(root, copy))
+            .transpose()
+    }
+
+    /// As [`NodeShared::from_reader`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn from_reader<R: Read>(
+        self,
+        root: usize,
+        length: usize,
+        open: impl FnOnce() -> std::io::Result<R>,
+    ) -> Result<NodeShared<T>> {
+        let filling = self.announced(Form::Reader(root), Some(length))?;
+        let filling = filling.ok_or_else(|| Form::Reader(root).mixed())?;
+        filling.reading(root, open)
+    }
+
+    /// As [`NodeShared::from_each_node`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn from_each_node(
+        self,
+        length: usize,
+        fill: impl FnOnce(&mut [T]),
+    ) -> Result<NodeShared<T>> {
+        let filling = self.announced(Form::EachNode, Some(length))?;
+        let filling = filling.ok_or_else(|| Form::EachNode.mixed())?;
+        filling.by_leaders(fill)
+    }
+
+    /// As [`NodeShared::fill_striped`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn fill_striped(
+        self,
+        length: usize,
+        fill: impl FnOnce(Range<usize>, &mut [T]),
+    ) -> Result<NodeShared<T>> {
+        let filling = self.announced(Form::Striped, Some(length))?;
+        let filling = filling.ok_or_else(|| Form::Striped.mixed())?;
+        filling.in_stripes(fill)
+    }
+
+    /// Memory to be filled, in a way that all ranks agree on; `None` if the root has nothing to fill it with. Collective.
+    fn announced(self, form: Form, length: Option<usize>) -> Result<Option<Filling<'a, T>>> {
+        let comm = match &self.home {
+            Home::Comm(comm) => comm,
+            Home::Nodes(nodes) => nodes.whole(),
+            Home::Arena(arena) => arena.nodes().whole(),
+        };
+        let Some(plan) = form.agree::<T>(comm, length, self.chunk)? else {
+            return Ok(None);
+        };
+        let (whole, at) = match self.home {
+            Home::Comm(comm) => {
+                let nodes = Hierarchy::new(comm)?;
+                (Whole::make(nodes, plan.bytes, &self.backend)?.into(), 0)
+            }
+            Home::Nodes(nodes) => {
+                let nodes = nodes.clone();
+                (Whole::make(nodes, plan.bytes, &self.backend)?.into(), 0)
+            }
+            Home::Arena(arena) => arena.take(plan.bytes)?,
+        };
+        let whole: Arc<Whole> = whole;
+        if self.huge_pages {
+            whole.welcome_large_pages();
+        }
+        Ok(Some(Filling::new(whole, at, plan, self.progress)))
+    }
+}
+
+impl<T: Pod> fmt::Debug for NodeSharedBuilder<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeSharedBuilder")
+            .field("backend", &self.backend)
+            .field("chunk", &self.chunk)
+            .field("huge_pages", &self.huge_pages)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,351 @@
+//! How the memory of all nodes comes to hold the same array.
+//!
+//! Ranks take turns: whoever writes does so before it comes to a step that all ranks take together, and orders its stores before
+//! it; whoever reads what another has written does so after that step.
+#![allow(unsafe_code)]
+
+use std::any::type_name;
+use std::fmt;
+use std::io::Read;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use ranks_collectives::Collectives;
+use ranks_comm::backend::digest;
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use super::NodeShared;
+use super::builder::Progress;
+use super::whole::{Array, Whole};
+
+const OPERATION: &str = "NodeShared";
+
+/// Stripes of ranks are cut where pages of this size begin, so that no two ranks touch one first.
+const PAGE: usize = 4096;
+
+/// Who fills the array, and with what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The root, in place.
+    Root(usize),
+    /// The root, of a slice.
+    Slice(usize),
+    /// The root, of a reader.
+    Reader(usize),
+    /// Each leader.
+    EachNode,
+    /// Each rank.
+    Striped,
+    /// Nobody yet: many arrays will lie there.
+    Arena,
+    /// The root, these elements of what is there.
+    Update(usize, [usize; 2]),
+}
+
+/// What all ranks have agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// How many elements there are.
+    pub(crate) length: usize,
+    /// How many bytes they take.
+    pub(crate) bytes: usize,
+    /// How many elements are sent at once.
+    chunk: usize,
+}
+
+/// What a rank tells: what it calls, whether it has a length, the length, the chunk in elements.
+type Told = [u64; 4];
+
+impl Form {
+    fn root(self) -> Option<usize> {
+        match self {
+            Self::Root(root) | Self::Slice(root) | Self::Reader(root) | Self::Update(root, _) => {
+                Some(root)
+            }
+            Self::EachNode | Self::Striped | Self::Arena => None,
+        }
+    }
+
+    /// A number that differs where ranks call different things.
+    fn number<T: Pod>(self) -> u64 {
+        let name = format!("{self:?} {}", type_name::<T>());
+        let name = name.bytes().map(u64::from);
+        digest(name.chain([size_of::<T>() as u64]))
+    }
+
+    /// The same plan on every rank, or the same error; `None` everywhere if the root has no length. Collective.
+    pub(crate) fn agree<T: Pod>(
+        self,
+        comm: &Communicator,
+        length: Option<usize>,
+        chunk: usize,
+    ) -> Result<Option<Plan>> {
+        let chunk = (chunk / size_of::<T>().max(1)).max(1);
+        let told: Told = [
+            self.number::<T>(),
+            u64::from(length.is_some()),
+            length.unwrap_or(0) as u64,
+            chunk as u64,
+        ];
+        let all = comm.exchange(OPERATION, bytemuck::cast_slice(&told))?;
+        let all: Vec<Told> = bytemuck::pod_collect_to_vec(&all);
+        let calls_the_same = all.iter().all(|other| other[0] == told[0]);
+        let same_length =
+            self.root().is_some() || all.iter().all(|other| other[1..3] == told[1..3]);
+        if !calls_the_same || !same_length {
+            return Err(self.mixed());
+        }
+        let size = comm.size();
+        let Some(&[_, is_there, length, chunk]) = all.get(self.root().unwrap_or(0)) else {
+            let root = self.root().unwrap_or(0);
+            let why = format_args!("root {root} is not in this communicator of {size}");
+            return Err(Error::new(ErrorKind::Root, OPERATION, why));
+        };
+        if is_there == 0 {
+            return Ok(None);
+        }
+        let of = |number: u64| usize::try_from(number).ok();
+        let bytes = of(length).and_then(|length| length.checked_mul(size_of::<T>()));
+        match (
+            of(length),
+            bytes.filter(|bytes| isize::try_from(*bytes).is_ok()),
+        ) {
+            (Some(length), Some(bytes)) => Ok(Some(Plan {
+                length,
+                bytes,
+                chunk: of(chunk).unwrap_or(usize::MAX),
+            })),
+            _ => {
+                let element = type_name::<T>();
+                let why = format_args!(
+                    "{length} elements of {element} are more than the address space holds"
+                );
+                Err(Error::new(ErrorKind::Length, OPERATION, why))
+            }
+        }
+    }
+
+    /// Ranks do not call the same.
+    #[cold]
+    pub(crate) fn mixed(self) -> Error {
+        let why = "ranks call different things; all must call the same, with the same element type, root and, where no root has it, \
+                   the same length";
+        Error::new(ErrorKind::Mismatch, OPERATION, why)
+    }
+}
+
+/// Memory of all nodes that is being filled. No rank has an array there yet.
+pub(crate) struct Filling<'a, T: Pod> {
+    whole: Arc<Whole>,
+    at: usize,
+    plan: Plan,
+    progress: Option<&'a mut dyn FnMut(Progress)>,
+    elements: PhantomData<fn() -> T>,
+}
+
+impl<'a, T: Pod> Filling<'a, T> {
+    pub(super) fn new(
+        whole: Arc<Whole>,
+        at: usize,
+        plan: Plan,
+        progress: Option<&'a mut dyn FnMut(Progress)>,
+    ) -> Self {
+        Self {
+            whole,
+            at,
+            plan,
+            progress,
+            elements: PhantomData,
+        }
+    }
+
+    fn comm(&self) -> &Communicator {
+        self.whole.nodes().whole()
+    }
+
+    /// The root fills it where it lies on its node, and leaders pass it on.
+    pub(super) fn in_place<E: fmt::Display>(
+        mut self,
+        root: usize,
+        fill: impl FnOnce(&mut [T]) -> Result<(), E>,
+    ) -> Result<NodeShared<T>> {
+        let filled = if self.comm().rank() == root {
+            // SAFETY: the others of its node wait for the root in `together`.
+            let out = unsafe { elements_of(&self.whole, self.at, &self.plan, 0..self.plan.length) };
+            out.and_then(|out| fill(out).map_err(|error| failed(&error)))
+        } else {
+            Ok(())
+        };
+        self.together(filled)?;
+        let chunks = self.chunks();
+        let sent = chunks
+            .into_iter()
+            .try_for_each(|chunk| self.spread(root, chunk));
+        self.publish(sent)
+    }
+
+    /// The root reads chunk by chunk, and leaders pass each on.
+    pub(super) fn reading<R: Read>(
+        mut self,
+        root: usize,
+        open: impl FnOnce() -> std::io::Result<R>,
+    ) -> Result<NodeShared<T>> {
+        let reader = (self.comm().rank() == root).then(open).transpose();
+        let reader = reader.map_err(|error| failed(&error));
+        let mut reader = self.comm().agree(reader)?;
+        for chunk in self.chunks() {
+            let read = match &mut reader {
+                Some(reader) => {
+                    // SAFETY: the others of its node wait for the root in `together`.
+                    let out =
+                        unsafe { elements_of(&self.whole, self.at, &self.plan, chunk.clone()) };
+                    out.and_then(|out: &mut [T]| {
+                        let bytes = bytemuck::cast_slice_mut(out);
+                        reader.read_exact(bytes).map_err(|error| failed(&error))
+                    })
+                }
+                None => Ok(()),
+            };
+            self.together(read)?;
+            let sent = self.spread(root, chunk);
+            // The root's leader has read the chunk when the root goes on to the next one, which lies elsewhere.
+            self.comm().agree(sent)?;
+        }
+        self.publish(Ok(()))
+    }
+
+    /// Each leader fills its node's.
+    pub(super) fn by_leaders(self, fill: impl FnOnce(&mut [T])) -> Result<NodeShared<T>> {
+        let filled = if self.whole.nodes().is_leader() {
+            // SAFETY: the others of its node wait for the leader in `publish`.
+            let out = unsafe { elements_of(&self.whole, self.at, &self.plan, 0..self.plan.length) };
+            out.map(fill)
+        } else {
+            Ok(())
+        };
+        self.publish(filled)
+    }
+
+    /// Each rank fills its part of its node's.
+    pub(super) fn in_stripes(
+        self,
+        fill: impl FnOnce(Range<usize>, &mut [T]),
+    ) -> Result<NodeShared<T>> {
+        let node = self.whole.nodes().node();
+        let stripe = stripe::<T>(self.plan.length, node.rank(), node.size());
+        // SAFETY: the stripes of the node's ranks do not overlap, and nobody reads them before `publish`.
+        let out = unsafe { elements_of(&self.whole, self.at, &self.plan, stripe.clone()) };
+        let filled = out.map(|out| fill(stripe, out));
+        self.publish(filled)
+    }
+
+    /// Ranges of elements that are sent at once.
+    fn chunks(&self) -> impl Iterator<Item = Range<usize>> + use<T> {
+        let Plan { length, chunk, .. } = self.plan;
+        (0..length.div_ceil(chunk)).map(move |number| {
+            let start = number * chunk;
+            start..length.min(start.saturating_add(chunk))
+        })
+    }
+
+    /// The leaders send a chunk from the root's node to the others.
+    fn spread(&mut self, root: usize, chunk: Range<usize>) -> Result<()> {
+        let nodes = self.whole.nodes();
+        let Some(leaders) = nodes.leaders() else {
+            return Ok(());
+        };
+        let from = nodes.node_of(root).unwrap_or(0);
+        if leaders.size() > 1 {
+            // SAFETY: of its node this rank alone has to do with this chunk now.
+            let out = unsafe { elements_of::<T>(&self.whole, self.at, &self.plan, chunk.clone()) };
+            leaders.bcast(out?, from)?;
+        }
+        if let Some(progress) = &mut self.progress {
+            progress(Progress {
+                done: chunk.end * size_of::<T>(),
+                total: self.plan.bytes,
+            });
+        }
+        Ok(())
+    }
+
+    /// What was stored before is seen by all after; the same error everywhere if one has one. Collective.
+    fn together(&self, outcome: Result<()>) -> Result<()> {
+        together(&self.whole, outcome)
+    }
+
+    /// The array, from now on only read. Collective.
+    fn publish(self, outcome: Result<()>) -> Result<NodeShared<T>> {
+        self.together(outcome)?;
+        self.whole.seal(self.at + self.plan.bytes);
+        // SAFETY: all ranks have written what they had to, since they have come here together.
+        let array = unsafe { Array::of(self.whole, self.at, self.plan.length) };
+        array.map(NodeShared).ok_or_else(outside)
+    }
+}
+
+/// What ranks of a node stored before is seen by all of them after; the same error everywhere if one has one. Collective.
+pub(super) fn together(whole: &Whole, outcome: Result<()>) -> Result<()> {
+    let outcome = outcome.and_then(|()| whole.sync());
+    whole.nodes().whole().agree(outcome)?;
+    whole.sync()
+}
+
+/// Some of the elements that are being filled.
+///
+/// # Safety
+/// No rank of the node has another reference to them as long as this one is in use.
+#[allow(clippy::mut_from_ref, reason = "that is what the contract is for")]
+unsafe fn elements_of<'w, T: Pod>(
+    whole: &'w Whole,
+    at: usize,
+    plan: &Plan,
+    range: Range<usize>,
+) -> Result<&'w mut [T]> {
+    let range = range.start.min(plan.length)..range.end.min(plan.length);
+    let at = at + range.start * size_of::<T>();
+    // SAFETY: as the caller says.
+    unsafe { whole.elements_mut(at, range.len()) }.ok_or_else(outside)
+}
+
+/// The part of one rank: whole pages, where there are as many.
+fn stripe<T>(length: usize, rank: usize, ranks: usize) -> Range<usize> {
+    let unit = (PAGE / size_of::<T>().max(1)).max(1);
+    let units = length.div_ceil(unit).div_ceil(ranks.max(1));
+    let edge = |rank: usize| units.saturating_mul(unit).saturating_mul(rank).min(length);
+    edge(rank)..edge(rank + 1)
+}
+
+#[cold]
+pub(super) fn outside() -> Error {
+    let why = "the array does not lie in its memory, or not where its elements can";
+    Error::new(ErrorKind::Length, OPERATION, why)
+}
+
+#[cold]
+fn failed(error: &dyn fmt::Display) -> Error {
+    Error::with_text(ErrorKind::PeerFailed, OPERATION, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stripes_cover_everything_once_and_end_with_pages() {
+        for length in [0, 1, 511, 512, 513, 5000, 100_000] {
+            for ranks in 1..6 {
+                let mut end = 0;
+                for rank in 0..ranks {
+                    let stripe = stripe::<f64>(length, rank, ranks);
+                    assert_eq!(stripe.start, end);
+                    assert!(stripe.end == length || stripe.end % 512 == 0);
+                    end = stripe.end;
+                }
+                assert_eq!(end, length);
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A part of an array is changed on all nodes together.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use bytemuck::Pod;
+use ranks_collectives::Collectives;
+use ranks_comm::{Error, ErrorKind, Result};
+
+use super::fill::{Form, outside, together};
+use super::{NodeShared, all_alone};
+
+const OPERATION: &str = "NodeShared::update";
+
+impl<T: Pod> NodeShared<T> {
+    /// Puts `data` of `root` into the elements `range` of every node's copy. Collective.
+    ///
+    /// No rank may have another handle of the array, and this one is borrowed: so nobody reads it at the time. All pass the same
+    /// range and root; what the others pass for `data` does not matter.
+    ///
+    /// ```
+    /// # use ranks_rma_window::NodeShared;
+    /// # ranks_comm::run(|world| {
+    /// let mut table = NodeShared::from_root(&world, 0, 4, |out| out.fill(1.0))?;
+    /// table.update(1..3, 0, &[5.0, 6.0])?;
+    /// assert_eq!(*table, [1.0, 5.0, 6.0, 1.0]);
+    /// # Ok::<(), ranks_comm::Error>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// Who still reads an element of this rank's copy cannot call it:
+    ///
+    /// ```compile_fail,E0502
+    /// # fn change(mut table: ranks_rma_window::NodeShared<f64>) -> ranks_comm::Result<()> {
+    /// let first = &table[0];
+    /// table.update(0..1, 0, &[2.0])?;
+    /// println!("{first}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The same on every rank, and nothing is changed: [`ErrorKind::Argument`] if a rank has another handle of the array,
+    /// [`ErrorKind::Root`], [`ErrorKind::Mismatch`] if ranks pass different ranges or roots, [`ErrorKind::PeerFailed`], with the
+    /// reason, if the range is not in the array or `data` is not as long. Otherwise what the library reports, which leaves some of both in
+    /// the range.
+    pub fn update(&mut self, range: Range<usize>, root: usize, data: &[T]) -> Result<()> {
+        let comm = self.nodes().whole().clone();
+        let is_root = comm.rank() == root;
+        Form::Update(root, [range.start, range.end]).agree::<T>(&comm, Some(self.len()), 1)?;
+        let alone = self.0.is_only_one();
+        all_alone(&comm, OPERATION, alone)?;
+        comm.agree(fits(&range, self.len(), is_root.then_some(data.len())))?;
+        // From here on no rank of any node has a reference to the elements.
+        let whole = self.0.whole();
+        let at = self.0.at() + range.start * size_of::<T>();
+        let bytes = at..at + range.len() * size_of::<T>();
+        // SAFETY: nobody has a reference to them, and one rank of a node at a time makes one: the root before all meet in
+        // `together`, the leader after that.
+        let elements = || unsafe { whole.elements_mut::<T>(at, range.len()) }.ok_or_else(outside);
+        let written = if is_root {
+            whole.unsealed(bytes.clone(), || {
+                elements()?.copy_from_slice(data);
+                Ok(())
+            })
+        } else {
+            Ok(())
+        };
+        together(whole, written)?;
+        let nodes = whole.nodes();
+        let from = nodes.node_of(root).unwrap_or(0);
+        let sent = match nodes.leaders().filter(|leaders| leaders.size() > 1) {
+            None => Ok(()),
+            // Also where it is already: MPICH 5.0.2 writes what it sends to the root's own buffer again.
+            Some(leaders) => whole.unsealed(bytes, || leaders.bcast(elements()?, from)),
+        };
+        together(whole, sent)
+    }
+}
+
+/// Whether the range is in the array, and as long as the data where there are any.
+fn fits(range: &Range<usize>, length: usize, data: Option<usize>) -> Result<()> {
+    let error = |kind, why: String| Err(Error::new(kind, OPERATION, why));
+    if range.start > range.end || range.end > length {
+        let why = format!("elements {range:?} are not in an array of {length}");
+        return error(ErrorKind::Argument, why);
+    }
+    match data {
+        Some(data) if data != range.len() => {
+            let why = format!(
+                "the root has {data} elements for the {} of {range:?}",
+                range.len()
+            );
+            error(ErrorKind::Length, why)
+        }
+        _ => Ok(()),
+    }
+}

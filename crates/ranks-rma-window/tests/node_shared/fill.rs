@@ -1,0 +1,135 @@
+//! Every way to fill an array, on nodes of every kind.
+
+use std::io::{self, Read};
+
+use ranks_comm::{Communicator, Result};
+use ranks_rma_window::{NodeBackend, NodeShared, Progress};
+
+use crate::{expect, expect_aligned, fill_with, nodes, value, write};
+
+const LENGTHS: [usize; 3] = [0, 1, 5003];
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn the_root_fills_it_in_place(world: Communicator) -> Result<()> {
+    for nodes in nodes(&world) {
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            let root = number % world.size();
+            // What others say of the length does not matter.
+            let said = if world.rank() == root { length } else { 7 };
+            let array = NodeShared::on_nodes(&nodes).chunk(4096);
+            let array = array.from_root(root, said, |out| {
+                assert!(world.rank() == root && out.iter().all(|&element| element == 0));
+                fill_with(number)(out);
+            })?;
+            expect(&array, number, length);
+            expect_aligned(&array);
+            assert_eq!(array.nodes().n_nodes(), nodes.n_nodes());
+        }
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn nodes_are_found_out_if_they_are_not_said(world: Communicator) -> Result<()> {
+    let array = NodeShared::from_root(&world, world.size() - 1, 300, fill_with(1))?;
+    expect(&array, 1, 300);
+    assert_eq!(array.nodes().n_nodes(), 1);
+    assert_ne!(*array.backend(), NodeBackend::Auto);
+    assert!(!array.why().is_empty());
+    array.free()
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn each_node_fills_its_own(world: Communicator) -> Result<()> {
+    for nodes in nodes(&world) {
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            let array = NodeShared::on_nodes(&nodes).from_each_node(length, |out| {
+                assert!(nodes.is_leader());
+                fill_with(number + nodes.node_id())(out);
+            })?;
+            expect(&array, number + nodes.node_id(), length);
+        }
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn the_ranks_of_a_node_fill_a_stripe_each(world: Communicator) -> Result<()> {
+    for nodes in nodes(&world) {
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            let array = NodeShared::on_nodes(&nodes).fill_striped(length, |range, out| {
+                assert_eq!(range.len(), out.len());
+                write(number, range.start, out);
+            })?;
+            expect(&array, number, length);
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of the elements of an array, as many as are asked for, in pieces as readers like them.
+struct Bytes {
+    number: usize,
+    at: usize,
+    end: usize,
+}
+
+impl Read for Bytes {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let some = out.len().min(self.end - self.at).min(1 + self.at % 1500);
+        for place in &mut out[..some] {
+            *place = value(self.number, self.at / 8).to_ne_bytes()[self.at % 8];
+            self.at += 1;
+        }
+        Ok(some)
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn the_root_reads_it_chunk_by_chunk(world: Communicator) -> Result<()> {
+    for nodes in nodes(&world) {
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            let root = (number + 1) % world.size();
+            let array = NodeShared::on_nodes(&nodes).chunk(10_000);
+            let array = array.from_reader(root, length, || {
+                assert_eq!(world.rank(), root);
+                let end = 8 * length;
+                Ok(Bytes { number, at: 0, end })
+            })?;
+            expect(&array, number, length);
+        }
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn leaders_are_told_how_far_it_is(world: Communicator) -> Result<()> {
+    for nodes in nodes(&world) {
+        let mut told = Vec::new();
+        let mut tell = |progress: Progress| told.push([progress.done, progress.total]);
+        let array = NodeShared::<u64>::on_nodes(&nodes).chunk(8000);
+        array.progress(&mut tell).from_root(0, 2500, fill_with(0))?;
+        let expected = [8000, 16_000, 20_000].map(|done| [done, 20_000]);
+        assert_eq!(
+            told,
+            if nodes.is_leader() {
+                &expected[..]
+            } else {
+                &[]
+            }
+        );
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn elements_may_be_of_any_size(world: Communicator) -> Result<()> {
+    let nodes = nodes(&world).pop().unwrap();
+    let nothing =
+        NodeShared::<[u64; 0]>::on_nodes(&nodes).from_root(0, 5, |out| assert_eq!(out.len(), 5))?;
+    assert_eq!(nothing.len(), 5);
+    let large = NodeShared::on_nodes(&nodes).chunk(1);
+    let large = large.from_root(0, 3, |out: &mut [[u8; 31]]| out.fill([3; 31]))?;
+    assert_eq!(*large, [[3; 31]; 3]);
+    Ok(())
+}

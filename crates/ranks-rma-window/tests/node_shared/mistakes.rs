@@ -1,0 +1,99 @@
+//! What ranks do not agree on, or cannot do, is the same error on all of them.
+
+use std::io;
+
+use ranks_collectives::Collectives;
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_rma_window::{NodeBackend, NodeShared};
+
+use crate::{expect, fill_with, nodes};
+
+/// All have an error of this kind and of these words.
+#[track_caller]
+fn refused<T>(world: &Communicator, outcome: Result<T>, kind: ErrorKind) -> String {
+    let Err(error) = outcome else {
+        panic!("it should have failed as {kind:?}")
+    };
+    let text = error.to_string();
+    assert_eq!(error.kind(), kind, "{text}");
+    let mut first = text.clone().into_bytes();
+    world.bcast(&mut first, 0).unwrap();
+    assert_eq!(String::from_utf8(first).unwrap(), text);
+    text
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn roots_and_lengths_that_cannot_be(world: Communicator) {
+    let size = world.size();
+    let array = NodeShared::from_root(&world, size, 5, fill_with(0));
+    refused(&world, array, ErrorKind::Root);
+    let array = NodeShared::from_root(&world, 0, usize::MAX / 4, fill_with(0));
+    refused(&world, array, ErrorKind::Length);
+    let array = NodeShared::from_root(&world, 0, 1 << 52, fill_with(0));
+    refused(&world, array, ErrorKind::Memory);
+    for backend in [NodeBackend::MpiWindow, NodeBackend::Memfd] {
+        let array = NodeShared::<u64>::builder(&world).backend(backend);
+        let array = array.from_each_node(1 << 52, |_| ());
+        refused(&world, array, ErrorKind::Memory);
+    }
+}
+
+#[ranks_test::ranks(2, 3)]
+fn ranks_that_call_different_things(world: Communicator) {
+    let me = world.rank();
+    let array = NodeShared::from_root(&world, usize::from(me == 0), 5, fill_with(0));
+    refused(&world, array, ErrorKind::Mismatch);
+    let array = NodeShared::<u64>::from_each_node(&world, 5 + me, |_| ());
+    refused(&world, array, ErrorKind::Mismatch);
+    let outcome = if me == 0 {
+        NodeShared::<u32>::from_root(&world, 0, 5, |_| ()).map(drop)
+    } else {
+        NodeShared::<u64>::from_root(&world, 0, 5, |_| ()).map(drop)
+    };
+    refused(&world, outcome, ErrorKind::Mismatch);
+    let outcome = if me == 0 {
+        NodeShared::<u64>::from_root(&world, 0, 5, |_| ())
+    } else {
+        NodeShared::<u64>::fill_striped(&world, 5, |_, _| ())
+    };
+    refused(&world, outcome, ErrorKind::Mismatch);
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn a_fill_that_fails(world: Communicator) {
+    for nodes in nodes(&world) {
+        let root = world.size() - 1;
+        let array = NodeShared::<u64>::on_nodes(&nodes);
+        let array = array.try_from_root(root, 5, |_| Err("no convergence"));
+        let text = refused(&world, array, ErrorKind::PeerFailed);
+        assert!(text.contains(&format!("rank {root}")) && text.contains("no convergence"));
+
+        let array = NodeShared::<u64>::on_nodes(&nodes);
+        let array = array.from_reader(root, 5, || {
+            Err::<io::Empty, _>(io::Error::other("no such table"))
+        });
+        assert!(refused(&world, array, ErrorKind::PeerFailed).contains("no such table"));
+
+        // It ends after some chunks.
+        let array = NodeShared::<u64>::on_nodes(&nodes).chunk(16);
+        let array = array.from_reader(root, 5, || Ok(&[1u8; 33][..]));
+        refused(&world, array, ErrorKind::PeerFailed);
+
+        // After all that there is nothing wrong with them.
+        let array = NodeShared::on_nodes(&nodes).from_root(root, 50, fill_with(8));
+        expect(&array.unwrap(), 8, 50);
+    }
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn freeing_what_others_have(world: Communicator) -> Result<()> {
+    let last = world.size() - 1;
+    let array = NodeShared::from_root(&world, 0, 70, fill_with(3))?;
+    let other = (world.rank() == last).then(|| array.clone());
+    let text = refused(&world, array.free(), ErrorKind::Argument);
+    assert!(text.contains(&format!("rank {last} has other handles")));
+    if let Some(other) = other {
+        expect(&other, 3, 70);
+    }
+    Ok::<(), Error>(())
+}
