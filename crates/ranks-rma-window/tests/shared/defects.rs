@@ -7,7 +7,7 @@ use ranks_comm::{Communicator, ErrorKind, Result};
 use ranks_rma_window::{SharedWindow, phase::Read};
 
 /// S5: `while segment[0] == 0 {}` on a plain slice never ended, as nothing could change it. What changes is an atomic here.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn s5_a_loop_that_waits_for_a_peer_ends(world: Communicator) -> Result<()> {
     let flags = SharedWindow::<u32>::allocate(&world, 1)?.concurrent()?;
     let left = (world.rank() + world.size() - 1) % world.size();
@@ -33,7 +33,7 @@ fn s6_elements_are_the_same_on_all_ranks(world: Communicator) -> Result<()> {
 }
 
 /// S7: an empty segment was an error of the followers alone, on MPICH; memory was not initialised.
-#[ranks_test::ranks(1, 2, 3, 4)]
+#[ranks_test::ranks(1, 2, 4)]
 fn s7_the_leader_alone_has_memory(world: Communicator) -> Result<()> {
     let len = if world.rank() == 0 { 10 } else { 0 };
     let mut window = SharedWindow::<u64>::allocate(&world, len)?;
@@ -50,7 +50,7 @@ fn s7_the_leader_alone_has_memory(world: Communicator) -> Result<()> {
 }
 
 /// S8: slices were usable after the runtime had ended. Here they borrow a window, which keeps what it needs.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn s8_a_window_outlives_the_handles_of_its_communicator(world: Communicator) -> Result<()> {
     struct All {
         window: SharedWindow<u64, Read>,

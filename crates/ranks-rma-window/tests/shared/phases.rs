@@ -59,7 +59,7 @@ fn what_is_written_is_read_by_all(world: Communicator) -> Result<()> {
 }
 
 /// As windows are made and go in three ways, memory that was used before is zero again.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn new_memory_is_zero(world: Communicator) -> Result<()> {
     let mut kept = Vec::new();
     for round in 0..5 {
@@ -102,7 +102,7 @@ fn all_segments_are_one_slice_where_nothing_is_between_them(world: Communicator)
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn every_wish_gives_the_same_memory(world: Communicator) -> Result<()> {
     let rank = world.rank();
     let info = Info::new().with("alloc_shared_noncontig", "true")?;
@@ -146,7 +146,7 @@ fn every_wish_gives_the_same_memory(world: Communicator) -> Result<()> {
 #[repr(C, align(128))]
 struct Wide([u64; 16]);
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn elements_may_be_wide_or_take_no_room(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut wide = SharedWindow::<Wide>::allocate(&world, 3)?;
@@ -162,7 +162,7 @@ fn elements_may_be_wide_or_take_no_room(world: Communicator) -> Result<()> {
     empty.free()
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn threads_of_a_rank_read_and_write_together(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut writing = SharedWindow::<u32>::allocate(&world, 400)?;
@@ -215,7 +215,7 @@ fn a_counter_without_locks_loses_nothing(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn numbers_with_a_point_are_atomics_of_their_bits(world: Communicator) -> Result<()> {
     let mut sum = SharedWindow::<f64>::allocate(&world, 1)?;
     sum.mine_mut()[0] = 0.5;
@@ -232,7 +232,7 @@ fn numbers_with_a_point_are_atomics_of_their_bits(world: Communicator) -> Result
 }
 
 /// Many windows at a time, each with its phases, on communicators of their own.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(2, 3)]
 fn windows_do_not_know_of_each_other(world: Communicator) -> Result<()> {
     let rank = world.rank();
     let part = world.split(Some((rank % 2) as i32), 0)?.unwrap();

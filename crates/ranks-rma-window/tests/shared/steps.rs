@@ -4,7 +4,7 @@ use ranks_collectives::Collectives;
 use ranks_comm::{Communicator, ErrorKind, Result};
 use ranks_rma_window::{SharedWindow, Spacing};
 
-#[ranks_test::ranks(1, 2, 3, 4)]
+#[ranks_test::ranks(1, 2, 4)]
 fn a_dropped_window_is_an_error_of_the_others(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let reading = SharedWindow::<u64>::allocate(&world, 1)?.fence()?;
@@ -46,7 +46,7 @@ fn other_phases_are_an_error_of_all(world: Communicator) -> Result<()> {
     world.barrier()
 }
 
-#[ranks_test::ranks(2, 3)]
+#[ranks_test::ranks(2)]
 fn freeing_is_a_step_as_well(world: Communicator) -> Result<()> {
     let reading = SharedWindow::<u64>::allocate(&world, 1)?.fence()?;
     let outcome = if world.rank() == 1 {
@@ -78,7 +78,7 @@ fn who_uses_one_of_two_windows_only_is_waited_for_at_the_other(world: Communicat
     world.barrier()
 }
 
-#[ranks_test::ranks(2, 3, 4)]
+#[ranks_test::ranks(2, 3)]
 fn wishes_that_differ_are_the_same_error_everywhere(world: Communicator) -> Result<()> {
     let odd = world.rank() == world.size() - 1;
     let spacing = if odd { Spacing::Pages } else { Spacing::Packed };
@@ -87,7 +87,7 @@ fn wishes_that_differ_are_the_same_error_everywhere(world: Communicator) -> Resu
     world.barrier()
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn what_no_node_holds_is_the_same_error_everywhere(world: Communicator) -> Result<()> {
     let most = if world.rank() == 0 { usize::MAX / 8 } else { 1 };
     let error = SharedWindow::<u64>::allocate(&world, most).unwrap_err();
@@ -96,6 +96,42 @@ fn what_no_node_holds_is_the_same_error_everywhere(world: Communicator) -> Resul
     let much = if world.rank() == 0 { 200 << 40 } else { 1 };
     let error = SharedWindow::<u64>::allocate(&world, much).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    world.barrier()
+}
+
+/// The rank that is waited for needs the one that waits to go on with its message.
+#[ranks_test::ranks(2)]
+fn who_waits_lets_messages_through(world: Communicator) -> Result<()> {
+    let writing = SharedWindow::<u64>::allocate(&world, 1)?;
+    let length = 1 << 18;
+    match world.rank() {
+        0 => {
+            let request = world.isend(vec![7u64; length], 1, 0)?;
+            writing.fence()?.free()?;
+            request.wait()?;
+        }
+        1 => {
+            let mut message = vec![0u64; length];
+            world.recv(&mut message, 0, 0)?;
+            assert!(message.iter().all(|&word| word == 7));
+            writing.fence()?.free()?;
+        }
+        _ => writing.fence()?.free()?,
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, threads = funneled)]
+fn threads_that_may_not_communicate_may_read(world: Communicator) -> Result<()> {
+    let reading = SharedWindow::<u64>::allocate(&world, 1)?.fence()?;
+    let add = || reading.segments().map(|segment| segment[0]).sum::<u64>();
+    assert_eq!(
+        std::thread::scope(|scope| scope.spawn(add).join().unwrap()),
+        0
+    );
+    let fence = || reading.fence().map(drop);
+    let refused = std::thread::scope(|scope| scope.spawn(fence).join().unwrap());
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::WrongThread);
     world.barrier()
 }
 
