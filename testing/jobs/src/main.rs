@@ -17,6 +17,7 @@ mod left_behind;
 mod little_memory;
 mod long_text;
 mod outcome;
+mod shared_windows;
 mod sharing;
 mod threads;
 mod world;
@@ -38,6 +39,9 @@ fn main() -> Outcome {
         ["adopting", "opened"] => adopting::opened_by_others(),
         ["adopting", "loaded"] => adopting::loaded_by_others(),
         ["sharing", file, handles] => sharing::main(file, handles),
+        ["shared-windows", "any-order"] => shared_windows::dropped_in_any_order(),
+        ["shared-windows", "after-the-end"] => shared_windows::after_the_end(),
+        ["shared-windows", "panic"] => shared_windows::panic_in_a_phase(),
         ["left-behind"] => left_behind::main(),
         ["little-memory", bytes] => little_memory::main(bytes),
         ["long-text"] => long_text::main(),

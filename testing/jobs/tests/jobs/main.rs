@@ -14,6 +14,7 @@ mod little_memory;
 mod long_text;
 mod no_library;
 mod preloading;
+mod shared_windows;
 mod sharing;
 mod threads;
 
