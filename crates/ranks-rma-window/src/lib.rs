@@ -4,6 +4,7 @@
 //! | what | for |
 //! |---|---|
 //! | [`Window`] | memory of each rank that the others put to, get from and accumulate into, within epochs |
+//! | [`DynamicWindow`] | the same for vectors that are attached and detached while the window lives |
 //! | [`SharedWindow`] | memory of the ranks of a node that all of them load and store directly, in phases |
 //! | [`NodeShared`] | an array of which each node has one copy, read by all of its ranks |
 #![deny(unsafe_code)]
@@ -11,6 +12,7 @@
 mod access;
 mod accumulation;
 mod dealings;
+mod dynamic;
 mod epochs;
 mod exposure;
 mod fence;
@@ -31,6 +33,10 @@ mod table;
 mod window;
 
 pub use accumulation::{Accumulation, NoOp, Replace};
+pub use dynamic::{
+    Access, Attached, DynamicLocked, DynamicOperations, DynamicWindow, FencedDynamicWindow,
+    PassiveDynamicWindow,
+};
 pub use exposure::Exposed;
 pub use fence::Fenced;
 pub use locked::{Locked, LockedOperations};

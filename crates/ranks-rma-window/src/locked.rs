@@ -83,6 +83,19 @@ impl<'a, T: Pod> Locked<'a, T> {
         }
     }
 
+    /// The same lock for memory that is attached to the window that it is held on.
+    pub(crate) fn on<'b, U: Pod>(&'b self, inner: &'b Inner<U>) -> Locked<'b, U> {
+        Locked {
+            inner,
+            targets: self.targets,
+            hold: self.hold,
+            // What is lent is lent by this one alone.
+            exclusive: false,
+            held: false,
+            stays: PhantomData,
+        }
+    }
+
     /// Writes `data` to the memory of `rank`, from its element `at` on.
     ///
     /// # Errors

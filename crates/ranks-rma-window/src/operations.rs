@@ -157,7 +157,7 @@ pub(crate) fn run<'env, T: Pod, R>(
     Ok(value)
 }
 
-impl<'scope, T: Pod> Operations<'scope, '_, T> {
+impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     /// Begins to write `data` to the memory of `rank`, from its element `at` on.
     ///
     /// Operations that write to elements which others access in the same epoch leave there whatever they leave; use
@@ -291,6 +291,17 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
         unsafe {
             self.inner
                 .compare_and_swap(Over::Later, self.targets, expected, new, old, rank, at)
+        }
+    }
+
+    /// The same for memory that is attached to the window that they are on.
+    pub(crate) fn on<U: Pod>(&self, inner: &'scope Inner<U>) -> Operations<'scope, 'env, U> {
+        Operations {
+            inner,
+            targets: self.targets,
+            pending: self.pending,
+            scope: PhantomData,
+            env: PhantomData,
         }
     }
 

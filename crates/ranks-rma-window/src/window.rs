@@ -37,6 +37,7 @@ const LINE: usize = 64;
 /// | `Window` | its owner, as a slice: [`local`](Self::local), [`local_mut`](Self::local_mut) |
 /// | [`Fenced`] | all ranks, in steps that end at the same time everywhere |
 /// | [`PassiveWindow`] | those who hold a [lock](PassiveWindow::lock) on it |
+/// | [`Exposed`](crate::Exposed) | the origins that it was [posted](Self::post) to, each from when it starts until it completes |
 ///
 /// ```
 /// use ranks_collectives::ops::Sum;
@@ -150,6 +151,22 @@ impl<T: Pod> Window<T> {
             },
         );
         Self::agreed(own, CREATE, len, made, epochs)
+    }
+
+    /// Makes a window to which memory can be attached. Collective.
+    pub(crate) fn dynamic(comm: &Communicator) -> Result<Window<u8>> {
+        const OPERATION: &str = "MPI_Win_create_dynamic";
+        let own = begin::<u8>(comm, OPERATION, 0)?;
+        let epochs = Arc::new(Epochs::default());
+        let made = comm.dispatch(
+            OPERATION,
+            |over| mpi::Window::create_dynamic(over, Arc::clone(&epochs)).map(Backend::Mpi),
+            |_| match own.backend() {
+                Way::InProcess(own) => LocalWindow::allocate(own, 0).map(Backend::InProcess),
+                Way::Mpi(_) => Err(of_two_kinds()),
+            },
+        );
+        Window::agreed(own, OPERATION, 0, made, epochs)
     }
 
     /// Tells the others where this rank's part begins, if it could be made. Collective.
@@ -266,6 +283,17 @@ impl<T: Pod> Window<T> {
     /// MPI 5.0 §12.2.5 (`MPI_Win_free`).
     #[doc(alias = "MPI_Win_free")]
     pub fn free(self) -> Result<Option<Vec<T>>> {
+        let (freed, comm) = self.free_but_comm()?;
+        comm.free()?;
+        Ok(freed)
+    }
+
+    /// The same, when others may still have the communicator.
+    pub(crate) fn free_shared(self) -> Result<Option<Vec<T>>> {
+        self.free_but_comm().map(|(freed, _)| freed)
+    }
+
+    fn free_but_comm(self) -> Result<(Option<Vec<T>>, Communicator)> {
         self.inner.agree(FREE)?;
         let Inner {
             comm,
@@ -281,8 +309,7 @@ impl<T: Pod> Window<T> {
                 Backend::InProcess(window) => window.free().map(|()| None),
             }
         }?;
-        comm.free()?;
-        Ok(freed)
+        Ok((freed, comm))
     }
 }
 
@@ -298,6 +325,16 @@ fn room<T>(len: usize) -> usize {
 /// A communicator of its own for a window of `len` elements here, if all ranks can make one. Collective.
 fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Result<Communicator> {
     let own = comm.dup()?;
+    agree_elements::<T>(&own, operation, len)?;
+    Ok(own)
+}
+
+/// The same error on every rank unless all can have a part of as many elements of one type as they ask for. Collective.
+pub(crate) fn agree_elements<T: Pod>(
+    own: &Communicator,
+    operation: &'static str,
+    len: usize,
+) -> Result<()> {
     let line = align_of::<T>().max(LINE);
     let bytes = len
         .checked_mul(size_of::<T>())
@@ -321,7 +358,7 @@ fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Re
         let len = usize::try_from(all[rank][1]).unwrap_or(usize::MAX);
         return Err(too_long::<T>(operation, rank, len));
     }
-    Ok(own)
+    Ok(())
 }
 
 #[cold]
@@ -335,7 +372,7 @@ fn too_long<T>(operation: &'static str, rank: usize, len: usize) -> Error {
 
 /// A duplicate is over whatever its original is over.
 #[cold]
-fn of_two_kinds() -> Error {
+pub(crate) fn of_two_kinds() -> Error {
     let why = "a communicator and its duplicate are not of one kind";
     Error::new(ErrorKind::Library, "MPI_Comm_dup", why)
 }

@@ -48,6 +48,7 @@ const HELPERS: [Helpers; 3] = [
             "MPI_Comm_dup",
             "MPI_Comm_free",
             "MPI_Comm_size",
+            "MPI_Get_address",
             "MPI_Group_free",
             "MPI_Group_incl",
             "MPI_Win_get_group",

@@ -10,6 +10,7 @@
 //!   only through [`own`].
 #![allow(unsafe_code)]
 
+mod dynamic;
 mod epochs;
 mod exposure;
 mod layouts;

@@ -14,6 +14,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Win, native};
 
+use super::dynamic::Attachments;
 use super::nothing;
 use crate::epochs::Epochs;
 
@@ -33,7 +34,8 @@ pub(crate) struct Window<T: Pod> {
     /// The handle in the terms of the standard ABI.
     pub(super) canonical: MPI_Win,
     start: usize,
-    child: Child<Made<T>>,
+    /// `None` if it is another view of a window to which memory is attached.
+    child: Option<Child<Made<T>>>,
 }
 
 /// Where this rank's elements are.
@@ -63,6 +65,8 @@ struct Made<T: Pod> {
     elements: Elements<T>,
     memory: Memory<T>,
     epochs: Arc<Epochs>,
+    /// What is attached to it.
+    attachments: Attachments,
     /// Whether not all ranks could make it, so that it can never be freed by all.
     abandoned: AtomicBool,
     /// Whether the caller of `free` takes the vector.
@@ -248,7 +252,24 @@ impl<T: Pod> Window<T> {
             elements: child.elements,
             canonical: child.canonical,
             start,
-            child,
+            child: Some(child),
+        }
+    }
+
+    /// The same window with memory of another type, which is attached.
+    pub(super) fn seen_as<U: Pod>(
+        &self,
+        datatype: native::Datatype,
+        elements: Elements<U>,
+        start: usize,
+    ) -> Window<U> {
+        Window {
+            win: self.win,
+            datatype,
+            elements,
+            canonical: self.canonical,
+            start,
+            child: None,
         }
     }
 
@@ -259,7 +280,9 @@ impl<T: Pod> Window<T> {
 
     /// Not all ranks could make it: it is never freed.
     pub(crate) fn abandon(self) {
-        self.child.abandoned.store(true, Ordering::Relaxed);
+        if let Some(child) = self.child {
+            child.abandoned.store(true, Ordering::Relaxed);
+        }
     }
 
     /// This rank's elements.
@@ -288,7 +311,10 @@ impl<T: Pod> Window<T> {
 
     /// Frees it, and gives back the vector that it was made of. Collective.
     pub(crate) fn free(self) -> Result<Option<Vec<T>>> {
-        let memory = self.child.memory;
+        let Some(child) = self.child else {
+            return Ok(None);
+        };
+        let memory = child.memory;
         let parts = match memory {
             Memory::Allocated => None,
             Memory::Vector(parts) => Some(parts),
@@ -300,10 +326,41 @@ impl<T: Pod> Window<T> {
                 Some(parts)
             }
         };
-        self.child.wanted.store(true, Ordering::Relaxed);
-        self.child.free()?;
+        child.wanted.store(true, Ordering::Relaxed);
+        child.free()?;
         // SAFETY: the library is done with it, and `wanted` keeps it from being freed.
         Ok(parts.map(|parts| unsafe { parts.into_vec() }))
+    }
+}
+
+impl Window<u8> {
+    /// A window that `make` makes without memory. Collective.
+    pub(super) fn without_memory(
+        comm: &MpiComm,
+        epochs: Arc<Epochs>,
+        make: impl FnOnce() -> Result<MPI_Win>,
+    ) -> Result<Self> {
+        let first = NonNull::dangling();
+        let child = comm.make_child(|| {
+            let win = make()?;
+            Made::new(
+                comm,
+                win,
+                Elements { first, len: 0 },
+                Memory::Allocated,
+                epochs,
+            )
+        })?;
+        Ok(Self::of(child, 0))
+    }
+
+    /// What is attached.
+    pub(super) fn attachments(&self) -> Result<&Attachments> {
+        let child = self.child.as_ref().map(|child| &child.attachments);
+        child.ok_or_else(|| {
+            let why = "this is a view of what is attached, not the window";
+            Error::new(ErrorKind::Argument, "MPI_Win_attach", why)
+        })
     }
 }
 
@@ -328,6 +385,7 @@ impl<T: Pod> Made<T> {
             elements,
             memory,
             epochs,
+            attachments: Attachments::default(),
             abandoned: AtomicBool::new(false),
             wanted: AtomicBool::new(false),
         })
@@ -349,6 +407,7 @@ impl<T: Pod> FreedTogether for Made<T> {
         // SAFETY: it was duplicated for this window, and is freed once.
         let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
         check(code, "MPI_Comm_free")?;
+        self.attachments.free();
         if let (Memory::Vector(parts) | Memory::Beside(parts), false) =
             (self.memory, self.wanted.load(Ordering::Relaxed))
         {
@@ -372,6 +431,6 @@ impl<T: Pod> fmt::Debug for Window<T> {
     clippy::cast_possible_wrap,
     reason = "no memory is larger than isize::MAX bytes, which the caller has checked"
 )]
-fn aint(bytes: usize) -> MPI_Aint {
+pub(super) fn aint(bytes: usize) -> MPI_Aint {
     bytes as MPI_Aint
 }

@@ -7,6 +7,7 @@
 )]
 
 mod creation;
+mod dynamic;
 mod exposure;
 mod fences;
 mod layouts;

@@ -1,0 +1,451 @@
+//! Windows to which memory is attached while they live.
+
+use std::any::type_name;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use ranks_collectives::Collectives;
+use ranks_comm::backend::Backend as Way;
+use ranks_comm::{Communicator, Error, ErrorKind, Result};
+
+use crate::fence::Fenced;
+use crate::in_process::LocalWindow;
+use crate::inner::{Backend, Inner};
+use crate::locked::Locked;
+use crate::operations::Operations;
+use crate::passive::{LockKind, PassiveWindow};
+use crate::table::{Part, Table};
+use crate::window::{self, Window};
+
+const ATTACH: &str = "MPI_Win_attach";
+const DETACH: &str = "MPI_Win_detach";
+
+/// A window without memory of its own: vectors are [attached](Self::attach) to it and detached again while it is quiet, and
+/// accessed in its epochs.
+///
+/// ```
+/// use ranks_comm::{Communicator, Result};
+/// use ranks_rma_window::{DynamicWindow, LockKind};
+///
+/// fn grow(world: &Communicator) -> Result<()> {
+///     let right = (world.rank() + 1) % world.size();
+///     let mut window = DynamicWindow::create(world)?;
+///     let ids = window.attach(vec![0u32; 4])?;
+///     let weights = window.attach(vec![0.0; 100 * world.rank()])?;
+///     let passive = window.passive()?;
+///     let locked = passive.lock(LockKind::Exclusive, right)?;
+///     locked.on(&ids)?.put(&[7, 8], right, 2)?;
+///     locked.on(&weights)?.put(&vec![0.5; weights.len_of(right)], right, 0)?;
+///     locked.unlock()?;
+///     let mut window = passive.close()?;
+///     assert_eq!(window.detach(ids)?, [0, 0, 7, 8]);
+///     let more = window.attach(vec![1u8; 3])?;
+///     window.free()
+/// }
+/// # ranks_comm::run(|world| grow(&world)).unwrap();
+/// ```
+///
+/// What is attached is accessed in epochs alone, also by its owner, until it is detached; what still is when the window is freed
+/// goes with it.
+///
+/// MPI 5.0 §12.2.4.
+pub struct DynamicWindow {
+    window: Window<u8>,
+    attached: Attachings,
+}
+
+/// How many vectors were attached, which is the same on every rank.
+#[derive(Debug, Default)]
+struct Attachings(u64);
+
+/// A vector of each rank that is attached to a [`DynamicWindow`]. If it is dropped, they stay attached.
+///
+/// It is of use in epochs of its window alone:
+///
+/// ```compile_fail,E0599
+/// # fn f(attached: ranks_rma_window::Attached<f64>) {
+/// attached.put(&[1.0], 0, 0);
+/// # }
+/// ```
+pub struct Attached<T: Pod> {
+    inner: Inner<T>,
+    number: u64,
+}
+
+impl DynamicWindow {
+    /// Makes a window to which nothing is attached. Collective.
+    ///
+    /// # Errors
+    /// What the library reports: Open MPI 4.1 makes none for a rank that is alone.
+    ///
+    /// MPI 5.0 §12.2.4 (`MPI_Win_create_dynamic`).
+    #[doc(alias = "MPI_Win_create_dynamic")]
+    pub fn create(comm: &Communicator) -> Result<Self> {
+        Ok(Self {
+            window: Window::<u8>::dynamic(comm)?,
+            attached: Attachings::default(),
+        })
+    }
+
+    /// Attaches a vector of each rank, of any lengths. Collective.
+    ///
+    /// # Errors
+    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if elements differ; what the library reports to one, which is
+    /// [`PeerFailed`](ErrorKind::PeerFailed) on the others: Open MPI attaches a few dozen vectors at most. Nothing is attached
+    /// then, and the vectors are lost.
+    ///
+    /// MPI 5.0 §12.2.4 (`MPI_Win_attach`).
+    #[doc(alias = "MPI_Win_attach")]
+    pub fn attach<T: Pod>(&mut self, vec: Vec<T>) -> Result<Attached<T>> {
+        let inner = &self.window.inner;
+        let (own, len) = (&inner.comm, vec.len());
+        inner.agree(ATTACH)?;
+        window::agree_elements::<T>(own, ATTACH, len)?;
+        let number = self.attached.0;
+        self.attached.0 += 1;
+        let made = inner.dispatch_with(
+            ATTACH,
+            vec,
+            |window, vec| {
+                let (view, start) = window.attach(number, vec)?;
+                Ok((Backend::Mpi(view), start))
+            },
+            |_, vec| {
+                let Way::InProcess(own) = own.backend() else {
+                    return Err(window::of_two_kinds());
+                };
+                let region = LocalWindow::from_memory(own, vec)?;
+                // Who has access is said by the locks and fences of the window.
+                region.fence()?;
+                Ok((Backend::InProcess(region), 0))
+            },
+        );
+        let start = made.as_ref().map_or(usize::MAX, |(_, start)| *start);
+        let mut all = vec![[0; 2]; own.size()];
+        let told = own.allgather(&[[start, len]], &mut all);
+        let failed = all.iter().position(|&[start, _]| start == usize::MAX);
+        let parts = all.iter().map(|&[start, len]| Part { len, start });
+        let table = Table::new(parts.collect(), size_of::<T>());
+        let (backend, _) = made?;
+        let why = match (told, failed, table) {
+            (Ok(()), None, Some(table)) => {
+                let inner = Inner {
+                    comm: own.clone(),
+                    table,
+                    backend,
+                    epochs: Arc::clone(&inner.epochs),
+                    of_vec: true,
+                };
+                return Ok(Attached { inner, number });
+            }
+            (Err(error), ..) => error,
+            (Ok(()), Some(rank), _) => {
+                let detail = format_args!("rank {rank} could not attach its vector");
+                Error::new(ErrorKind::PeerFailed, ATTACH, detail)
+            }
+            (Ok(()), None, None) => {
+                let why = "vectors end beyond what addresses can be";
+                Error::new(ErrorKind::Length, ATTACH, why)
+            }
+        };
+        if let Backend::Mpi(window) = &inner.backend {
+            window.detach::<T>(number)?;
+        }
+        Err(why)
+    }
+
+    /// Detaches what every rank has attached together, and gives the vectors back. Collective.
+    ///
+    /// # Errors
+    /// [`Mismatch`](ErrorKind::Mismatch) on every rank if they detach different ones, which stay attached;
+    /// [`Argument`](ErrorKind::Argument) if it is attached to another window; otherwise what the library reports.
+    ///
+    /// MPI 5.0 §12.2.4 (`MPI_Win_detach`).
+    #[doc(alias = "MPI_Win_detach")]
+    pub fn detach<T: Pod>(&mut self, attached: Attached<T>) -> Result<Vec<T>> {
+        let own = &self.window.inner.comm;
+        let mine = belongs(&self.window.inner, DETACH, &attached);
+        let number = mine.as_ref().map_or(u64::MAX, |()| attached.number);
+        let mut all = vec![0; own.size()];
+        own.allgather(&[number], &mut all)?;
+        mine?;
+        if let Some(rank) = all.iter().position(|&other| other != number) {
+            let detail = format_args!(
+                "rank {} detaches the {}th vector that was attached, rank {rank} another one; all must detach the same",
+                own.rank(),
+                number + 1
+            );
+            return Err(Error::new(ErrorKind::Mismatch, DETACH, detail));
+        }
+        let _entered = own.enter(DETACH)?;
+        match (attached.inner.backend, &self.window.inner.backend) {
+            (Backend::InProcess(region), _) => region.free_into(),
+            (Backend::Mpi(_), Backend::Mpi(window)) => window.detach(number),
+            (Backend::Mpi(_), Backend::InProcess(_)) => Err(window::of_two_kinds()),
+        }
+    }
+
+    /// Opens what is attached on every rank to all, in steps that end at the same time everywhere. Collective.
+    ///
+    /// # Errors
+    /// As [`Window::fence`].
+    ///
+    /// MPI 5.0 §12.5.1 (`MPI_Win_fence`).
+    #[doc(alias = "MPI_Win_fence")]
+    pub fn fence(self) -> Result<FencedDynamicWindow> {
+        Ok(FencedDynamicWindow {
+            fenced: self.window.fence()?,
+            attached: self.attached,
+        })
+    }
+
+    /// Opens what is attached on every rank to those who lock it. Collective.
+    ///
+    /// # Errors
+    /// As [`Window::passive`].
+    pub fn passive(self) -> Result<PassiveDynamicWindow> {
+        Ok(PassiveDynamicWindow {
+            passive: self.window.passive()?,
+            attached: self.attached,
+        })
+    }
+
+    /// Frees the window, and what is attached to it. Collective.
+    ///
+    /// # Errors
+    /// As [`Window::free`].
+    ///
+    /// MPI 5.0 §12.2.5 (`MPI_Win_free`).
+    #[doc(alias = "MPI_Win_free")]
+    pub fn free(self) -> Result<()> {
+        self.window.free_shared().map(drop)
+    }
+}
+
+impl<T: Pod> Attached<T> {
+    /// How many elements `rank` has attached; 0 if there is no such rank.
+    #[must_use]
+    pub fn len_of(&self, rank: usize) -> usize {
+        self.inner.len_of(rank)
+    }
+}
+
+/// A [`DynamicWindow`] that is open to all ranks, as a [`Fenced`] window is.
+pub struct FencedDynamicWindow {
+    fenced: Fenced<u8>,
+    attached: Attachings,
+}
+
+impl FencedDynamicWindow {
+    /// Does the operations that `f` begins, and returns when all that any rank began in this step are done. Collective.
+    ///
+    /// ```
+    /// # use ranks_comm::{Communicator, Result};
+    /// # use ranks_rma_window::{Attached, FencedDynamicWindow};
+    /// fn send_right(world: &Communicator, window: &mut FencedDynamicWindow, line: &Attached<f64>) -> Result<()> {
+    ///     let right = (world.rank() + 1) % world.size();
+    ///     let mine = [world.rank() as f64];
+    ///     window.step(|ops| ops.on(line)?.put(&mine, right, 0))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Fenced::step`].
+    ///
+    /// MPI 5.0 §12.5.1 (`MPI_Win_fence`).
+    #[doc(alias = "MPI_Win_fence")]
+    pub fn step<'env, R>(
+        &mut self,
+        f: impl for<'scope> FnOnce(&DynamicOperations<'_, 'scope, 'env>) -> Result<R>,
+    ) -> Result<R> {
+        self.fenced
+            .step(|operations| f(&DynamicOperations { operations }))
+    }
+
+    /// Ends a step without operations of this rank's. Collective.
+    ///
+    /// # Errors
+    /// As [`Fenced::fence`].
+    ///
+    /// MPI 5.0 §12.5.1 (`MPI_Win_fence`).
+    #[doc(alias = "MPI_Win_fence")]
+    pub fn fence(&mut self) -> Result<()> {
+        self.fenced.fence()
+    }
+
+    /// Ends the last step. Collective.
+    ///
+    /// # Errors
+    /// As [`Fenced::close`].
+    ///
+    /// MPI 5.0 §12.5.1 (`MPI_Win_fence`, `MPI_MODE_NOSUCCEED`).
+    #[doc(alias = "MPI_Win_fence")]
+    pub fn close(self) -> Result<DynamicWindow> {
+        Ok(DynamicWindow {
+            window: self.fenced.close()?,
+            attached: self.attached,
+        })
+    }
+}
+
+/// The operations of a [step](FencedDynamicWindow::step).
+pub struct DynamicOperations<'a, 'scope, 'env: 'scope> {
+    operations: &'a Operations<'scope, 'env, u8>,
+}
+
+impl<'scope, 'env> DynamicOperations<'_, 'scope, 'env> {
+    /// Operations on what is attached.
+    ///
+    /// # Errors
+    /// [`Argument`](ErrorKind::Argument) if it is attached to another window.
+    pub fn on<T: Pod>(&self, attached: &'scope Attached<T>) -> Result<Operations<'scope, 'env, T>> {
+        belongs(self.operations.inner, "MPI_Win_fence", attached)?;
+        Ok(self.operations.on(&attached.inner))
+    }
+}
+
+/// A [`DynamicWindow`] that is open to those who lock it, as a [`PassiveWindow`] is.
+pub struct PassiveDynamicWindow {
+    passive: PassiveWindow<u8>,
+    attached: Attachings,
+}
+
+impl PassiveDynamicWindow {
+    /// Locks what is attached on `rank`.
+    ///
+    /// # Errors
+    /// As [`PassiveWindow::lock`].
+    ///
+    /// MPI 5.0 §12.5.3 (`MPI_Win_lock`).
+    #[doc(alias = "MPI_Win_lock")]
+    pub fn lock(&self, kind: LockKind, rank: usize) -> Result<DynamicLocked<'_>> {
+        let locked = self.passive.lock(kind, rank)?;
+        Ok(DynamicLocked { locked })
+    }
+
+    /// Locks what is attached on every rank, shared.
+    ///
+    /// # Errors
+    /// As [`PassiveWindow::lock_all`].
+    ///
+    /// MPI 5.0 §12.5.3 (`MPI_Win_lock_all`).
+    #[doc(alias = "MPI_Win_lock_all")]
+    pub fn lock_all(&self) -> Result<DynamicLocked<'_>> {
+        let locked = self.passive.lock_all()?;
+        Ok(DynamicLocked { locked })
+    }
+
+    /// Ends the time of locks. Collective.
+    ///
+    /// # Errors
+    /// As [`PassiveWindow::close`].
+    pub fn close(self) -> Result<DynamicWindow> {
+        Ok(DynamicWindow {
+            window: self.passive.close()?,
+            attached: self.attached,
+        })
+    }
+}
+
+/// A lock on what is attached on one rank or on all. It is unlocked when dropped, as a [`Locked`] is.
+pub struct DynamicLocked<'a> {
+    locked: Locked<'a, u8>,
+}
+
+/// What is attached, under a lock: has what a [`Locked`] has.
+pub struct Access<'l, T: Pod>(Locked<'l, T>);
+
+impl DynamicLocked<'_> {
+    /// Operations on what is attached.
+    ///
+    /// # Errors
+    /// [`Argument`](ErrorKind::Argument) if it is attached to another window.
+    pub fn on<'l, T: Pod>(&'l self, attached: &'l Attached<T>) -> Result<Access<'l, T>> {
+        belongs(self.locked.inner, "MPI_Win_lock", attached)?;
+        Ok(Access(self.locked.on(&attached.inner)))
+    }
+
+    /// Completes what is under way, and lets go of the lock.
+    ///
+    /// # Errors
+    /// As [`Locked::unlock`].
+    ///
+    /// MPI 5.0 §12.5.3 (`MPI_Win_unlock`, `MPI_Win_unlock_all`).
+    #[doc(alias = "MPI_Win_unlock")]
+    #[doc(alias = "MPI_Win_unlock_all")]
+    pub fn unlock(self) -> Result<()> {
+        self.locked.unlock()
+    }
+}
+
+impl<'l, T: Pod> Deref for Access<'l, T> {
+    type Target = Locked<'l, T>;
+
+    fn deref(&self) -> &Locked<'l, T> {
+        &self.0
+    }
+}
+
+/// Whether something is attached to this window and to no other one.
+fn belongs<T: Pod>(
+    window: &Inner<u8>,
+    operation: &'static str,
+    attached: &Attached<T>,
+) -> Result<()> {
+    if Arc::ptr_eq(&window.epochs, &attached.inner.epochs) {
+        return Ok(());
+    }
+    let name = type_name::<T>();
+    let detail = format_args!("the vector of {name} is attached to another window");
+    Err(Error::new(ErrorKind::Argument, operation, detail))
+}
+
+impl fmt::Debug for DynamicWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "DynamicWindow", &self.attached)
+    }
+}
+
+impl fmt::Debug for FencedDynamicWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "FencedDynamicWindow", &self.attached)
+    }
+}
+
+impl fmt::Debug for PassiveDynamicWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "PassiveDynamicWindow", &self.attached)
+    }
+}
+
+fn describe(f: &mut fmt::Formatter<'_>, name: &str, attached: &Attachings) -> fmt::Result {
+    f.debug_struct(name)
+        .field("attached", attached)
+        .finish_non_exhaustive()
+}
+
+impl fmt::Debug for DynamicOperations<'_, '_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.operations.fmt(f)
+    }
+}
+
+impl fmt::Debug for DynamicLocked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.locked.fmt(f)
+    }
+}
+
+impl<T: Pod> fmt::Debug for Access<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Pod> fmt::Debug for Attached<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.describe(f, "Attached")
+    }
+}

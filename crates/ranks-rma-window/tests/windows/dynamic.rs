@@ -1,0 +1,121 @@
+//! Windows to which memory is attached while they live.
+
+use ranks_collectives::Collectives;
+use ranks_collectives::ops::Sum;
+use ranks_comm::{Communicator, ErrorKind, Result};
+use ranks_rma_window::{DynamicWindow, LockKind};
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn vectors_of_different_types_are_accessed_under_locks(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+    let mut window = DynamicWindow::create(&world)?;
+    let bytes = window.attach(vec![1u8; 3])?;
+    let numbers = window.attach(vec![0.5; 2 + rank])?;
+    assert_eq!(numbers.len_of(right), 2 + right);
+    let passive = window.passive()?;
+    let locked = passive.lock(LockKind::Exclusive, right)?;
+    locked.on(&bytes)?.put(&[rank as u8], right, 2)?;
+    let mut got = vec![0.0; numbers.len_of(right)];
+    locked
+        .on(&numbers)?
+        .scope(|ops| ops.get(&mut got, right, 0))?;
+    assert!(got.iter().all(|&got| got == 0.5), "{got:?}");
+    let there = locked.on(&numbers)?;
+    let last = numbers.len_of(right) - 1;
+    there.put(&[rank as f64], right, last)?;
+    let beyond = there.put(&[0.0], right, last + 1).unwrap_err();
+    drop(there);
+    assert_eq!(beyond.kind(), ErrorKind::Length);
+    locked.unlock()?;
+    let mut window = passive.close()?;
+    assert_eq!(window.detach(bytes)?, [1, 1, left as u8]);
+    let mut expected = vec![0.5; 2 + rank];
+    expected[1 + rank] = left as f64;
+    assert_eq!(window.detach(numbers)?, expected);
+    window.free()
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn a_counter_loses_nothing(world: Communicator) -> Result<()> {
+    let mut window = DynamicWindow::create(&world)?;
+    let counter = window.attach(vec![0u64; usize::from(world.rank() == 0)])?;
+    let passive = window.passive()?;
+    let locked = passive.lock_all()?;
+    let mut seen = Vec::new();
+    for _ in 0..20 {
+        seen.push(locked.on(&counter)?.fetch_and_op(1, Sum, 0, 0)?);
+    }
+    assert!(seen.is_sorted());
+    locked.unlock()?;
+    let mut window = passive.close()?;
+    let counter = window.detach(counter)?;
+    if world.rank() == 0 {
+        assert_eq!(counter, [20 * world.size() as u64]);
+    }
+    window.free()
+}
+
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn steps_go_to_several_vectors(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+    let mut window = DynamicWindow::create(&world)?;
+    for round in 0..3u32 {
+        let first = window.attach(vec![0u32; 2])?;
+        let second = window.attach(vec![[0i16; 3]; 4])?;
+        let mut fenced = window.fence()?;
+        let (one, other) = ([rank as u32 + round], [[rank as i16; 3]; 2]);
+        let mut back = [[9; 3]];
+        fenced.step(|ops| {
+            ops.on(&first)?.put(&one, right, 1)?;
+            ops.on(&second)?.put(&other, right, 2)
+        })?;
+        fenced.step(|ops| ops.on(&second)?.get(&mut back, right, 3))?;
+        assert_eq!(back, [[rank as i16; 3]]);
+        fenced.fence()?;
+        window = fenced.close()?;
+        assert_eq!(window.detach(first)?, [0, left as u32 + round]);
+        assert_eq!(window.detach(second)?[3], [left as i16; 3]);
+    }
+    window.free()
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn what_is_attached_elsewhere_is_refused(world: Communicator) -> Result<()> {
+    let mut one = DynamicWindow::create(&world)?;
+    let mut other = DynamicWindow::create(&world)?;
+    let here = one.attach(vec![1u8])?;
+    let there = other.attach(vec![2u8])?;
+    let passive = one.passive()?;
+    let locked = passive.lock(LockKind::Shared, 0)?;
+    assert_eq!(locked.on(&there).unwrap_err().kind(), ErrorKind::Argument);
+    assert!(locked.on(&here).is_ok());
+    locked.unlock()?;
+    let mut fenced = other.fence()?;
+    let refused = fenced.step(|ops| ops.on(&here).map(drop)).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Argument);
+    let mut other = fenced.close()?;
+    assert_eq!(other.detach(here).unwrap_err().kind(), ErrorKind::Argument);
+    // Freed with what is attached to it.
+    other.free()?;
+    passive.close()?.free()
+}
+
+#[ranks_test::ranks(2, 3)]
+fn ranks_that_do_different_things_are_told(world: Communicator) -> Result<()> {
+    let mut window = DynamicWindow::create(&world)?;
+    let different = match world.rank() {
+        0 => window.attach(vec![0u32]).unwrap_err(),
+        _ => window.attach(vec![0.0f32]).unwrap_err(),
+    };
+    assert_eq!(different.kind(), ErrorKind::Mismatch, "{different}");
+    let first = window.attach(vec![1u16])?;
+    let second = window.attach(vec![2u16])?;
+    let detached = window.detach(if world.rank() == 0 { first } else { second });
+    assert_eq!(detached.unwrap_err().kind(), ErrorKind::Mismatch);
+    world.barrier()?;
+    // It goes when something else is made, with what is attached to it.
+    drop(window);
+    world.dup()?.free()
+}
