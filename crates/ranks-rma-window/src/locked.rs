@@ -198,7 +198,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// Puts `new` in the place of the element `at` of `rank` if that is `expected`, and returns what it was before.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// As [`put`](Self::put); [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for elements of 8 bytes on Open MPI up to
+    /// 4.1.4, which crashes there.
     ///
     /// MPI 5.0 §12.3.4 (`MPI_Compare_and_swap`), §12.5.4 (`MPI_Win_flush`).
     #[doc(alias = "MPI_Compare_and_swap")]

@@ -270,7 +270,8 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     /// Begins to write `new` to the element `at` of `rank` if that is `expected`, and to read what it was before into `old`.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// As [`put`](Self::put); [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for elements of 8 bytes on Open MPI up to
+    /// 4.1.4, which crashes there.
     ///
     /// MPI 5.0 §12.3.4 (`MPI_Compare_and_swap`).
     #[doc(alias = "MPI_Compare_and_swap")]

@@ -229,6 +229,9 @@ impl<T: Pod> Window<T> {
         T: Integer,
     {
         const NAME: &str = "MPI_Compare_and_swap";
+        if size_of::<T>() == 8 && !self.swaps_words {
+            return Err(no_swap());
+        }
         // SAFETY: by contract; the datatype of an integer is one item.
         let code = unsafe {
             native::MPI_Compare_and_swap(
@@ -263,6 +266,16 @@ fn unknown<T>(operation: &'static str) -> Error {
             "MPI does not compute with {}; get elements under an exclusive lock, and put the results",
             std::any::type_name::<T>()
         ),
+    )
+}
+
+#[cold]
+#[inline(never)]
+fn no_swap() -> Error {
+    Error::new(
+        ErrorKind::NotInLibrary,
+        "MPI_Compare_and_swap",
+        "Open MPI up to 4.1.4 cannot swap elements of 8 bytes; use elements of 4 bytes, an exclusive lock, or a newer library",
     )
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Window<T: Pod> {
     pub(super) elements: Elements<T>,
     /// The handle in the terms of the standard ABI.
     pub(super) canonical: MPI_Win,
+    /// Whether the library can swap words, see [`swaps_words`].
+    pub(super) swaps_words: bool,
     start: usize,
     /// `None` if it is another view of a window to which memory is attached.
     child: Option<Child<Made<T>>>,
@@ -251,6 +253,7 @@ impl<T: Pod> Window<T> {
             datatype: unsafe { native::datatype(TypeOf::<T>::datatype()) },
             elements: child.elements,
             canonical: child.canonical,
+            swaps_words: sys::loaded().is_none_or(|loaded| swaps_words(loaded.name())),
             start,
             child: Some(child),
         }
@@ -426,6 +429,17 @@ impl<T: Pod> fmt::Debug for Window<T> {
     }
 }
 
+/// Whether `MPI_Compare_and_swap` of 8 bytes works: Open MPI up to 4.1.4 follows a null pointer there
+/// (<https://github.com/open-mpi/ompi/issues/7967>, <https://github.com/open-mpi/ompi/issues/11349>).
+fn swaps_words(library: &str) -> bool {
+    let Some(version) = library.strip_prefix("Open MPI ") else {
+        return true;
+    };
+    let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
+    let version = [(); 3].map(|()| numbers.next().flatten());
+    version >= [Some(4), Some(1), Some(5)]
+}
+
 /// A number of bytes that is known to be one of memory.
 #[expect(
     clippy::cast_possible_wrap,
@@ -433,4 +447,22 @@ impl<T: Pod> fmt::Debug for Window<T> {
 )]
 pub(super) fn aint(bytes: usize) -> MPI_Aint {
     bytes as MPI_Aint
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_that_swap_words_are_known() {
+        let swap = [
+            "MPICH 3.4.3",
+            "Open MPI 4.1.5",
+            "Open MPI 4.1.8",
+            "Open MPI 5.0.11",
+        ];
+        assert!(swap.into_iter().all(swaps_words));
+        let do_not = ["Open MPI 4.1.4", "Open MPI 4.0.7", "Open MPI 3.1"];
+        assert!(!do_not.into_iter().any(swaps_words));
+    }
 }

@@ -14,3 +14,4 @@ mod layouts;
 mod locks;
 mod pipelined;
 mod requests;
+mod swaps;
