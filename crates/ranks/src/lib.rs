@@ -40,7 +40,7 @@
 //! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
 //! | … between two groups | [`IntercommunicatorCollectives`], with [`RootGroup`] |
 //! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`], [`PersistentNeighborCollectives`] |
-//! | memory that other ranks put to and get from, in epochs | [`Window`] |
+//! | memory that other ranks put to and get from, in epochs | [`Window`] in its states, such as [`Fenced`] and [`PassiveWindow`] |
 //! | memory of a node that its ranks load and store directly | [`SharedWindow`], in the phases of [`phase`] |
 //! | arrays of which each node has one copy | [`NodeShared`], many in one piece of memory: [`NodeArena`] |
 //! | whether nodes have the memory that is to be shared | [`preflight`] |
@@ -65,7 +65,7 @@ pub use ranks_rma_window::{
 /// What most programs use: `use ranks::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives,
+        Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives, LockKind,
         NeighborCollectives, NodeShared, NonblockingCollectives, NonblockingNeighborCollectives,
         PersistentCollectives, PersistentNeighborCollectives, Pod, ScopedCollectives, SharedWindow,
         Source, Tag, VaryingCollectives, Window, ops, run,

@@ -45,12 +45,11 @@ impl Attachments {
 impl Window<u8> {
     /// Makes a window without memory. Collective.
     pub(crate) fn create_dynamic(comm: &MpiComm, epochs: Arc<Epochs>) -> Result<Self> {
-        Self::without_memory(comm, epochs, || {
+        Self::without_memory(comm, epochs, |comm| {
             let mut win = sys::MPI_WIN_NULL;
             // SAFETY: the communicator is alive, the handle is ours.
-            let code = unsafe {
-                sys::MPI_Win_create_dynamic(sys::MPI_INFO_NULL, comm.canonical, &raw mut win)
-            };
+            let code =
+                unsafe { sys::MPI_Win_create_dynamic(sys::MPI_INFO_NULL, comm, &raw mut win) };
             check(code, "MPI_Win_create_dynamic").map(|()| win)
         })
     }

@@ -15,10 +15,12 @@ mod epochs;
 mod exposure;
 mod layouts;
 mod own;
+mod own_comm;
 mod requests;
 mod transfer;
 mod window;
 
+pub(crate) use own_comm::OwnComm;
 pub(crate) use window::Window;
 
 use std::ffi::c_void;

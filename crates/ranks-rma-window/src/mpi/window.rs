@@ -16,6 +16,7 @@ use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Win, native};
 
 use super::dynamic::Attachments;
 use super::nothing;
+use super::own_comm::OwnComm;
 use crate::epochs::Epochs;
 
 /// What elements are aligned to at least: the lines of a cache.
@@ -62,8 +63,8 @@ unsafe impl<T: Sync> Sync for Elements<T> {}
 /// What is put aside if the window is dropped: peers may access the memory until it is freed by all.
 struct Made<T: Pod> {
     canonical: MPI_Win,
-    /// The same ranks, for what they tell each other before it is freed.
-    comm: MPI_Comm,
+    /// What it was made from; before it is freed the ranks tell each other there what they have to end.
+    comm: OwnComm,
     elements: Elements<T>,
     memory: Memory<T>,
     epochs: Arc<Epochs>,
@@ -180,6 +181,7 @@ impl<T: Pod> Window<T> {
         let mut base: *mut c_void = ptr::null_mut();
         let mut start = 0;
         let child = comm.make_child(|| {
+            let comm = OwnComm::dup(comm)?;
             let mut win = sys::MPI_WIN_NULL;
             // SAFETY: the communicator is alive; the pointer and the handle are ours.
             let code = unsafe {
@@ -187,7 +189,7 @@ impl<T: Pod> Window<T> {
                     aint(room),
                     DISPLACEMENT_UNIT,
                     sys::MPI_INFO_NULL,
-                    comm.canonical,
+                    comm.handle(),
                     (&raw mut base).cast(),
                     &raw mut win,
                 )
@@ -210,7 +212,7 @@ impl<T: Pod> Window<T> {
                 }
                 _ => NonNull::dangling(),
             };
-            Made::new(comm, win, Elements { first, len }, memory, epochs)
+            Made::new(win, comm, Elements { first, len }, memory, epochs)
         })?;
         Ok(Self::of(child, start))
     }
@@ -225,6 +227,7 @@ impl<T: Pod> Window<T> {
             _ => first.as_ptr().cast(),
         };
         let child = comm.make_child(|| {
+            let comm = OwnComm::dup(comm)?;
             let mut win = sys::MPI_WIN_NULL;
             // SAFETY: the communicator is alive; the memory is that of a vector which nobody has until the window is freed; the handle is ours.
             let code = unsafe {
@@ -233,14 +236,14 @@ impl<T: Pod> Window<T> {
                     aint(bytes),
                     DISPLACEMENT_UNIT,
                     sys::MPI_INFO_NULL,
-                    comm.canonical,
+                    comm.handle(),
                     &raw mut win,
                 )
             };
             check_with(code, OPERATION, || {
                 format!("over {bytes} bytes on this rank")
             })?;
-            Made::new(comm, win, parts.elements, Memory::Vector(parts), epochs)
+            Made::new(win, comm, parts.elements, Memory::Vector(parts), epochs)
         })?;
         Ok(Self::of(child, 0))
     }
@@ -341,14 +344,15 @@ impl Window<u8> {
     pub(super) fn without_memory(
         comm: &MpiComm,
         epochs: Arc<Epochs>,
-        make: impl FnOnce() -> Result<MPI_Win>,
+        make: impl FnOnce(MPI_Comm) -> Result<MPI_Win>,
     ) -> Result<Self> {
         let first = NonNull::dangling();
         let child = comm.make_child(|| {
-            let win = make()?;
+            let comm = OwnComm::dup(comm)?;
+            let win = make(comm.handle())?;
             Made::new(
-                comm,
                 win,
+                comm,
                 Elements { first, len: 0 },
                 Memory::Allocated,
                 epochs,
@@ -369,8 +373,8 @@ impl Window<u8> {
 
 impl<T: Pod> Made<T> {
     fn new(
-        parent: &MpiComm,
         canonical: MPI_Win,
+        comm: OwnComm,
         elements: Elements<T>,
         memory: Memory<T>,
         epochs: Arc<Epochs>,
@@ -378,10 +382,6 @@ impl<T: Pod> Made<T> {
         // SAFETY: the window is alive, and the handler is the library's own.
         let code = unsafe { sys::MPI_Win_set_errhandler(canonical, sys::MPI_ERRORS_RETURN) };
         check(code, "MPI_Win_set_errhandler")?;
-        let mut comm = sys::MPI_COMM_NULL;
-        // SAFETY: the communicator is alive, the handle is ours.
-        let code = unsafe { sys::MPI_Comm_dup(parent.canonical, &raw mut comm) };
-        check(code, "MPI_Comm_dup")?;
         Ok(Self {
             canonical,
             comm,
@@ -401,15 +401,12 @@ impl<T: Pod> FreedTogether for Made<T> {
             return Ok(());
         }
         super::epochs::end_all(self.canonical, &self.epochs)?;
-        super::exposure::end_exposures(self.canonical, self.comm, &self.epochs.open().dealings)?;
+        let comm = self.comm.handle();
+        super::exposure::end_exposures(self.canonical, comm, &self.epochs.open().dealings)?;
         let mut win = self.canonical;
         // SAFETY: the window is freed once; nothing is under way on it, as its epochs are over.
         let code = unsafe { sys::MPI_Win_free(&raw mut win) };
         check(code, "MPI_Win_free")?;
-        let mut comm = self.comm;
-        // SAFETY: it was duplicated for this window, and is freed once.
-        let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
-        check(code, "MPI_Comm_free")?;
         self.attachments.free();
         if let (Memory::Vector(parts) | Memory::Beside(parts), false) =
             (self.memory, self.wanted.load(Ordering::Relaxed))
@@ -417,7 +414,7 @@ impl<T: Pod> FreedTogether for Made<T> {
             // SAFETY: the library is done with it, and nobody wants it.
             drop(unsafe { parts.into_vec() });
         }
-        Ok(())
+        self.comm.free()
     }
 }
 

@@ -17,11 +17,13 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Win};
 
 use super::page::page_size;
+use crate::mpi::OwnComm;
 
 /// A window in which rank 0 has all the memory.
 #[derive(Debug)]
 pub(super) struct Window {
     handle: MPI_Win,
+    comm: OwnComm,
     base: NonNull<u8>,
     locked: bool,
 }
@@ -54,15 +56,16 @@ impl Window {
         let info = hints
             .as_ref()
             .map_or(sys::MPI_INFO_NULL, InfoHandle::canonical);
+        let comm = OwnComm::dup(comm)?;
         let mut base: *mut c_void = ptr::null_mut();
         let mut handle = sys::MPI_WIN_NULL;
-        // SAFETY: the communicator is alive, as `comm` is; the address and the handle are ours.
+        // SAFETY: the communicator was just made; the address and the handle are ours.
         let code = unsafe {
             sys::MPI_Win_allocate_shared(
                 size,
                 1,
                 info,
-                comm.canonical,
+                comm.handle(),
                 (&raw mut base).cast(),
                 &raw mut handle,
             )
@@ -74,6 +77,7 @@ impl Window {
         })?;
         Ok(Self {
             handle,
+            comm,
             base: NonNull::dangling(),
             locked: false,
         })
@@ -163,6 +167,7 @@ impl FreedTogether for Window {
         }
         // SAFETY: the window is alive, and gone with this call, for whose sake all ranks are here.
         let code = unsafe { sys::MPI_Win_free(&raw mut self.handle) };
-        outcome.and(check(code, "MPI_Win_free"))
+        outcome = outcome.and(check(code, "MPI_Win_free"));
+        outcome.and(self.comm.free())
     }
 }

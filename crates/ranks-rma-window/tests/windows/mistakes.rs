@@ -1,0 +1,204 @@
+//! What is wrong is an error before anything is done.
+
+use std::fmt::Debug;
+
+use ranks_collectives::ops::Sum;
+use ranks_comm::{Communicator, ErrorKind, Result};
+use ranks_rma_window::LockKind::{Exclusive, Shared};
+use ranks_rma_window::Window;
+
+/// The kind of an error, whose text has all of `words`.
+fn kind_of<R: Debug>(outcome: Result<R>, words: &[&str]) -> ErrorKind {
+    let error = outcome.unwrap_err();
+    let text = error.to_string();
+    for word in words {
+        assert!(text.contains(word), "{text}");
+    }
+    error.kind()
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn places_that_are_not_there(world: Communicator) -> Result<()> {
+    let (size, len) = (world.size(), 5 + world.rank());
+    let mut fenced = Window::<f64>::allocate(&world, len)?.fence()?;
+    let (data, mut buf) = ([1.0; 3], [0.0; 6]);
+    fenced.step(|ops| {
+        let words = ["MPI_Put", "3 elements from 3 on", "rank 0", "5 elements"];
+        assert_eq!(kind_of(ops.put(&data, 0, 3), &words), ErrorKind::Length);
+        assert_eq!(
+            kind_of(ops.put(&data, 0, usize::MAX), &[]),
+            ErrorKind::Length
+        );
+        assert_eq!(kind_of(ops.put(&data[..0], 0, 6), &[]), ErrorKind::Length);
+        assert_eq!(
+            kind_of(ops.get(&mut buf, 0, 0), &["MPI_Get"]),
+            ErrorKind::Length
+        );
+        let none = kind_of(ops.put(&data, size, 0), &["rank", "from 0 to"]);
+        assert_eq!(none, ErrorKind::Rank);
+        let none = kind_of(ops.put(&data, usize::MAX, 0), &[]);
+        assert_eq!(none, ErrorKind::Rank);
+        assert_eq!(
+            kind_of(ops.accumulate(&data, Sum, 0, 3), &[]),
+            ErrorKind::Length
+        );
+        ops.put(&data[..0], 0, 5)
+    })?;
+    assert_eq!(kind_of(fenced.value(len), &[]), ErrorKind::Length);
+    assert_eq!(
+        kind_of(fenced.write(len - 1, &[0.0; 2]), &[]),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind_of(fenced.read(1, &mut vec![0.0; len]), &[]),
+        ErrorKind::Length
+    );
+    let window = fenced.close()?;
+    assert_eq!(window.local(), vec![0.0; len]);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn under_a_lock_too(world: Communicator) -> Result<()> {
+    let size = world.size();
+    let window = Window::<i32>::allocate(&world, 2)?.passive()?;
+    let locked = window.lock_all()?;
+    assert_eq!(kind_of(locked.put(&[1; 3], 0, 0), &[]), ErrorKind::Length);
+    assert_eq!(kind_of(locked.get(&mut [1], 0, 2), &[]), ErrorKind::Length);
+    assert_eq!(
+        kind_of(locked.fetch_and_op(1, Sum, 0, 2), &[]),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind_of(locked.compare_and_swap(0, 1, 0, 2), &[]),
+        ErrorKind::Length
+    );
+    assert_eq!(
+        kind_of(locked.fetch_and_op(1, Sum, size, 0), &[]),
+        ErrorKind::Rank
+    );
+    assert_eq!(kind_of(locked.flush(size), &[]), ErrorKind::Rank);
+    let differ = locked.get_accumulate(&[1; 2], &mut [0], Sum, 0, 0);
+    assert_eq!(
+        kind_of(differ, &["2 elements", "room for 1"]),
+        ErrorKind::Length
+    );
+    drop(locked);
+    assert_eq!(window.close()?.local(), [0; 2]);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn locks_of_nobody_and_of_who_is_locked(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let window = Window::<u8>::allocate(&world, 1)?.passive()?;
+    for none in [size, usize::MAX] {
+        let words = ["MPI_Win_lock", "not in this window", "from 0 to"];
+        assert_eq!(kind_of(window.lock(Shared, none), &words), ErrorKind::Rank);
+    }
+    let first = window.lock(Shared, rank)?;
+    let words = ["MPI_Win_lock", "unlock it first"];
+    assert_eq!(
+        kind_of(window.lock(Exclusive, rank), &words),
+        ErrorKind::Argument
+    );
+    assert_eq!(
+        kind_of(window.lock_all(), &["MPI_Win_lock_all"]),
+        ErrorKind::Argument
+    );
+    first.unlock()?;
+    let all = window.lock_all()?;
+    assert_eq!(
+        kind_of(window.lock(Shared, 0), &["all ranks"]),
+        ErrorKind::Argument
+    );
+    assert_eq!(kind_of(window.lock_all(), &[]), ErrorKind::Argument);
+    drop(all);
+    window.lock(Exclusive, 0)?.unlock()?;
+    window.close()?;
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3)]
+fn ranks_that_are_not_locked(world: Communicator) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
+    let other = if left == right { rank } else { left };
+    let window = Window::<u64>::allocate(&world, 1)?.passive()?;
+    let locked = window.lock(Shared, right)?;
+    let refused = locked.put(&[1], other, 0);
+    let words = ["MPI_Put", &format!("open to rank {right} only")];
+    assert_eq!(kind_of(refused, &words), ErrorKind::Argument);
+    assert_eq!(
+        kind_of(locked.fetch_and_op(1, Sum, other, 0), &[]),
+        ErrorKind::Argument
+    );
+    assert_eq!(
+        kind_of(locked.flush(other), &["not locked"]),
+        ErrorKind::Argument
+    );
+    assert_eq!(kind_of(locked.flush_local(other), &[]), ErrorKind::Argument);
+    let refused = locked.scope(|ops| ops.put(&[1], other, 0));
+    assert_eq!(kind_of(refused, &[]), ErrorKind::Argument);
+    // Two locks at a time of different ranks are fine.
+    if size > 2 {
+        window.lock(Shared, left)?.put(&[7], left, 0)?;
+    }
+    drop(locked);
+    window.close()?;
+    Ok(())
+}
+
+/// All ranks get the error, and can go on together.
+#[ranks_test::ranks(1, 2, 3)]
+fn windows_that_cannot_be_made(world: Communicator) -> Result<()> {
+    let last = world.rank() + 1 == world.size();
+    let len = if last { usize::MAX / 4 } else { 1 };
+    let words = ["MPI_Win_allocate", "more than memory can be"];
+    assert_eq!(
+        kind_of(Window::<u64>::allocate(&world, len), &words),
+        ErrorKind::Length
+    );
+    let words = ["MPI_Win_allocate"];
+    let len = if last { 1 << 57 } else { 1 };
+    let kind = kind_of(Window::<u64>::allocate(&world, len), &words);
+    assert!(
+        [ErrorKind::Memory, ErrorKind::Length].contains(&kind),
+        "{kind}"
+    );
+    if world.size() > 1 {
+        let words = ["different elements", "rank 0 of 4 bytes"];
+        let outcome = match last {
+            true => Window::<u32>::allocate(&world, 1).map(drop),
+            false => Window::<f32>::allocate(&world, 1).map(drop),
+        };
+        assert_eq!(kind_of(outcome, &words), ErrorKind::Mismatch);
+    }
+    Window::<u32>::allocate(&world, 1)?.free()?;
+    Ok(())
+}
+
+/// Where calls are compared, ranks that are out of step are told, all of them.
+#[ranks_test::ranks(2, 3)]
+fn ranks_out_of_step(world: Communicator) -> Result<()> {
+    let first = world.rank() == 0;
+    let window = Window::<u32>::allocate(&world, 1)?;
+    let words = ["rank 0 calls MPI_Win_fence", "Window::passive"];
+    let outcome = match first {
+        true => window.fence().map(drop),
+        false => window.passive().map(drop),
+    };
+    assert_eq!(kind_of(outcome, &words), ErrorKind::Mismatch);
+    let mut fenced = Window::<u32>::allocate(&world, 1)?.fence()?;
+    let mut called = false;
+    let outcome = match first {
+        true => fenced.step(|_| {
+            called = true;
+            Ok(())
+        }),
+        false => fenced.close().map(drop),
+    };
+    assert_eq!(kind_of(outcome, &["MPI_Win_fence"]), ErrorKind::Mismatch);
+    assert!(!called, "nothing is begun in a step that does not end");
+    Ok(())
+}
