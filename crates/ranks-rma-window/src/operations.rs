@@ -173,9 +173,9 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     #[doc(alias = "MPI_Put_c")]
     #[inline]
     pub fn put(&self, data: &'scope [T], rank: usize, at: usize) -> Result<()> {
-        self.pending.add(rank);
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-        unsafe { self.inner.put(Over::Later, self.targets, data, rank, at) }
+        let begun = unsafe { self.inner.put(Over::Later, self.targets, data, rank, at) };
+        self.note(rank, begun)
     }
 
     /// Begins to read elements of `rank` from its element `at` on, as many as `into` has room for.
@@ -188,9 +188,9 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     #[doc(alias = "MPI_Get_c")]
     #[inline]
     pub fn get(&self, into: &'scope mut [T], rank: usize, at: usize) -> Result<()> {
-        self.pending.add(rank);
         // SAFETY: as above.
-        unsafe { self.inner.get(Over::Later, self.targets, into, rank, at) }
+        let begun = unsafe { self.inner.get(Over::Later, self.targets, into, rank, at) };
+        self.note(rank, begun)
     }
 
     /// Begins to combine `data` with the elements of `rank` from `at` on, each as a whole.
@@ -210,12 +210,12 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         rank: usize,
         at: usize,
     ) -> Result<()> {
-        self.pending.add(rank);
         // SAFETY: as above.
-        unsafe {
+        let begun = unsafe {
             self.inner
                 .accumulate(Over::Later, self.targets, data, op, rank, at)
-        }
+        };
+        self.note(rank, begun)
     }
 
     /// As [`accumulate`](Self::accumulate), and begins to read what the elements were before into `old`, which is as long as `data`.
@@ -235,12 +235,12 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         rank: usize,
         at: usize,
     ) -> Result<()> {
-        self.pending.add(rank);
         // SAFETY: as above.
-        unsafe {
+        let begun = unsafe {
             self.inner
                 .get_accumulate(Over::Later, self.targets, data, old, op, rank, at)
-        }
+        };
+        self.note(rank, begun)
     }
 
     /// As [`get_accumulate`](Self::get_accumulate) for one element.
@@ -259,12 +259,12 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         rank: usize,
         at: usize,
     ) -> Result<()> {
-        self.pending.add(rank);
         // SAFETY: as above.
-        unsafe {
+        let begun = unsafe {
             self.inner
                 .fetch_and_op(Over::Later, self.targets, value, old, op, rank, at)
-        }
+        };
+        self.note(rank, begun)
     }
 
     /// Begins to write `new` to the element `at` of `rank` if that is `expected`, and to read what it was before into `old`.
@@ -287,12 +287,21 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     where
         T: Integer,
     {
-        self.pending.add(rank);
         // SAFETY: as above.
-        unsafe {
+        let begun = unsafe {
             self.inner
                 .compare_and_swap(Over::Later, self.targets, expected, new, old, rank, at)
+        };
+        self.note(rank, begun)
+    }
+
+    /// Takes note of what was begun to `rank`; also of what the library has refused, since some of it may be under way.
+    #[inline(always)]
+    fn note(&self, rank: usize, begun: Result<()>) -> Result<()> {
+        if begun.is_ok() || self.inner.table.opens(self.targets, rank) {
+            self.pending.add(rank);
         }
+        begun
     }
 
     /// The same for memory that is attached to the window that they are on.

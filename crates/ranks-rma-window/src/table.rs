@@ -160,6 +160,12 @@ impl Table {
         )
     }
 
+    /// Whether there is such a rank, and an epoch is open to it.
+    #[cold]
+    pub(crate) fn opens(&self, targets: Targets<'_>, rank: usize) -> bool {
+        rank < self.parts.len() && targets.include(rank)
+    }
+
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank.
     pub(crate) fn check_rank(&self, operation: &'static str, rank: usize) -> Result<()> {

@@ -18,6 +18,24 @@ pub(crate) fn main(how: &str) -> Outcome {
             assert_ne!(world.rank(), 1, "out of luck");
             wait(&world)
         }),
+        "panic-in-a-step" => ranks::run(|world| {
+            let mut fenced = ranks::Window::<u64>::allocate(&world, 4)?.fence()?;
+            fenced.step(|ops| {
+                ops.put(&[1, 2], 0, 1)?;
+                assert_ne!(world.rank(), 1, "out of luck");
+                Ok(())
+            })?;
+            wait(&world)
+        }),
+        "panic-under-a-lock" => ranks::run(|world| {
+            let window = ranks::Window::<u64>::allocate(&world, 4)?.passive()?;
+            let locked = window.lock_all()?;
+            locked.put(&[1, 2], 0, 1)?;
+            assert_ne!(world.rank(), 1, "out of luck");
+            drop(locked);
+            window.close()?;
+            wait(&world)
+        }),
         "unwinding" => {
             let runtime = Runtime::builder().init()?;
             let world = runtime.world();

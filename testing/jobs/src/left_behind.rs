@@ -1,11 +1,33 @@
-//! Requests that nobody waits for, still under way when the runtime ends. For two ranks.
+//! What is still there when the runtime ends: requests under way that nobody waits for, windows. For two ranks.
 
-use ranks::Communicator;
+use ranks::{Communicator, Fenced, LockKind, PassiveWindow, Window};
 
 use crate::outcome::Outcome;
 
 pub(crate) fn main() -> Outcome {
     ranks::run(|world| half_an_element(&world))?;
+    Ok(())
+}
+
+/// Windows in all their states, in a struct that outlives what the runtime was started for.
+pub(crate) fn windows() -> Outcome {
+    struct Kept {
+        _quiet: Window<u8>,
+        _fenced: Fenced<f64>,
+        _passive: PassiveWindow<u64>,
+    }
+    let runtime = ranks::Runtime::builder().init()?;
+    let world = runtime.world();
+    let passive = Window::<u64>::allocate(&world, 5)?.passive()?;
+    std::mem::forget(passive.lock(LockKind::Exclusive, world.rank())?);
+    let kept = Kept {
+        _quiet: Window::from_vec(&world, vec![1; 100])?,
+        _fenced: Window::allocate(&world, world.rank())?.fence()?,
+        _passive: passive,
+    };
+    drop(world);
+    drop(runtime);
+    drop(kept);
     Ok(())
 }
 

@@ -43,6 +43,7 @@ fn main() -> Outcome {
         ["shared-windows", "after-the-end"] => shared_windows::after_the_end(),
         ["shared-windows", "panic"] => shared_windows::panic_in_a_phase(),
         ["left-behind"] => left_behind::main(),
+        ["left-behind", "windows"] => left_behind::windows(),
         ["little-memory", bytes] => little_memory::main(bytes),
         ["long-text"] => long_text::main(),
         other => Err(format!("nothing is known of {other:?}").into()),

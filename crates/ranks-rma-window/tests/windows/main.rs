@@ -10,6 +10,7 @@ mod creation;
 mod dynamic;
 mod exposure;
 mod fences;
+mod huge;
 mod layouts;
 mod lifetime;
 mod locks;

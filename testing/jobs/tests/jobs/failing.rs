@@ -37,6 +37,15 @@ fn a_panic_on_one_rank_ends_the_job() {
 
 #[test]
 #[ignore = "needs an MPI"]
+fn a_panic_in_an_epoch_of_a_window_ends_the_job() {
+    for how in ["panic-in-a-step", "panic-under-a-lock"] {
+        let expected = ["ranks: rank 1 of 3 failed: panicked: ", "out of luck"];
+        fails_on_each(how, &expected);
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
 fn a_rank_that_does_not_come_to_a_collective_ends_the_job_at_the_time_limit() {
     let expected = "MPI_Barrier: not all of the 3 ranks have come within the time limit";
     fails_on_each("missing-call", &[expected]);

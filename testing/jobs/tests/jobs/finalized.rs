@@ -19,3 +19,9 @@ fn the_last_handle_may_go_on_another_thread() {
 fn what_nobody_waits_for_does_not_keep_the_runtime_from_its_end() {
     succeeds_on_each(2, &["left-behind"]);
 }
+
+#[test]
+#[ignore = "needs an MPI"]
+fn windows_that_live_on_do_not_change_how_the_job_ends() {
+    succeeds_on_each(2, &["left-behind", "windows"]);
+}
