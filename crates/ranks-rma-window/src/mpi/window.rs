@@ -275,6 +275,7 @@ impl<T: Pod> Window<T> {
             elements,
             canonical: self.canonical,
             start,
+            swaps_words: self.swaps_words,
             child: None,
         }
     }
