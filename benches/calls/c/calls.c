@@ -13,7 +13,7 @@
 #define HAS_ALLREDUCE_INIT
 #endif
 
-enum { WARM_UP = 20, TAG = 7, HALF = 32 };
+enum { WARM_UP = 20, TAG = 7, HALF = 32, FLUSH = 100 };
 
 // What the calls work on; HIDE makes the compiler read it again at each turn.
 struct state {
@@ -23,6 +23,9 @@ struct state {
     double many_send[HALF], many_recv[HALF];
     int counts[1], displacements[1];
     MPI_Request prepared;
+    MPI_Win window, shared;
+    long long one, old;
+    int since_flush;
 };
 #define HIDE(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 #define KEEP(value) __asm__ volatile("" : : "r"(value))
@@ -64,6 +67,16 @@ CALL(waitall64, MPI_Request requests[2 * HALF];
      for (int i = 0; i < HALF; i++) MPI_Isend(s->many_send + i, 1, MPI_DOUBLE, s->rank, TAG, s->world, &requests[HALF + i]);
      MPI_Waitall(2 * HALF, requests, MPI_STATUSES_IGNORE))
 
+// To oneself, in an epoch that is open all the time.
+CALL(put, MPI_Put(s->send, 1, MPI_DOUBLE, s->rank, 0, 1, MPI_DOUBLE, s->window);
+     if (++s->since_flush == FLUSH) s->since_flush = 0, MPI_Win_flush(s->rank, s->window))
+CALL(put_flush, MPI_Put(s->send, 1, MPI_DOUBLE, s->rank, 0, 1, MPI_DOUBLE, s->window);
+     MPI_Win_flush(s->rank, s->window))
+CALL(fetch_and_op, MPI_Fetch_and_op(&s->one, &s->old, MPI_INT64_T, s->rank, 0, MPI_SUM, s->window);
+     MPI_Win_flush(s->rank, s->window))
+CALL(attach, MPI_Aint size; int unit; double *base;
+     MPI_Win_shared_query(s->shared, s->rank, &size, &unit, &base); KEEP(base))
+
 static void count(const char *name, void (*call)(struct state *, long), struct state *state, long calls) {
     call(state, WARM_UP);
     CALLGRIND_START_INSTRUMENTATION;
@@ -86,7 +99,7 @@ int main(int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     struct state state = {MPI_COMM_WORLD, 0, malloc(sizeof(double)), malloc(sizeof(double)), {0}, {0}, {1}, {0},
-                          MPI_REQUEST_NULL};
+                          MPI_REQUEST_NULL, MPI_WIN_NULL, MPI_WIN_NULL, 1, 0, 0};
     MPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
     *state.send = 1.0;
     *state.recv = 0.0;
@@ -105,6 +118,18 @@ int main(int argc, char **argv) {
 #endif
     count("isendrecv", isendrecv, &state, calls);
     count("waitall64", waitall64, &state, calls);
+    double *memory;
+    MPI_Win_allocate(8 * sizeof(double), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &state.window);
+    memset(memory, 0, 8 * sizeof(double));
+    MPI_Win_lock_all(0, state.window);
+    count("put", put, &state, calls);
+    count("put_flush", put_flush, &state, calls);
+    count("fetch_and_op", fetch_and_op, &state, calls);
+    MPI_Win_unlock_all(state.window);
+    MPI_Win_free(&state.window);
+    MPI_Win_allocate_shared(8 * sizeof(double), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &state.shared);
+    count("attach", attach, &state, calls);
+    MPI_Win_free(&state.shared);
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     MPI_Get_library_version(library, &length);

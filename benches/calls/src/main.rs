@@ -17,6 +17,7 @@ use ranks::{Backend, Persistent, Runtime, ThreadLevel};
 
 mod callgrind;
 mod table;
+mod windows;
 
 /// What the calls work on.
 struct State {
@@ -135,6 +136,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             Ok(())
         })
     })?;
+    windows::count_all(&state.world, calls)?;
     let library = runtime.facts().to_string();
     drop(state);
     runtime.finalize()?;
@@ -156,13 +158,13 @@ fn report(library: &str) -> std::result::Result<(), Box<dyn std::error::Error>> 
 
 /// Makes `call` so many times and dumps what that took as the profile `name`.
 #[inline(never)]
-fn count(
+fn count<S>(
     name: &'static str,
     calls: usize,
-    state: &mut State,
-    call: impl Fn(&mut State) -> Result<()>,
+    state: &mut S,
+    call: impl Fn(&mut S) -> Result<()>,
 ) -> Result<()> {
-    let repeat = |turns: usize, state: &mut State| {
+    let repeat = |turns: usize, state: &mut S| {
         for _ in 0..turns {
             call(black_box(&mut *state))?;
         }

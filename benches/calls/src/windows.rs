@@ -1,0 +1,57 @@
+//! Calls on windows: to oneself, in an epoch that is open all the time.
+
+use std::hint::black_box;
+
+use ranks::prelude::*;
+
+use crate::count;
+
+/// After how many puts they are flushed.
+const FLUSH: usize = 100;
+
+/// How many elements a window has.
+const LEN: usize = 8;
+
+/// Counts each call.
+pub(crate) fn count_all(world: &Communicator, calls: usize) -> Result<()> {
+    let (me, send) = (world.rank(), [1.0]);
+    let window = Window::<f64>::allocate(world, LEN)?.passive()?;
+    let locked = window.lock_all()?;
+    locked.scope(|ops| {
+        count("put", calls, &mut (ops, &send, me, 0), |state| {
+            let (ops, send, me, turns) = state;
+            ops.put(*send, *me, 0)?;
+            *turns += 1;
+            if *turns == FLUSH {
+                *turns = 0;
+                ops.flush(*me)?;
+            }
+            Ok(())
+        })
+    })?;
+    count("put_flush", calls, &mut (&locked, &send, me), |state| {
+        let (locked, send, me) = state;
+        locked.put(*send, *me, 0)
+    })?;
+    locked.unlock()?;
+    window.close()?.free()?;
+
+    let window = Window::<i64>::allocate(world, LEN)?.passive()?;
+    let locked = window.lock_all()?;
+    count("fetch_and_op", calls, &mut (&locked, 1, me), |state| {
+        let (locked, one, me) = state;
+        black_box(locked.fetch_and_op(*one, Sum, *me, 0)?);
+        Ok(())
+    })?;
+    locked.unlock()?;
+    window.close()?.free()?;
+
+    let shared = SharedWindow::<f64>::allocate(world, LEN)?.fence()?;
+    count("attach", calls, &mut (&shared, me), |state| {
+        let (shared, me) = state;
+        black_box(shared.segment(*me));
+        Ok(())
+    })?;
+    shared.free()?;
+    Ok(())
+}
