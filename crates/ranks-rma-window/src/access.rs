@@ -34,8 +34,8 @@ impl<T: Pod> Inner<T> {
             place,
             data,
             // SAFETY: the place is as long as `data`, which stays by contract, or until it is completed in `access`.
-            |window, data| unsafe { window.put(data, place) },
-            |window, data| window.put(cast_slice(data), rank, place.at_bytes),
+            move |window, data| unsafe { window.put(data, place) },
+            move |window, data| window.put(cast_slice(data), rank, place.at_bytes),
         )
     }
 
@@ -58,8 +58,8 @@ impl<T: Pod> Inner<T> {
             place,
             into,
             // SAFETY: the place is as long as `into`, which stays by contract, or until it is completed in `access`.
-            |window, into| unsafe { window.get(into, place) },
-            |window, into| window.get(cast_slice_mut(into), rank, place.at_bytes),
+            move |window, into| unsafe { window.get(into, place) },
+            move |window, into| window.get(cast_slice_mut(into), rank, place.at_bytes),
         )
     }
 
@@ -82,8 +82,8 @@ impl<T: Pod> Inner<T> {
             place,
             data,
             // SAFETY: the place is as long as `data`, which stays by contract, or until it is completed in `access`.
-            |window, data| unsafe { window.accumulate::<O>(data, place) },
-            |window, data| {
+            move |window, data| unsafe { window.accumulate::<O>(data, place) },
+            move |window, data| {
                 window.update(rank, place.at_bytes, data.len(), |there: &mut [T]| {
                     for (there, operand) in there.iter_mut().zip(data) {
                         *there = op.combine(*there, *operand);
@@ -117,8 +117,8 @@ impl<T: Pod> Inner<T> {
             place,
             old,
             // SAFETY: the place is as long as both slices, which stay by contract, or until it is completed in `access`.
-            |window, old| unsafe { window.get_accumulate::<O>(data, old, place) },
-            |window, old| {
+            move |window, old| unsafe { window.get_accumulate::<O>(data, old, place) },
+            move |window, old| {
                 window.update(rank, place.at_bytes, data.len(), |there: &mut [T]| {
                     old.copy_from_slice(there);
                     for (there, operand) in there.iter_mut().zip(data) {
@@ -150,8 +150,8 @@ impl<T: Pod> Inner<T> {
             place,
             old,
             // SAFETY: an element is at the place; both stay by contract, or until it is completed in `access`.
-            |window, old| unsafe { window.fetch_and_op::<O>(value, old, place) },
-            |window, old| {
+            move |window, old| unsafe { window.fetch_and_op::<O>(value, old, place) },
+            move |window, old| {
                 window.update(rank, place.at_bytes, 1, |there: &mut [T]| {
                     for there in there {
                         *old = *there;
@@ -186,8 +186,8 @@ impl<T: Pod> Inner<T> {
             place,
             old,
             // SAFETY: an element is at the place; all stay by contract, or until it is completed in `access`.
-            |window, old| unsafe { window.compare_and_swap(expected, new, old, place) },
-            |window, old| {
+            move |window, old| unsafe { window.compare_and_swap(expected, new, old, place) },
+            move |window, old| {
                 window.update(rank, place.at_bytes, 1, |there: &mut [T]| {
                     for there in there {
                         *old = *there;

@@ -208,7 +208,7 @@ fn access<'env, T: Pod, R>(
         let _entered = inner.enter_to_end("MPI_Win_complete");
         inner.on_backend(mpi::Window::complete, LocalWindow::complete)
     };
-    operations::run(inner, Targets::Some(targets), end, f)
+    operations::run(inner, Targets::Some(&targets), end, f)
 }
 
 /// Compares ranks with those of the window.

@@ -39,7 +39,7 @@ impl<T: Pod> Window<T> {
             // SAFETY: by contract.
             None => unsafe { self.put_large(from, items::<T>(data.len()), place) },
         };
-        check_with(code, NAME, || attempt("to", data.len(), place))
+        check_access(code, NAME, "to", data.len(), place)
     }
 
     #[cold]
@@ -86,7 +86,7 @@ impl<T: Pod> Window<T> {
             // SAFETY: by contract.
             None => unsafe { self.get_large(to, items::<T>(into.len()), place) },
         };
-        check_with(code, NAME, || attempt("from", into.len(), place))
+        check_access(code, NAME, "from", into.len(), place)
     }
 
     #[cold]
@@ -135,7 +135,7 @@ impl<T: Pod> Window<T> {
                 }
             }
         };
-        check_with(code, NAME, || attempt("to", data.len(), place))
+        check_access(code, NAME, "to", data.len(), place)
     }
 
     /// The same, and to read what was there before.
@@ -170,7 +170,7 @@ impl<T: Pod> Window<T> {
                 }
             }
         };
-        check_with(code, NAME, || attempt("to and from", data.len(), place))
+        check_access(code, NAME, "to and from", data.len(), place)
     }
 
     /// Begins to combine `value` with the element at `place`, and to read what was there before.
@@ -200,7 +200,7 @@ impl<T: Pod> Window<T> {
                 self.win,
             )
         };
-        check_with(code, NAME, || attempt("to and from", 1, place))
+        check_access(code, NAME, "to and from", 1, place)
     }
 
     /// What the library computes with the elements as. It has to be the same in all accumulating operations.
@@ -244,7 +244,7 @@ impl<T: Pod> Window<T> {
                 self.win,
             )
         };
-        check_with(code, NAME, || attempt("to and from", 1, place))
+        check_access(code, NAME, "to and from", 1, place)
     }
 }
 
@@ -282,6 +282,33 @@ fn no_swap() -> Error {
 pub(super) fn attempt(direction: &str, len: usize, place: Place) -> String {
     let Place { rank, at_bytes } = place;
     format!("{len} elements {direction} rank {rank}, {at_bytes} bytes into its part")
+}
+
+/// What a code says of an operation on `len` elements. Nothing is built in memory for a call that succeeds.
+#[inline(always)]
+fn check_access(
+    code: c_int,
+    operation: &'static str,
+    direction: &'static str,
+    len: usize,
+    place: Place,
+) -> Result<()> {
+    if code == sys::MPI_SUCCESS {
+        return Ok(());
+    }
+    failed(code, operation, direction, len, place)
+}
+
+#[cold]
+#[inline(never)]
+fn failed(
+    code: c_int,
+    operation: &'static str,
+    direction: &str,
+    len: usize,
+    place: Place,
+) -> Result<()> {
+    check_with(code, operation, || attempt(direction, len, place))
 }
 
 /// How many items of their datatype so many elements are.
