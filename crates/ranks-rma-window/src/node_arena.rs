@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use ranks_collectives::Hierarchy;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::node_shared::{Form, Home, NodeBackend, NodeSharedBuilder, Whole, all_alone};
+use crate::node_shared::{Form, Home, NodeBackend, NodeSharedBuilder, Whole, Wishes, all_alone};
 
 /// Arrays begin at a multiple of this, a line of the cache: no two share one.
 const ALIGNMENT: usize = 64;
@@ -50,7 +50,7 @@ impl NodeArena {
     /// # Errors
     /// As there.
     pub fn allocate_on(nodes: &Hierarchy, bytes: usize, backend: &NodeBackend) -> Result<Self> {
-        Form::Arena.agree::<u8>(nodes.whole(), Some(bytes), 1)?;
+        Form::Arena.agree::<u8>(nodes.whole(), Some(bytes), Wishes::default())?;
         let whole = Whole::make(nodes.clone(), bytes, backend)?;
         Ok(Self {
             whole: Arc::new(whole),

@@ -17,7 +17,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 pub use backend::NodeBackend;
 pub(crate) use builder::Home;
 pub use builder::{NodeSharedBuilder, Progress};
-pub(crate) use fill::Form;
+pub(crate) use fill::{Form, Wishes};
 use whole::Array;
 pub(crate) use whole::Whole;
 

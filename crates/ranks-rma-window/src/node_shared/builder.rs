@@ -10,12 +10,10 @@ use bytemuck::Pod;
 use ranks_collectives::Hierarchy;
 use ranks_comm::{Communicator, Error, Result};
 
-use super::fill::{Filling, Form};
+use super::fill::{Filling, Form, Wishes};
 use super::{NodeBackend, NodeShared, Whole};
 use crate::node_arena::NodeArena;
-
-/// How much is sent to other nodes at once, in bytes, if nothing else is chosen.
-const CHUNK: usize = 128 << 20;
+use crate::shared_window::Placement;
 
 /// How much of an array a node has, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +40,7 @@ pub(crate) enum Home<'a> {
 pub struct NodeSharedBuilder<'a, T: Pod> {
     home: Home<'a>,
     backend: NodeBackend,
-    chunk: usize,
-    huge_pages: bool,
+    wishes: Wishes,
     progress: Option<&'a mut dyn FnMut(Progress)>,
     elements: PhantomData<fn() -> T>,
 }
@@ -53,8 +50,7 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         Self {
             home,
             backend: NodeBackend::Auto,
-            chunk: CHUNK,
-            huge_pages: false,
+            wishes: Wishes::default(),
             progress: None,
             elements: PhantomData,
         }
@@ -66,16 +62,22 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
     }
 
     /// How many bytes are sent at once; 128 MiB if nothing else is chosen, and one element at least.
-    pub fn chunk(self, bytes: usize) -> Self {
-        Self {
-            chunk: bytes,
-            ..self
-        }
+    pub fn chunk(mut self, bytes: usize) -> Self {
+        self.wishes.chunk = bytes;
+        self
     }
 
-    /// Whether the system is asked for huge pages: fewer of them are faster to look up, where it has any. Each rank may choose.
-    pub fn huge_pages(self, huge_pages: bool) -> Self {
-        Self { huge_pages, ..self }
+    /// Whether the system is asked for huge pages: fewer of them are faster to look up, where it has any.
+    pub fn huge_pages(mut self, huge_pages: bool) -> Self {
+        self.wishes.huge_pages = huge_pages;
+        self
+    }
+
+    /// Near which ranks of its node the memory is to lie. [`Placement::Owner`], which is chosen if nothing else is, leaves that to who
+    /// fills it: a leader, or the ranks in stripes. With the others pages are touched before.
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.wishes.placement = placement;
+        self
     }
 
     /// What is called on each node's leader, whenever another chunk is there. Each rank may choose.
@@ -185,7 +187,7 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
             Home::Nodes(nodes) => nodes.whole(),
             Home::Arena(arena) => arena.nodes().whole(),
         };
-        let Some(plan) = form.agree::<T>(comm, length, self.chunk)? else {
+        let Some(plan) = form.agree::<T>(comm, length, self.wishes)? else {
             return Ok(None);
         };
         let (whole, at) = match self.home {
@@ -200,10 +202,14 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
             Home::Arena(arena) => arena.take(plan.bytes)?,
         };
         let whole: Arc<Whole> = whole;
-        if self.huge_pages {
+        if self.wishes.huge_pages {
             whole.welcome_large_pages();
         }
-        Ok(Some(Filling::new(whole, at, plan, self.progress)))
+        let filling = Filling::new(whole, at, plan, self.progress);
+        if self.wishes.placement != Placement::Owner {
+            filling.place(self.wishes)?;
+        }
+        Ok(Some(filling))
     }
 }
 
@@ -211,8 +217,7 @@ impl<T: Pod> fmt::Debug for NodeSharedBuilder<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NodeSharedBuilder")
             .field("backend", &self.backend)
-            .field("chunk", &self.chunk)
-            .field("huge_pages", &self.huge_pages)
+            .field("wishes", &self.wishes)
             .finish_non_exhaustive()
     }
 }

@@ -19,6 +19,8 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use super::NodeShared;
 use super::builder::Progress;
 use super::whole::{Array, Whole};
+use crate::region::page_size;
+use crate::shared_window::Placement;
 
 const OPERATION: &str = "NodeShared";
 
@@ -55,6 +57,25 @@ pub(crate) struct Plan {
     chunk: usize,
 }
 
+/// How an array is to be made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wishes {
+    /// How many bytes are sent at once.
+    pub(super) chunk: usize,
+    pub(super) placement: Placement,
+    pub(super) huge_pages: bool,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self {
+            chunk: 128 << 20,
+            placement: Placement::Owner,
+            huge_pages: false,
+        }
+    }
+}
+
 /// What a rank tells: what it calls, whether it has a length, the length, the chunk in elements.
 type Told = [u64; 4];
 
@@ -69,22 +90,27 @@ impl Form {
     }
 
     /// A number that differs where ranks call different things.
-    fn number<T: Pod>(self) -> u64 {
-        let name = format!("{self:?} {}", type_name::<T>());
+    fn number<T: Pod>(self, wishes: Wishes) -> u64 {
+        let name = format!(
+            "{self:?} {:?} {} {}",
+            wishes.placement,
+            wishes.huge_pages,
+            type_name::<T>()
+        );
         let name = name.bytes().map(u64::from);
         digest(name.chain([size_of::<T>() as u64]))
     }
 
-    /// The same plan on every rank, or the same error; `None` everywhere if the root has no length. Collective.
+    /// The same plan on every rank, which all wish for the same but for chunks, where the root's count, or the same error; `None` everywhere if the root has no length. Collective.
     pub(crate) fn agree<T: Pod>(
         self,
         comm: &Communicator,
         length: Option<usize>,
-        chunk: usize,
+        wishes: Wishes,
     ) -> Result<Option<Plan>> {
-        let chunk = (chunk / size_of::<T>().max(1)).max(1);
+        let chunk = (wishes.chunk / size_of::<T>().max(1)).max(1);
         let told: Told = [
-            self.number::<T>(),
+            self.number::<T>(wishes),
             u64::from(length.is_some()),
             length.unwrap_or(0) as u64,
             chunk as u64,
@@ -163,6 +189,30 @@ impl<'a, T: Pod> Filling<'a, T> {
 
     fn comm(&self) -> &Communicator {
         self.whole.nodes().whole()
+    }
+
+    /// Has the pages come to lie near the ranks of each node that they are to be near. Collective.
+    ///
+    /// All ranks pass the same.
+    pub(super) fn place(&self, wishes: Wishes) -> Result<()> {
+        let (at, node) = (self.at, self.whole.nodes().node());
+        // In an arena the first page may hold the end of another array.
+        let skipped = at % page_size();
+        let bytes = skipped + self.plan.bytes;
+        let large = wishes.huge_pages;
+        for part in wishes
+            .placement
+            .parts(bytes, node.rank(), node.size(), large)
+        {
+            let part = part.start.max(skipped) - skipped..part.end.max(skipped) - skipped;
+            // SAFETY: the shares of ranks are apart, and nobody fills them before `together`.
+            let bytes = unsafe { self.whole.elements_mut::<u8>(at + part.start, part.len()) };
+            for page in bytes.ok_or_else(outside)?.chunks_mut(page_size()) {
+                // A zero that is written where one is read is not left out if it is asked for.
+                std::hint::black_box(page)[0] = 0;
+            }
+        }
+        self.together(Ok(()))
     }
 
     /// The root fills it where it lies on its node, and leaders pass it on.

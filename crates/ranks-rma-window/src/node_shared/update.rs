@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use ranks_collectives::Collectives;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use super::fill::{Form, outside, together};
+use super::fill::{Form, Wishes, outside, together};
 use super::{NodeShared, all_alone};
 
 const OPERATION: &str = "NodeShared::update";
@@ -47,7 +47,11 @@ impl<T: Pod> NodeShared<T> {
     pub fn update(&mut self, range: Range<usize>, root: usize, data: &[T]) -> Result<()> {
         let comm = self.nodes().whole().clone();
         let is_root = comm.rank() == root;
-        Form::Update(root, [range.start, range.end]).agree::<T>(&comm, Some(self.len()), 1)?;
+        Form::Update(root, [range.start, range.end]).agree::<T>(
+            &comm,
+            Some(self.len()),
+            Wishes::default(),
+        )?;
         let alone = self.0.is_only_one();
         all_alone(&comm, OPERATION, alone)?;
         comm.agree(fits(&range, self.len(), is_root.then_some(data.len())))?;

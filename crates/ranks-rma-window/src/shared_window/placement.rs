@@ -1,5 +1,7 @@
 //! Near which ranks the pages of a shared window lie.
 
+use std::ops::Range;
+
 use bytemuck::Pod;
 
 use super::plan::Plan;
@@ -45,16 +47,28 @@ impl Placement {
         }
     }
 
-    /// Touches what this rank is to touch. All ranks do, before any of them uses the memory.
-    pub(super) fn touch<T: Pod>(self, segments: &Segments<T>, plan: &Plan, large: bool) {
+    /// The parts of so many bytes that one of so many ranks is to touch, each at most a page (or a large page) long, which begin
+    /// where pages do if the bytes begin so.
+    pub(crate) fn parts(
+        self,
+        bytes: usize,
+        rank: usize,
+        ranks: usize,
+        large: bool,
+    ) -> impl Iterator<Item = Range<usize>> {
         let page = page_size();
         let unit = if large { LARGE.max(page) } else { page };
-        let units = (plan.bytes - plan.data).div_ceil(unit);
-        let (begin, end, step) = self.share(units, segments.rank(), segments.size());
-        for at in (begin..end).step_by(step).map(|n| plan.data + n * unit) {
-            let end = (at + unit).min(plan.bytes);
+        let (begin, end, step) = self.share(bytes.div_ceil(unit), rank, ranks);
+        let parts = (begin..end).step_by(step).map(move |n| n * unit);
+        parts.map(move |at| at..bytes.min(at + unit))
+    }
+
+    /// Touches what this rank is to touch. All ranks do, before any of them uses the memory.
+    pub(super) fn touch<T: Pod>(self, segments: &Segments<T>, plan: &Plan, large: bool) {
+        let bytes = plan.bytes - plan.data;
+        for part in self.parts(bytes, segments.rank(), segments.size(), large) {
             // SAFETY: the shares of ranks are apart, and each is touched before the first phase begins.
-            unsafe { segments.touch(at, end, page) };
+            unsafe { segments.touch(plan.data + part.start, plan.data + part.end, page_size()) };
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use ranks_comm::{Communicator, Result};
-use ranks_rma_window::{NodeBackend, NodeShared, Progress};
+use ranks_rma_window::{NodeArena, NodeBackend, NodeShared, Placement, Progress};
 
 use crate::{expect, expect_aligned, fill_with, nodes, value, write};
 
@@ -131,5 +131,27 @@ fn elements_may_be_of_any_size(world: Communicator) -> Result<()> {
     let large = NodeShared::on_nodes(&nodes).chunk(1);
     let large = large.from_root(0, 3, |out: &mut [[u8; 31]]| out.fill([3; 31]))?;
     assert_eq!(*large, [[3; 31]; 3]);
+    Ok(())
+}
+
+#[ranks_test::ranks(1, 2, 3)]
+fn pages_are_placed_before_they_are_filled(world: Communicator) -> Result<()> {
+    for nodes in nodes(&world) {
+        let mut arena = NodeArena::allocate_on(&nodes, 80_000, &NodeBackend::Auto)?;
+        let first = arena.array().from_root(0, 1, fill_with(1))?;
+        for placement in [
+            Placement::Leader,
+            Placement::Interleave,
+            Placement::StripeByRank,
+        ] {
+            let array = arena.array().placement(placement).huge_pages(true);
+            let array = array.from_root(world.size() - 1, 3000, |out| {
+                assert!(out.iter().all(|&element| element == 0));
+                fill_with(2)(out);
+            })?;
+            expect(&array, 2, 3000);
+        }
+        expect(&first, 1, 1);
+    }
     Ok(())
 }
