@@ -31,6 +31,30 @@ use crate::table::Targets;
 /// # }
 /// ```
 ///
+/// What is written stays as it is until then, and is a slice of elements of the window:
+///
+/// ```compile_fail,E0506
+/// # use ranks_rma_window::Fenced;
+/// # fn f(fenced: &mut Fenced<f64>) -> ranks_comm::Result<()> {
+/// let mut mine = [0.0; 4];
+/// fenced.step(|ops| {
+///     ops.put(&mine, 0, 0)?;
+///     mine[0] = 1.0; // it may be on its way
+///     Ok(())
+/// })
+/// # }
+/// ```
+/// ```compile_fail,E0308
+/// # fn f(fenced: &mut ranks_rma_window::Fenced<f64>) -> ranks_comm::Result<()> {
+/// fenced.step(|ops| ops.put(&[1_i32], 0, 0)) // of another type
+/// # }
+/// ```
+/// ```compile_fail,E0308
+/// # fn f(fenced: &mut ranks_rma_window::Fenced<f64>) -> ranks_comm::Result<()> {
+/// fenced.step(|ops| ops.get(std::ptr::null_mut(), 0, 0)) // nowhere, and nobody knows how many
+/// # }
+/// ```
+///
 /// A scope stays on its thread.
 pub struct Operations<'scope, 'env: 'scope, T: Pod> {
     pub(crate) inner: &'scope Inner<T>,

@@ -90,6 +90,13 @@ impl<T: Pod> PassiveWindow<T> {
 
     /// Locks the memory of `rank`. Waits for those who hold a lock that excludes this one, now or at the first operation.
     ///
+    /// ```compile_fail,E0600
+    /// # use ranks_rma_window::{LockKind, PassiveWindow};
+    /// # fn f(window: &PassiveWindow<f64>) -> ranks_comm::Result<()> {
+    /// window.lock(LockKind::Shared, -1)?.unlock() // there is no such rank anywhere
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; [`Argument`](ranks_comm::ErrorKind::Argument) if this
     /// process holds a lock on it already; otherwise what the library reports.

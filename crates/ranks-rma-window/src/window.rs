@@ -64,6 +64,15 @@ const LINE: usize = 64;
 /// # ranks_comm::run(|world| histogram(&world, &[0.1, 0.7], 10).map(drop)).unwrap();
 /// ```
 ///
+/// There is no window that was not made:
+///
+/// ```compile_fail,E0381
+/// # fn f() -> ranks_comm::Result<()> {
+/// let window: ranks_rma_window::Window<f64>;
+/// window.fence().map(drop)
+/// # }
+/// ```
+///
 /// There are no operations in this state, and there is no slice in the others:
 ///
 /// ```compile_fail,E0599
@@ -128,6 +137,29 @@ impl<T: Pod> Window<T> {
     /// Makes a window of the elements of `vec`, as they are. Collective.
     ///
     /// [`free`](Self::free) gives the vector back; if there is no window in the end, it is lost.
+    ///
+    /// Until then it is the window's, and no two windows have the same memory:
+    ///
+    /// ```compile_fail,E0382
+    /// # use ranks_rma_window::Window;
+    /// # fn f(world: &ranks_comm::Communicator, vec: Vec<f64>) -> ranks_comm::Result<()> {
+    /// let window = Window::from_vec(world, vec)?;
+    /// drop(vec); // moved into the window
+    /// # window.free().map(drop)
+    /// # }
+    /// ```
+    /// ```compile_fail,E0308
+    /// # use ranks_rma_window::Window;
+    /// # fn f(world: &ranks_comm::Communicator) -> ranks_comm::Result<Window<f64>> {
+    /// Window::from_vec(world, std::ptr::null_mut())
+    /// # }
+    /// ```
+    /// ```compile_fail,E0061
+    /// # use ranks_rma_window::Window;
+    /// # fn f(world: &ranks_comm::Communicator, vec: Vec<f64>) -> ranks_comm::Result<Window<f64>> {
+    /// Window::from_vec(world, vec, 3) // units are elements
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`allocate`](Self::allocate); nothing is asked about room, which is there.
@@ -254,6 +286,14 @@ impl<T: Pod> Window<T> {
     /// same time. Collective.
     ///
     /// What each rank has written to its own elements before can be read by the others.
+    ///
+    /// What the library is told about the epoch follows from the states of the window; a program asserts nothing:
+    ///
+    /// ```compile_fail,E0061
+    /// # fn f(window: ranks_rma_window::Window<f64>) -> ranks_comm::Result<ranks_rma_window::Fenced<f64>> {
+    /// window.fence(12345)
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Mismatch`](ErrorKind::Mismatch) on every rank if ranks call different things, where
