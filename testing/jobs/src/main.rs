@@ -16,6 +16,7 @@ mod finalized;
 mod left_behind;
 mod little_memory;
 mod long_text;
+mod one_sided;
 mod outcome;
 mod shared_windows;
 mod sharing;
@@ -46,6 +47,10 @@ fn main() -> Outcome {
         ["left-behind", "windows"] => left_behind::windows(),
         ["little-memory", bytes] => little_memory::main(bytes),
         ["long-text"] => long_text::main(),
+        ["one-sided", "kept"] => one_sided::kept(),
+        ["one-sided", "in-any-order", turn] => one_sided::in_any_order(turn),
+        ["one-sided", "many", rounds] => one_sided::many(rounds),
+        ["one-sided", how] => one_sided::failing(how),
         other => Err(format!("nothing is known of {other:?}").into()),
     }?;
     println!("done");

@@ -3,10 +3,10 @@
 use super::{assert_failed_soon, job, named, said};
 
 #[track_caller]
-fn fails_on_each(how: &str, expected: &[&str]) {
+pub(crate) fn fails_on_each(arguments: &[&str], expected: &[&str]) {
     for installation in named() {
         let name = installation.name.clone();
-        let job = job(&["failing", how]).on(installation).ranks(3);
+        let job = job(arguments).on(installation).ranks(3);
         let outcome = job.run().unwrap();
         assert_failed_soon(&name, &outcome);
         let said = said(&outcome);
@@ -19,14 +19,17 @@ fn fails_on_each(how: &str, expected: &[&str]) {
 #[test]
 #[ignore = "needs an MPI"]
 fn an_error_on_one_rank_ends_the_job() {
-    fails_on_each("error", &["ranks: rank 1 of 3 failed: no convergence"]);
+    fails_on_each(
+        &["failing", "error"],
+        &["ranks: rank 1 of 3 failed: no convergence"],
+    );
 }
 
 #[test]
 #[ignore = "needs an MPI"]
 fn a_panic_on_one_rank_ends_the_job() {
     fails_on_each(
-        "panic",
+        &["failing", "panic"],
         &[
             "failing.rs:",
             "ranks: rank 1 of 3 failed: panicked: ",
@@ -40,7 +43,7 @@ fn a_panic_on_one_rank_ends_the_job() {
 fn a_panic_in_an_epoch_of_a_window_ends_the_job() {
     for how in ["panic-in-a-step", "panic-under-a-lock"] {
         let expected = ["ranks: rank 1 of 3 failed: panicked: ", "out of luck"];
-        fails_on_each(how, &expected);
+        fails_on_each(&["failing", how], &expected);
     }
 }
 
@@ -48,14 +51,14 @@ fn a_panic_in_an_epoch_of_a_window_ends_the_job() {
 #[ignore = "needs an MPI"]
 fn a_rank_that_does_not_come_to_a_collective_ends_the_job_at_the_time_limit() {
     let expected = "MPI_Barrier: not all of the 3 ranks have come within the time limit";
-    fails_on_each("missing-call", &[expected]);
+    fails_on_each(&["failing", "missing-call"], &[expected]);
 }
 
 #[test]
 #[ignore = "needs an MPI"]
 fn unwinding_past_a_runtime_ends_the_job() {
     fails_on_each(
-        "unwinding",
+        &["failing", "unwinding"],
         &[
             "failing.rs:",
             "out of luck",

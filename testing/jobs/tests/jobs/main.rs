@@ -13,6 +13,7 @@ mod launchers;
 mod little_memory;
 mod long_text;
 mod no_library;
+mod one_sided;
 mod preloading;
 mod shared_windows;
 mod sharing;

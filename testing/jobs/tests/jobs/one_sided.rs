@@ -1,0 +1,43 @@
+//! Memory that ranks have in common does not change how a job ends, whether it is there at the end or one of them fails.
+
+use super::failing::fails_on_each;
+use super::succeeds_on_each;
+
+#[test]
+#[ignore = "needs an MPI"]
+fn what_lives_when_the_runtime_ends_does_not_change_how_the_job_ends() {
+    succeeds_on_each(2, &["one-sided", "kept"]);
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn windows_runtime_and_communicators_may_go_in_any_order() {
+    for turn in ["0", "7"] {
+        succeeds_on_each(2, &["one-sided", "in-any-order", turn]);
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn windows_that_nobody_frees_do_not_add_up() {
+    // Open MPI takes a tenth of a second for each.
+    succeeds_on_each(2, &["one-sided", "many", "40"]);
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn a_panic_in_the_fill_of_an_array_ends_the_job() {
+    let expected = [
+        "one_sided.rs:",
+        "ranks: rank 1 of 3 failed: panicked: ",
+        "out of luck",
+    ];
+    fails_on_each(&["one-sided", "in-a-fill"], &expected);
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn a_rank_that_does_not_come_to_a_fence_ends_the_job_at_the_time_limit() {
+    let expected = "MPI_Win_fence: not all of the 3 ranks have come within the time limit";
+    fails_on_each(&["one-sided", "missing-fence"], &[expected]);
+}
