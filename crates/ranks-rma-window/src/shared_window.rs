@@ -136,12 +136,8 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
         self.segments.size()
     }
 
-    /// How many elements the segment of `rank` has.
-    ///
-    /// # Panics
-    /// If there is no such rank.
+    /// How many elements the segment of `rank` has; 0 if there is no such rank.
     #[must_use]
-    #[track_caller]
     pub fn len_of(&self, rank: usize) -> usize {
         self.segments.len_of(rank)
     }

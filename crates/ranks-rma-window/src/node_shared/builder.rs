@@ -67,7 +67,8 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         self
     }
 
-    /// Whether the system is asked for huge pages: fewer of them are faster to look up, where it has any.
+    /// Whether the system is asked for huge pages, as it is if nothing else is chosen: fewer of them are faster to fill and to look
+    /// up, where it has any.
     pub fn huge_pages(mut self, huge_pages: bool) -> Self {
         self.wishes.huge_pages = huge_pages;
         self

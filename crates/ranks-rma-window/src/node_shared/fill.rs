@@ -71,7 +71,7 @@ impl Default for Wishes {
         Self {
             chunk: 128 << 20,
             placement: Placement::Owner,
-            huge_pages: false,
+            huge_pages: true,
         }
     }
 }

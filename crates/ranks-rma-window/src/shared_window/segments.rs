@@ -85,9 +85,8 @@ impl<T: Pod> Segments<T> {
         self.table.len()
     }
 
-    #[track_caller]
     pub(super) fn len_of(&self, rank: usize) -> usize {
-        self.of(rank).len
+        self.table.get(rank).map_or(0, |segment| segment.len)
     }
 
     pub(super) fn is_heap(&self) -> bool {

@@ -5,7 +5,7 @@ use ranks_comm::{Communicator, Result};
 use ranks_rma_window::{Fenced, Window};
 
 /// J: a table of so many places. There is none.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn j_many_windows_at_once(world: Communicator) -> Result<()> {
     const MANY: u64 = if cfg!(miri) { 3 } else { 8 };
     let (rank, size) = (world.rank(), world.size());
@@ -27,7 +27,7 @@ fn j_many_windows_at_once(world: Communicator) -> Result<()> {
 }
 
 /// L: what is freed in an order that differs by rank. They are freed in the order in which they were made.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn l_windows_go_in_another_order_on_each_rank(world: Communicator) -> Result<()> {
     for round in 0..2 {
         let mut windows = Vec::new();
@@ -46,7 +46,7 @@ fn l_windows_go_in_another_order_on_each_rank(world: Communicator) -> Result<()>
 }
 
 /// M: a window that is dropped in whatever state, on whatever thread, is put aside, and nobody waits.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn m_windows_are_dropped_in_every_state(world: Communicator) -> Result<()> {
     let rank = world.rank();
     for round in 0..2 {
@@ -69,7 +69,7 @@ fn m_windows_are_dropped_in_every_state(world: Communicator) -> Result<()> {
 }
 
 /// O: memory begins at a line of a cache on every library, whatever ranks ask for.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn o_memory_begins_at_a_line_of_a_cache(world: Communicator) -> Result<()> {
     for len in [1, 13, 800, 100_000] {
         let window = Window::<u8>::allocate(&world, len + world.rank())?;

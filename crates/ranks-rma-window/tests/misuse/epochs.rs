@@ -9,7 +9,7 @@ use ranks_rma_window::Window;
 use crate::refused;
 
 /// MissingCall-MPIWinFence-1: the fence that opens the epoch is missing on a rank, which opens another one.
-#[ranks_test::ranks(2, 3)]
+#[ranks_test::ranks(2)]
 fn a_rank_that_opens_another_epoch_is_named(world: Communicator) -> Result<()> {
     let window = Window::<u32>::allocate(&world, 2)?;
     let opened = if world.rank() == 1 {
@@ -27,7 +27,7 @@ fn a_rank_that_opens_another_epoch_is_named(world: Communicator) -> Result<()> {
 }
 
 /// MissingCall-MPIWinFence-2, MisplacedCall-MPIWinFence-1: a rank closes the epoch while others are at another step.
-#[ranks_test::ranks(2, 3)]
+#[ranks_test::ranks(2)]
 fn a_rank_that_closes_the_epoch_too_early_is_named(world: Communicator) -> Result<()> {
     let mut fenced = Window::<u32>::allocate(&world, 2)?.fence()?;
     let (one, mut called) = ([1], false);
@@ -46,7 +46,7 @@ fn a_rank_that_closes_the_epoch_too_early_is_named(world: Communicator) -> Resul
 }
 
 /// MissingCall-MPIWinFence-3, MisplacedCall-MPIWinFence-2: a rank frees the window while others open it.
-#[ranks_test::ranks(2, 3)]
+#[ranks_test::ranks(2)]
 fn a_rank_that_frees_the_window_too_early_is_named(world: Communicator) -> Result<()> {
     let window = Window::<u32>::allocate(&world, 2)?;
     let outcome = if world.rank() == 0 {
@@ -60,7 +60,7 @@ fn a_rank_that_frees_the_window_too_early_is_named(world: Communicator) -> Resul
 }
 
 /// MisplacedCall-MPIWinLock: a lock within a lock.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn locks_are_not_nested(world: Communicator) -> Result<()> {
     let target = (world.rank() + 1) % world.size();
     let passive = Window::<u64>::allocate(&world, 2)?.passive()?;
@@ -96,7 +96,7 @@ fn locks_are_not_nested(world: Communicator) -> Result<()> {
 }
 
 /// F: a fence that did not end its epoch made the lock that followed erroneous. Here it has ended before there can be a lock.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn f_locks_follow_fences(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let right = (rank + 1) % size;

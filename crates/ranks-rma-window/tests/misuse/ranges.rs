@@ -33,7 +33,7 @@ fn each_operation<'scope>(
 
 /// ArgError-MPIGet-SizeNotMatching, ArgError-MPIPut-SizeNotMatching: more than the target has. ArgError-MPIGet-invalidAccess,
 /// ArgError-MPIPut-InvalidAccess: behind its end. ArgError-MPIGet-rank, ArgError-MPIPut-rank: a target that is not there.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn what_is_not_there_is_not_accessed(world: Communicator) -> Result<()> {
     let size = world.size();
     let target = (world.rank() + 1) % size;
@@ -92,7 +92,7 @@ fn what_is_not_there_is_not_accessed(world: Communicator) -> Result<()> {
 }
 
 /// An epoch with one rank is none with another.
-#[ranks_test::ranks(2, 3)]
+#[ranks_test::ranks(2)]
 fn a_lock_is_for_its_rank_alone(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let (locked_one, other) = ((rank + 1) % size, rank);
@@ -114,7 +114,7 @@ fn a_lock_is_for_its_rank_alone(world: Communicator) -> Result<()> {
 }
 
 /// G: a lock on a rank that is not there was an error on one library and none on another.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn g_ranks_of_locks_are_checked(world: Communicator) -> Result<()> {
     let size = world.size();
     let passive = Window::<u8>::allocate(&world, 1)?.passive()?;

@@ -7,7 +7,7 @@ use ranks_rma_window::Window;
 use crate::{refused, refused_everywhere};
 
 /// ArgError-MPIWinCreate-size: more than memory can be, on one rank.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn sizes_that_cannot_be_are_the_same_error_everywhere(world: Communicator) -> Result<()> {
     let last = world.size() - 1;
     for len in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8] {
@@ -28,7 +28,7 @@ fn sizes_that_cannot_be_are_the_same_error_everywhere(world: Communicator) -> Re
 
 /// ArgMismatch-MPIGet-type, ArgMismatch-MPIPut-type: elements that are one thing here and another there. E: with sizes that differ,
 /// and with the same.
-#[ranks_test::ranks(2, 3)]
+#[ranks_test::ranks(2)]
 fn e_elements_are_the_same_on_all_ranks(world: Communicator) -> Result<()> {
     let last = world.rank() == world.size() - 1;
     let sizes = if last {
@@ -60,7 +60,7 @@ fn e_elements_are_the_same_on_all_ranks(world: Communicator) -> Result<()> {
 }
 
 /// ArgError-MPIWinCreate-OverwriteWin: the one that was there before is put aside, and freed when all have done so.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn a_window_may_be_overwritten(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut window = Window::from_vec(&world, vec![rank; 3])?;
@@ -80,7 +80,7 @@ fn a_window_may_be_overwritten(world: Communicator) -> Result<()> {
 }
 
 /// ArgError-MPIWinCreate-dispUnit: places are counted in elements, whatever these are.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn places_are_elements(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut fenced = Window::<[u8; 5]>::allocate(&world, 7)?.fence()?;
@@ -93,7 +93,7 @@ fn places_are_elements(world: Communicator) -> Result<()> {
 }
 
 /// MisplacedCall-MPIWinFree-bufferFree: the vector comes back when the window has gone, and not before.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn the_vector_of_a_dropped_window_is_not_written_to(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let right = (rank + 1) % size;

@@ -55,7 +55,7 @@ fn arrays_of_any_type_lie_side_by_side(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn an_arena_without_arrays_is_freed_at_once(world: Communicator) -> Result<()> {
     let mut arena = NodeArena::allocate(&world, 5000)?;
     let array: NodeShared<u64> = arena.array().from_root(0, 100, fill_with(1))?;

@@ -34,7 +34,7 @@ fn every_kind_holds_the_same(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn the_heap_is_for_one_rank(world: Communicator) -> Result<()> {
     let alone = Hierarchy::by_color(&world, world.rank() as i32)?;
     for backend in [NodeBackend::Heap, NodeBackend::Auto] {

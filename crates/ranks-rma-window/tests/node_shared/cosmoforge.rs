@@ -45,7 +45,7 @@ fn the_shape_and_the_values_are_the_roots(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn nothing_on_the_root_is_nothing_everywhere(world: Communicator) -> Result<()> {
     let passed = (world.rank() != 0).then_some((&[1.0, 2.0][..], [1, 2]));
     let mut shared = Shared::of(&world, passed)?;

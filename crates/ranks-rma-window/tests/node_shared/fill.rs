@@ -102,7 +102,7 @@ fn the_root_reads_it_chunk_by_chunk(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn leaders_are_told_how_far_it_is(world: Communicator) -> Result<()> {
     for nodes in nodes(&world) {
         let mut told = Vec::new();
@@ -122,7 +122,7 @@ fn leaders_are_told_how_far_it_is(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn elements_may_be_of_any_size(world: Communicator) -> Result<()> {
     let nodes = nodes(&world).pop().unwrap();
     let nothing =
@@ -134,7 +134,7 @@ fn elements_may_be_of_any_size(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn pages_are_placed_before_they_are_filled(world: Communicator) -> Result<()> {
     for nodes in nodes(&world) {
         let mut arena = NodeArena::allocate_on(&nodes, 80_000, &NodeBackend::Auto)?;

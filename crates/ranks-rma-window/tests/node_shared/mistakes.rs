@@ -22,7 +22,7 @@ fn refused<T>(world: &Communicator, outcome: Result<T>, kind: ErrorKind) -> Stri
     text
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn roots_and_lengths_that_cannot_be(world: Communicator) {
     let size = world.size();
     let array = NodeShared::from_root(&world, size, 5, fill_with(0));
@@ -59,7 +59,7 @@ fn ranks_that_call_different_things(world: Communicator) {
     refused(&world, outcome, ErrorKind::Mismatch);
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn a_fill_that_fails(world: Communicator) {
     for nodes in nodes(&world) {
         let root = world.size() - 1;
@@ -85,7 +85,7 @@ fn a_fill_that_fails(world: Communicator) {
     }
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn freeing_what_others_have(world: Communicator) -> Result<()> {
     let last = world.size() - 1;
     let array = NodeShared::from_root(&world, 0, 70, fill_with(3))?;

@@ -4,7 +4,7 @@ use ranks_collectives::Collectives;
 use ranks_comm::{Communicator, ErrorKind};
 use ranks_rma_window::preflight;
 
-#[ranks_test::ranks(1, 2, 3, 4)]
+#[ranks_test::ranks(1, 2, 3)]
 fn what_there_is_is_not_refused(world: Communicator) {
     preflight::shared_memory(&world, 0).unwrap();
     preflight::shared_memory(&world, 1 << 12).unwrap();

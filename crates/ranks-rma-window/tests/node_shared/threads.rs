@@ -5,7 +5,7 @@ use ranks_rma_window::NodeShared;
 
 use crate::{expect, fill_with};
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn threads_read_while_others_let_go(world: Communicator) -> Result<()> {
     let array = NodeShared::from_root(&world, 0, 2000, fill_with(6))?;
     std::thread::scope(|threads| {

@@ -46,7 +46,7 @@ fn nobody_may_have_another_handle(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn what_does_not_fit_changes_nothing(world: Communicator) -> Result<()> {
     let mut array = NodeShared::from_root(&world, 0, 10, |out| out.fill(1u32))?;
     let backwards = std::ops::Range { start: 3, end: 2 };

@@ -142,5 +142,6 @@ fn a_rank_that_is_not_there_has_no_segment(world: Communicator) {
         .unwrap()
         .fence()
         .unwrap();
+    assert_eq!(reading.len_of(2), 0);
     assert_eq!(reading.segment(2).len(), 1);
 }

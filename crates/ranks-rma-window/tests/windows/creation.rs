@@ -77,7 +77,7 @@ fn a_vector_comes_back_with_what_was_put(world: Communicator) -> Result<()> {
 #[repr(C, align(128))]
 struct Page([u64; 16]);
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn elements_of_odd_sizes_and_alignments(world: Communicator) -> Result<()> {
     let right = (world.rank() + 1) % world.size();
     let left = (world.rank() + world.size() - 1) % world.size();

@@ -81,7 +81,7 @@ fn steps_go_to_several_vectors(world: Communicator) -> Result<()> {
     window.free()
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn what_is_attached_elsewhere_is_refused(world: Communicator) -> Result<()> {
     let mut one = DynamicWindow::create(&world)?;
     let mut other = DynamicWindow::create(&world)?;

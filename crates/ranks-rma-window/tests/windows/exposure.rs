@@ -93,7 +93,7 @@ fn what_fails_in_an_epoch_ends_it(world: Communicator) -> Result<()> {
     window.free().map(drop)
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn bad_groups_are_refused(world: Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());
     let mut window = Window::<u8>::allocate(&world, 1)?;

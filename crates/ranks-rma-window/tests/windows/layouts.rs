@@ -64,7 +64,7 @@ fn each_layout_goes_to_each_other_one(world: Communicator) -> Result<()> {
     fenced.close()?.free().map(drop)
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn under_a_lock_each_is_over_when_it_returns(world: Communicator) -> Result<()> {
     let target = world.size() - 1;
     let window = Window::<[f32; 3]>::allocate(&world, 12)?.passive()?;
@@ -79,7 +79,7 @@ fn under_a_lock_each_is_over_when_it_returns(world: Communicator) -> Result<()> 
     window.close()?.free().map(drop)
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn layouts_that_do_not_fit_are_refused(world: Communicator) -> Result<()> {
     let target = world.size() - 1;
     let window = Window::<u16>::allocate(&world, 8 + world.rank())?.passive()?;

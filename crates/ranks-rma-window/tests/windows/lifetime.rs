@@ -15,7 +15,7 @@ fn a_thousand_dropped_windows(world: Communicator) -> Result<()> {
     (0..1000).try_for_each(|_| Window::<u64>::allocate(&world, 3).map(drop))
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn windows_are_dropped_in_every_state(world: Communicator) -> Result<()> {
     for round in 0..2 {
         drop(Window::<u64>::allocate(&world, 3)?.fence()?);
@@ -65,7 +65,7 @@ fn windows_live_in_structs(world: Communicator) -> Result<()> {
 }
 
 /// Locks whose guards were forgotten do not keep others waiting when the time of locks ends.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn forgotten_locks_end_with_the_time_of_locks(world: Communicator) -> Result<()> {
     let window = Window::<u64>::allocate(&world, 1)?.passive()?;
     std::mem::forget(window.lock_all()?);
@@ -80,7 +80,7 @@ fn forgotten_locks_end_with_the_time_of_locks(world: Communicator) -> Result<()>
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn a_panic_ends_its_step_and_goes_on(world: Communicator) -> Result<()> {
     let right = (world.rank() + 1) % world.size();
     let mut fenced = Window::<u64>::allocate(&world, 2)?.fence()?;
@@ -101,7 +101,7 @@ fn a_panic_ends_its_step_and_goes_on(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn a_panic_under_a_lock_completes_and_unlocks(world: Communicator) -> Result<()> {
     let window = Window::<u64>::allocate(&world, 1)?.passive()?;
     let one = [1];

@@ -85,7 +85,7 @@ fn the_owner_has_a_slice_under_an_exclusive_lock_on_itself(world: Communicator) 
 }
 
 /// Fences and locks take turns on one window.
-#[ranks_test::ranks(1, 2, 3, 4)]
+#[ranks_test::ranks(1, 2)]
 fn epochs_of_both_kinds_follow_each_other(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let right = (rank + 1) % size;

@@ -17,7 +17,7 @@ fn kind_of<R: Debug>(outcome: Result<R>, words: &[&str]) -> ErrorKind {
     error.kind()
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn places_that_are_not_there(world: Communicator) -> Result<()> {
     let (size, len) = (world.size(), 5 + world.rank());
     let mut fenced = Window::<f64>::allocate(&world, len)?.fence()?;
@@ -58,7 +58,7 @@ fn places_that_are_not_there(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn under_a_lock_too(world: Communicator) -> Result<()> {
     let size = world.size();
     let window = Window::<i32>::allocate(&world, 2)?.passive()?;
@@ -88,7 +88,7 @@ fn under_a_lock_too(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn locks_of_nobody_and_of_who_is_locked(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let window = Window::<u8>::allocate(&world, 1)?.passive()?;
@@ -119,7 +119,7 @@ fn locks_of_nobody_and_of_who_is_locked(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-#[ranks_test::ranks(2, 3)]
+#[ranks_test::ranks(2)]
 fn ranks_that_are_not_locked(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -150,7 +150,7 @@ fn ranks_that_are_not_locked(world: Communicator) -> Result<()> {
 }
 
 /// All ranks get the error, and can go on together.
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn windows_that_cannot_be_made(world: Communicator) -> Result<()> {
     let last = world.rank() + 1 == world.size();
     let len = if last { usize::MAX / 4 } else { 1 };
@@ -179,7 +179,7 @@ fn windows_that_cannot_be_made(world: Communicator) -> Result<()> {
 }
 
 /// Where calls are compared, ranks that are out of step are told, all of them.
-#[ranks_test::ranks(2, 3)]
+#[ranks_test::ranks(2)]
 fn ranks_out_of_step(world: Communicator) -> Result<()> {
     let first = world.rank() == 0;
     let window = Window::<u32>::allocate(&world, 1)?;

@@ -55,7 +55,7 @@ fn all_add_to_one_rank(world: Communicator) -> Result<()> {
     window.close()?.free().map(drop)
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn what_is_not_there_is_refused(world: Communicator) -> Result<()> {
     let window = Window::<f64>::allocate(&world, 4)?.passive()?;
     let locked = window.lock(LockKind::Shared, 0)?;

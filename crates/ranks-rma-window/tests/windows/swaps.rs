@@ -44,17 +44,17 @@ fn numbers_are_given_out_once<T: Integer + Ord + AddAssign>(
     Ok(())
 }
 
-#[ranks_test::ranks(1, 2, 3, 4)]
+#[ranks_test::ranks(1, 2, 3)]
 fn of_four_bytes(world: Communicator) -> Result<()> {
     numbers_are_given_out_once(&world, 1_u32)
 }
 
-#[ranks_test::ranks(1, 2, 3, 4)]
+#[ranks_test::ranks(1, 2, 3)]
 fn of_eight_bytes(world: Communicator) -> Result<()> {
     numbers_are_given_out_once(&world, 1_i64)
 }
 
-#[ranks_test::ranks(1, 2, 3)]
+#[ranks_test::ranks(1, 2)]
 fn of_all_integers(world: Communicator) -> Result<()> {
     fn swap<T: Integer + PartialEq>(world: &Communicator, one: T) -> Result<()> {
         let right = (world.rank() + 1) % world.size();
