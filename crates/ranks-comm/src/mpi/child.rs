@@ -4,9 +4,10 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::aside::Waiting;
 use super::children::Children;
 use super::communicator::Comm;
-use super::session::{Session, Waiting};
+use super::session::Session;
 use crate::error::Result;
 
 /// Something of the library's that is freed by a collective call, such as a window.

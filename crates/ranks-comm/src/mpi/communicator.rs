@@ -9,11 +9,12 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Group, native};
 
 use super::apart::Members;
+use super::aside::Waiting;
 use super::children::Children;
 use super::claims::Claims;
 use super::error::check;
 use super::peer::Sentinels;
-use super::session::{Session, Waiting};
+use super::session::Session;
 use super::status::CountWord;
 use crate::communicator::Comparison;
 use crate::error::{Error, ErrorKind, Result};

@@ -21,6 +21,7 @@
 mod agree;
 mod any;
 mod apart;
+mod aside;
 mod attributes;
 mod batch;
 mod buffer;

@@ -1,6 +1,5 @@
 //! From `MPI_Init_thread` to `MPI_Finalize`: once a process, shared by whoever needs it.
 
-use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -11,9 +10,9 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{Loaded, MPI_Comm};
 
 use super::apart::Apart;
+use super::aside::{Aside, Waiting};
 use super::attributes::attribute;
 use super::buffered::Attached;
-use super::child::FreedTogether;
 use super::children::Children;
 use super::claims::Claims;
 use super::communicator::Comm;
@@ -83,19 +82,6 @@ pub(crate) struct Wishes {
     pub(crate) required: Option<ThreadLevel>,
     pub(crate) trusting: bool,
     pub(crate) comparing: Comparing,
-}
-
-/// What was dropped and waits to be freed, in the order of its creation.
-#[derive(Default)]
-struct Aside {
-    next: u64,
-    waiting: BTreeMap<u64, Waiting>,
-}
-
-/// What only all ranks together can free.
-pub(super) enum Waiting {
-    Comm(MPI_Comm),
-    Other(Box<dyn FreedTogether>),
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -499,17 +485,5 @@ impl Drop for Session {
         if let Err(error) = self.end() {
             eprintln!("ranks: {error}");
         }
-    }
-}
-
-impl Waiting {
-    fn free(self) -> Result<()> {
-        let mut comm = match self {
-            Self::Comm(comm) => comm,
-            Self::Other(other) => return other.free(),
-        };
-        // SAFETY: the handle was put aside when its last holder went, and is taken out once.
-        let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
-        check(code, "MPI_Comm_free")
     }
 }

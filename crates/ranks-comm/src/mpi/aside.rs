@@ -1,0 +1,36 @@
+//! What was dropped and can be freed only by all ranks together.
+
+use std::collections::BTreeMap;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Comm;
+
+use super::child::FreedTogether;
+use super::error::check;
+use crate::error::Result;
+
+/// What waits to be freed, in the order of its creation.
+#[derive(Default)]
+pub(super) struct Aside {
+    pub(super) next: u64,
+    pub(super) waiting: BTreeMap<u64, Waiting>,
+}
+
+/// A communicator, or something that was made from one.
+pub(super) enum Waiting {
+    Comm(MPI_Comm),
+    Other(Box<dyn FreedTogether>),
+}
+
+impl Waiting {
+    /// Collective.
+    pub(super) fn free(self) -> Result<()> {
+        let mut comm = match self {
+            Self::Comm(comm) => comm,
+            Self::Other(other) => return other.free(),
+        };
+        // SAFETY: the handle was put aside when its last holder went, and is taken out once.
+        let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
+        check(code, "MPI_Comm_free")
+    }
+}
