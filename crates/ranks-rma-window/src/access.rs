@@ -1,6 +1,8 @@
 //! The operations on memory of a rank, as all epochs have them: checked, and begun on whichever backend there is.
 #![allow(unsafe_code)]
 
+use std::slice::{from_mut, from_ref};
+
 use bytemuck::{Pod, bytes_of, cast_slice, cast_slice_mut};
 use ranks_collectives::Integer;
 use ranks_comm::backend::TypeOf;
@@ -83,13 +85,7 @@ impl<T: Pod> Inner<T> {
             data,
             // SAFETY: the place is as long as `data`, which stays by contract, or until it is completed in `access`.
             move |window, data| unsafe { window.accumulate::<O>(data, place) },
-            move |window, data| {
-                window.update(rank, place.at_bytes, data.len(), |there: &mut [T]| {
-                    for (there, operand) in there.iter_mut().zip(data) {
-                        *there = op.combine(*there, *operand);
-                    }
-                })
-            },
+            move |window, data| window.accumulate(rank, place.at_bytes, data, op),
         )
     }
 
@@ -118,14 +114,7 @@ impl<T: Pod> Inner<T> {
             old,
             // SAFETY: the place is as long as both slices, which stay by contract, or until it is completed in `access`.
             move |window, old| unsafe { window.get_accumulate::<O>(data, old, place) },
-            move |window, old| {
-                window.update(rank, place.at_bytes, data.len(), |there: &mut [T]| {
-                    old.copy_from_slice(there);
-                    for (there, operand) in there.iter_mut().zip(data) {
-                        *there = op.combine(*there, *operand);
-                    }
-                })
-            },
+            move |window, old| window.get_accumulate(rank, place.at_bytes, data, old, op),
         )
     }
 
@@ -152,12 +141,8 @@ impl<T: Pod> Inner<T> {
             // SAFETY: an element is at the place; both stay by contract, or until it is completed in `access`.
             move |window, old| unsafe { window.fetch_and_op::<O>(value, old, place) },
             move |window, old| {
-                window.update(rank, place.at_bytes, 1, |there: &mut [T]| {
-                    for there in there {
-                        *old = *there;
-                        *there = op.combine(*there, *value);
-                    }
-                })
+                let (value, old) = (from_ref(value), from_mut(old));
+                window.get_accumulate(rank, place.at_bytes, value, old, op)
             },
         )
     }
@@ -203,7 +188,7 @@ impl<T: Pod> Inner<T> {
 
 #[cold]
 #[inline(never)]
-fn lengths_differ(operation: &'static str, data: usize, old: usize) -> Error {
+pub(crate) fn lengths_differ(operation: &'static str, data: usize, old: usize) -> Error {
     Error::new(
         ErrorKind::Length,
         operation,

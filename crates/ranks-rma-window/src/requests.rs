@@ -6,8 +6,9 @@ use std::marker::PhantomData;
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use ranks_comm::backend::{Begun, Role};
-use ranks_comm::{Error, ErrorKind, RecvBuffer, Request, Result, SendBuffer};
+use ranks_comm::{RecvBuffer, Request, Result, SendBuffer};
 
+use crate::access::lengths_differ;
 use crate::accumulation::Accumulation;
 use crate::locked::Locked;
 
@@ -53,7 +54,7 @@ impl<B: Send + 'static> EpochRequest<'_, B> {
     /// As [`wait`](Self::wait), but gives the memory back even if the operation has failed.
     ///
     /// # Errors
-    /// [`WrongThread`](ErrorKind::WrongThread): the operation goes on without you.
+    /// [`WrongThread`](ranks_comm::ErrorKind::WrongThread): the operation goes on without you.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     pub fn complete(self) -> Result<(B, Result<()>)> {
@@ -64,7 +65,7 @@ impl<B: Send + 'static> EpochRequest<'_, B> {
     /// Whether the operation is over on this rank; does not wait. If it is, [`wait`](Self::wait) returns at once.
     ///
     /// # Errors
-    /// [`WrongThread`](ErrorKind::WrongThread). How the operation itself went is told by `wait`.
+    /// [`WrongThread`](ranks_comm::ErrorKind::WrongThread). How the operation itself went is told by `wait`.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Test`).
     #[doc(alias = "MPI_Test")]
@@ -176,13 +177,7 @@ impl<T: Pod> Locked<'_, T> {
             slice,
             // SAFETY: as for `rput`.
             |window, slice| unsafe { window.raccumulate::<O>(slice, place) },
-            |window, slice| {
-                window.update(rank, place.at_bytes, slice.len(), |there: &mut [T]| {
-                    for (there, operand) in there.iter_mut().zip(slice) {
-                        *there = op.combine(*there, *operand);
-                    }
-                })
-            },
+            |window, slice| window.accumulate(rank, place.at_bytes, slice, op),
         )?;
         // SAFETY: as above.
         Ok(unsafe { self.request(&RACCUMULATE, begun, data) })
@@ -192,7 +187,7 @@ impl<T: Pod> Locked<'_, T> {
     /// `data`.
     ///
     /// # Errors
-    /// As [`raccumulate`](Self::raccumulate); [`Length`](ErrorKind::Length) also if the two differ in length.
+    /// As [`raccumulate`](Self::raccumulate); [`Length`](ranks_comm::ErrorKind::Length) also if the two differ in length.
     ///
     /// MPI 5.0 §12.3.5 (`MPI_Rget_accumulate`).
     #[doc(alias = "MPI_Rget_accumulate")]
@@ -212,11 +207,7 @@ impl<T: Pod> Locked<'_, T> {
         let name = RGET_ACCUMULATE.operation();
         let (slice, into) = (data.as_slice(), old.as_mut_slice());
         if slice.len() != into.len() {
-            let (operands, room) = (slice.len(), into.len());
-            let detail = format_args!(
-                "{operands} elements are combined, but there is room for {room} old ones; both must be as many"
-            );
-            return Err(Error::new(ErrorKind::Length, name, detail));
+            return Err(lengths_differ(name, slice.len(), into.len()));
         }
         let place = self
             .inner
@@ -227,14 +218,7 @@ impl<T: Pod> Locked<'_, T> {
             into,
             // SAFETY: as for `rput` and `rget`.
             |window, into| unsafe { window.rget_accumulate::<O>(slice, into, place) },
-            |window, into| {
-                window.update(rank, place.at_bytes, slice.len(), |there: &mut [T]| {
-                    into.copy_from_slice(there);
-                    for (there, operand) in there.iter_mut().zip(slice) {
-                        *there = op.combine(*there, *operand);
-                    }
-                })
-            },
+            |window, into| window.get_accumulate(rank, place.at_bytes, slice, into, op),
         )?;
         // SAFETY: as above.
         Ok(unsafe { self.request(&RGET_ACCUMULATE, begun, (data, old)) })

@@ -6,6 +6,7 @@
 //! for which it was posted. So ranks that are out of step get an error, and there is no race between threads whatever they
 //! do. Waiting ends in an error if the rank that is waited for has ended or let go of the window.
 
+mod accumulate;
 mod barrier;
 mod exposure;
 mod passive;
