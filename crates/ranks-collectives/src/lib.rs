@@ -78,6 +78,7 @@ mod bcast;
 #[cfg(feature = "serde")]
 mod bcast_value;
 mod blocks;
+mod bootstrap;
 mod collectives;
 mod counts;
 mod exscan;
@@ -104,6 +105,7 @@ pub mod ops;
 mod persistent;
 mod persistent_collectives;
 mod persistent_neighbor_collectives;
+pub mod raw;
 mod reduce;
 mod reduce_local;
 mod reduce_scatter;
@@ -123,6 +125,7 @@ mod varying;
 mod varying_collectives;
 
 pub use blocks::Blocks;
+pub use bootstrap::Bootstrap;
 pub use collectives::Collectives;
 pub use fractional::Fractional;
 pub use gathered::Gathered;

@@ -41,7 +41,7 @@ pub enum ErrorKind {
     Load,
     /// The launcher, the MPI library and the settings do not fit together.
     Launch,
-    /// The MPI library in use has no such function.
+    /// The library in use has no such function.
     NotInLibrary,
     /// A message is longer than the buffer it was to be received into.
     Truncated,
@@ -69,9 +69,15 @@ pub enum ErrorKind {
     TimedOut,
     /// A node has less memory, or less shared memory, than was asked for.
     Memory,
+    /// A library or a device that is needed and is not here: no CUDA driver, no NCCL, no GPU.
+    NotAvailable,
+    /// A communicator that was aborted, by this program or because an operation of it had failed.
+    Aborted,
+    /// The CUDA driver reported a failure.
+    Device,
     /// Any other argument that cannot be used.
     Argument,
-    /// The MPI library reported a failure of its own.
+    /// The MPI library, or NCCL, reported a failure of its own.
     Library,
 }
 
@@ -94,8 +100,11 @@ impl fmt::Display for ErrorKind {
             Self::PeerFailed => "a peer failed",
             Self::TimedOut => "time limit passed",
             Self::Memory => "not enough memory",
+            Self::NotAvailable => "not available here",
+            Self::Aborted => "communicator aborted",
+            Self::Device => "failure in the CUDA driver",
             Self::Argument => "argument not usable",
-            Self::Library => "failure in the MPI library",
+            Self::Library => "failure in the library",
         })
     }
 }

@@ -13,12 +13,13 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 17] = [
+const TABLE: [Row; 22] = [
     (
         "ranks",
         &["ranks-collectives", "ranks-comm", "ranks-rma-window"],
         &["ranks-test"],
     ),
+    ("ranks-numr", &["ranks-collectives"], &[]),
     (
         "ranks-rma-window",
         &["ranks-collectives", "ranks-comm", "ranks-mpi-sys"],
@@ -26,9 +27,16 @@ const TABLE: [Row; 17] = [
     ),
     (
         "ranks-collectives",
-        &["ranks-comm", "ranks-mpi-sys"],
-        &["ranks-test"],
+        &[
+            "ranks-comm",
+            "ranks-cuda",
+            "ranks-mpi-sys",
+            "ranks-nccl-sys",
+        ],
+        &["cuda-double", "nccl-double", "ranks-test"],
     ),
+    ("ranks-nccl-sys", &["ranks-load"], &[]),
+    ("ranks-cuda", &["ranks-load"], &["cuda-double"]),
     (
         "ranks-comm",
         &["ranks-launch", "ranks-load", "ranks-mpi-sys"],
@@ -55,7 +63,9 @@ const TABLE: [Row; 17] = [
         &["ranks", "ranks-launch", "ranks-load", "ranks-mpi-sys"],
         &["half-mpi", "pmpi-counter-int", "pmpi-counter-word"],
     ),
+    ("cuda-double", &[], &[]),
     ("half-mpi", &[], &[]),
+    ("nccl-double", &[], &[]),
     ("pmpi-counter-int", &["ranks-load"], &[]),
     ("pmpi-counter-word", &["ranks-load"], &[]),
     ("xtask", &["ranks-launch", "ranks-test"], &[]),

@@ -1,0 +1,1 @@
+//! NCCL, found at run time.

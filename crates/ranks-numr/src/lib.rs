@@ -1,0 +1,1 @@
+//! numr's communicator over MPI, NCCL and threads.

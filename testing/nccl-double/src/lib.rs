@@ -1,0 +1,1 @@
+//! An NCCL over shared memory, for tests.
