@@ -1,7 +1,10 @@
 //! `cargo xtask test`: everything in process, then every test on ranks on every MPI, and a table of what ran on what.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ranks_test::driver::{Binary, Case, KnownFault, Suite, Verdict};
 
@@ -178,28 +181,29 @@ fn on_mpi(
         .collect();
     let mut cells = Vec::new();
     let mut run_suites = |tests: &[(Binary, Vec<Case>)], ranks: usize, tally: &mut Tally| {
-        let mut sum = Cell::default();
-        for (binary, cases) in tests {
-            let chosen: Vec<Case> = cases
-                .iter()
-                .filter(|case| case.ranks() == ranks && case.runs_on_mpi())
-                .filter(|case| arguments.chooses(case.name()))
-                .cloned()
-                .collect();
-            if chosen.is_empty() {
-                continue;
-            }
+        let chosen: Vec<(&Binary, Vec<Case>)> = tests
+            .iter()
+            .map(|(binary, cases)| (binary, arguments.chosen(cases, ranks)))
+            .filter(|(_, cases)| !cases.is_empty())
+            .collect();
+        let done = side_by_side(&chosen, lanes(ranks), |(binary, cases)| {
             let suite = Suite {
                 binary,
-                cases: &chosen,
+                cases,
                 ranks,
                 faults: &faults,
                 launch: &|ranks| installation.command(ranks),
             };
+            let mut tally = Tally::default();
             let at = format!("{}, np {ranks}, {}", place.name, binary.name);
-            let (cell, library) = run(&suite, &at, tally);
+            let (cell, library) = run(&suite, &at, &mut tally);
+            (cell, library, tally)
+        });
+        let mut sum = Cell::default();
+        for (cell, library, of_suite) in done {
             sum += cell;
             row.library = library.unwrap_or(std::mem::take(&mut row.library));
+            tally.append(of_suite);
         }
         tally.total += sum;
         sum
@@ -217,7 +221,51 @@ fn on_mpi(
     tally.rows.push(row);
 }
 
+/// How many jobs of so many ranks have a core for each rank at the same time; one in any case.
+fn lanes(ranks: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    (cores / ranks.max(1)).max(1)
+}
+
+/// What `work` makes of each item, in their order; on so many threads.
+fn side_by_side<I: Sync, R: Send>(
+    items: &[I],
+    lanes: usize,
+    work: impl Fn(&I) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let lane = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else {
+                return done;
+            };
+            done.push((index, work(item)));
+        }
+    };
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        lanes
+            .into_iter()
+            .flat_map(|lane| lane.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    });
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
 impl Arguments {
+    /// Those of `cases` that run on so many ranks of an MPI.
+    fn chosen(&self, cases: &[Case], ranks: usize) -> Vec<Case> {
+        cases
+            .iter()
+            .filter(|case| case.ranks() == ranks && case.runs_on_mpi())
+            .filter(|case| self.chooses(case.name()))
+            .cloned()
+            .collect()
+    }
+
     fn chooses(&self, test: &str) -> bool {
         self.filter.is_empty() || self.filter.iter().any(|part| test.contains(part.as_str()))
     }

@@ -284,7 +284,8 @@ fn oversubscribed(family: Family) -> &'static [(&'static str, &'static str)] {
             ("OMPI_MCA_mpi_yield_when_idle", "1"),
         ],
         Family::Intel => &[("I_MPI_PIN", "0")],
-        Family::Mpich | Family::Cray => &[],
+        // Known since 4.1; releases before it yield by `sched_yield` alone.
+        Family::Mpich | Family::Cray => &[("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")],
     }
 }
 

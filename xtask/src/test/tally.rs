@@ -92,6 +92,14 @@ impl Tally {
         self.times.push((time, format!("{test} ({place})")));
     }
 
+    /// What was found out elsewhere; its cells are added by who has them.
+    pub(super) fn append(&mut self, other: Tally) {
+        self.failures.extend(other.failures);
+        self.known.extend(other.known);
+        self.left_out.extend(other.left_out);
+        self.times.extend(other.times);
+    }
+
     /// A failure that no cell counts.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.total.failed += 1;
