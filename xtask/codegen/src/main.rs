@@ -1,4 +1,5 @@
-//! Writes the generated part of `ranks-mpi-sys` from the headers of MPI libraries, and checks it against others.
+//! Writes the generated part of `ranks-mpi-sys` from the headers of MPI libraries, and checks it against others; and that
+//! of `ranks-nccl-sys` from NCCL's.
 //!
 //! Called by `cargo xtask codegen` and `cargo xtask abi-check`, which provision headers and libclang.
 
@@ -21,15 +22,18 @@ mod headers;
 mod kinds;
 mod layout;
 mod model;
+mod nccl;
 mod output;
 mod probe;
 mod types;
 
-const USAGE: &str = "usage: codegen write <target/mpi> <generated folder>
-       codegen check <target/mpi> <generated folder>
+const USAGE: &str = "usage: codegen write <target/mpi> <generated folder of MPI> <that of NCCL>
+       codegen check <target/mpi> <generated folder of MPI> <that of NCCL>
        codegen abi-check <generated folder> <header>...";
 
-fn generated(headers: &Path) -> Result<Vec<output::File>> {
+/// The files for MPI and those for NCCL.
+fn generated(headers: &Path) -> Result<[Vec<output::File>; 2]> {
+    let nccl = headers;
     let headers = headers::Headers::read(headers)?;
     let model = model::Model::new(&headers)?;
     let mut files = functions::files(&headers)?;
@@ -37,18 +41,30 @@ fn generated(headers: &Path) -> Result<Vec<output::File>> {
     files.push(constants::file(&model)?);
     files.push(columns::file(&model, headers.canonical.functions.len()));
     files.push(output::root());
-    output::formatted(files)
+    Ok([
+        output::formatted(files)?,
+        output::formatted(nccl::files(nccl)?)?,
+    ])
 }
 
 fn run() -> Result<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["write", headers, folder] => {
-            output::write(&generated(Path::new(headers))?, Path::new(folder))
-        }
-        ["check", headers, folder] => {
-            output::compare(&generated(Path::new(headers))?, Path::new(folder))
+        [what @ ("write" | "check"), headers, folders @ ..] if folders.len() == 2 => {
+            let mut all = ExitCode::SUCCESS;
+            for (files, folder) in generated(Path::new(headers))?.iter().zip(folders) {
+                let folder = Path::new(folder);
+                let done = if *what == "write" {
+                    output::write(files, folder)?
+                } else {
+                    output::compare(files, folder)?
+                };
+                if done != ExitCode::SUCCESS {
+                    all = done;
+                }
+            }
+            Ok(all)
         }
         ["abi-check", folder, headers @ ..] => {
             let headers: Vec<PathBuf> = headers.iter().map(PathBuf::from).collect();

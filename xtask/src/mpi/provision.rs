@@ -44,7 +44,7 @@ pub(crate) fn provision(wheel: &Wheel, folder: &Path) -> Result<PathBuf, Error> 
     fs::create_dir_all(&work).map_err(at(&work))?;
     let made = download(wheel, &work)
         .and_then(|file| unpack(&file, &work.join("unpacked")))
-        .and_then(|unpacked| put_in_place(&unpacked, &prefix));
+        .and_then(|unpacked| put_in_place(&unpacked, wheel.inside, &prefix));
     // A leftover costs disk space and nothing else: its name is not looked at again.
     let _ = fs::remove_dir_all(&work);
     made.map(|()| prefix)
@@ -137,15 +137,18 @@ fn set_mode(_path: &Path, _mode: Option<u32>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Moves `<package>.data/data` (or `platlib`), the prefix inside an unpacked wheel, to `prefix`, with the licences beside it.
-fn put_in_place(unpacked: &Path, prefix: &Path) -> Result<(), Error> {
-    let mut data = None;
+/// Moves the prefix inside an unpacked wheel to `prefix`, with the licences beside it: the folder `inside`, or else
+/// `<package>.data/data` (or `platlib`).
+fn put_in_place(unpacked: &Path, inside: Option<&str>, prefix: &Path) -> Result<(), Error> {
+    let mut data = inside
+        .map(|inner| unpacked.join(inner))
+        .filter(|inner| inner.is_dir());
     let mut info = None;
     for entry in fs::read_dir(unpacked).map_err(at(unpacked))? {
         let path = entry.map_err(at(unpacked))?.path();
         match path.extension().and_then(|extension| extension.to_str()) {
             // Files for the prefix lie in `data`, those of a package of modules in `platlib`.
-            Some("data") => {
+            Some("data") if inside.is_none() => {
                 data = ["data", "platlib"]
                     .map(|inner| path.join(inner))
                     .into_iter()
@@ -157,7 +160,10 @@ fn put_in_place(unpacked: &Path, prefix: &Path) -> Result<(), Error> {
     }
     let data = data.ok_or_else(|| Error::Wheel {
         path: unpacked.to_path_buf(),
-        what: "the wheel has no <package>.data/data folder".into(),
+        what: match inside {
+            Some(inside) => format!("the wheel has no {inside} folder"),
+            None => "the wheel has no <package>.data/data folder".into(),
+        },
     })?;
     if let Some(info) = info {
         let to = data.join("dist-info");
@@ -209,7 +215,7 @@ mod tests {
         );
         let unpacked = unpack(&file, &folder.join("unpacked")).unwrap();
         let prefix = folder.join("m-1");
-        put_in_place(&unpacked, &prefix).unwrap();
+        put_in_place(&unpacked, None, &prefix).unwrap();
         let mode = |name: &str| {
             fs::metadata(prefix.join(name))
                 .unwrap()
@@ -220,6 +226,26 @@ mod tests {
         assert_eq!(mode("bin/mpiexec"), 0o755);
         assert_eq!(mode("lib/libmpi.so.12"), 0o644);
         assert!(prefix.join("dist-info/LICENSE").is_file());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_prefix_inside_of_a_package_moves_up() {
+        let folder = scratch("inside");
+        let file = wheel(
+            &folder,
+            &[
+                ("vendor/m/lib/libm.so.2", 0o644, "elf"),
+                ("m-1.dist-info/LICENSE", 0o644, "free"),
+            ],
+        );
+        let unpacked = unpack(&file, &folder.join("unpacked")).unwrap();
+        let prefix = folder.join("m-1");
+        put_in_place(&unpacked, Some("vendor/m"), &prefix).unwrap();
+        assert!(prefix.join("lib/libm.so.2").is_file());
+        assert!(prefix.join("dist-info/LICENSE").is_file());
+        let error = put_in_place(&unpacked, Some("vendor/n"), &prefix).unwrap_err();
+        assert!(error.to_string().contains("vendor/n"), "{error}");
         fs::remove_dir_all(folder).unwrap();
     }
 
@@ -238,7 +264,7 @@ mod tests {
         let folder = scratch("empty");
         let file = wheel(&folder, &[("m/__init__.py", 0o644, "")]);
         let unpacked = unpack(&file, &folder.join("unpacked")).unwrap();
-        let error = put_in_place(&unpacked, &folder.join("p")).unwrap_err();
+        let error = put_in_place(&unpacked, None, &folder.join("p")).unwrap_err();
         assert!(error.to_string().contains(".data/data"), "{error}");
         fs::remove_dir_all(folder).unwrap();
     }

@@ -1,0 +1,34 @@
+//! Why there is no NCCL.
+
+use std::path::PathBuf;
+
+use ranks_load::LoadError;
+
+/// Why there is no NCCL.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nothing that was tried could be opened, or was an NCCL that serves.
+    #[error("{0}\nset RANKS_NCCL to the file of a libnccl.so.2")]
+    NotFound(#[from] LoadError),
+    /// The file can be opened and is something else.
+    #[error("{} is no NCCL library: {reason}", path.display())]
+    NotNccl {
+        /// The file.
+        path: PathBuf,
+        /// What shows it.
+        reason: String,
+    },
+    /// The library is older than what can be used.
+    #[error("{} is NCCL {version} and has no {lacks}; NCCL {needs} or newer is needed", path.display())]
+    TooOld {
+        /// The file.
+        path: PathBuf,
+        /// What the library says it is.
+        version: String,
+        /// The first function that it lacks.
+        lacks: &'static str,
+        /// The oldest release that serves.
+        needs: &'static str,
+    },
+}
