@@ -1,10 +1,7 @@
 //! `cargo xtask test`: everything in process, then every test on ranks on every MPI, and a table of what ran on what.
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ranks_test::driver::{Binary, Case, KnownFault, Suite, Verdict};
 
@@ -14,6 +11,7 @@ mod cargo;
 mod faults;
 mod huge;
 mod jobs;
+mod lanes;
 mod place;
 mod tally;
 
@@ -186,7 +184,7 @@ fn on_mpi(
             .map(|(binary, cases)| (binary, arguments.chosen(cases, ranks)))
             .filter(|(_, cases)| !cases.is_empty())
             .collect();
-        let done = side_by_side(&chosen, lanes(ranks), |(binary, cases)| {
+        let done = lanes::side_by_side(&chosen, lanes::of(ranks), |(binary, cases)| {
             let suite = Suite {
                 binary,
                 cases,
@@ -219,40 +217,6 @@ fn on_mpi(
     cells.push(huge);
     row.cells = Ok(cells);
     tally.rows.push(row);
-}
-
-/// How many jobs of so many ranks have a core for each rank at the same time; one in any case.
-fn lanes(ranks: usize) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    (cores / ranks.max(1)).max(1)
-}
-
-/// What `work` makes of each item, in their order; on so many threads.
-fn side_by_side<I: Sync, R: Send>(
-    items: &[I],
-    lanes: usize,
-    work: impl Fn(&I) -> R + Sync,
-) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let lane = || {
-        let mut done = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(index) else {
-                return done;
-            };
-            done.push((index, work(item)));
-        }
-    };
-    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let lanes: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
-        lanes
-            .into_iter()
-            .flat_map(|lane| lane.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
-    });
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 impl Arguments {

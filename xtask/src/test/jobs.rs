@@ -6,6 +6,7 @@ use ranks_test::driver::{Binary, Case};
 
 use super::Arguments;
 use super::cargo;
+use super::lanes;
 use super::place::Place;
 use super::tally::{Cell, Failure, Tally};
 
@@ -51,43 +52,50 @@ fn command(binary: &Binary) -> Command {
     command
 }
 
-/// Runs them on one MPI.
+/// Runs them on one MPI, binaries side by side: their jobs wait for each other, or for a time limit, most of the time.
 pub(super) fn on_mpi(place: &Place, tests: &[(Binary, Vec<String>)], tally: &mut Tally) -> Cell {
     let mut sum = Cell::default();
-    for (binary, names) in tests {
-        let at = format!("{}, {}", place.name, binary.name);
-        let began = std::time::Instant::now();
-        let output = command(binary)
-            .args(["--ignored", "--exact"])
-            .args(names)
-            .env("RANKS_TEST_MPI", &place.name)
-            .output();
-        let (text, ended) = match output {
-            Ok(output) => (
-                String::from_utf8_lossy(&output.stdout).into_owned(),
-                output.status.to_string(),
-            ),
-            Err(error) => (String::new(), error.to_string()),
-        };
-        let (cell, failed) = verdicts(names, &text);
-        println!(
-            "{at}: {} in {:.1} s",
-            cell.text(),
-            began.elapsed().as_secs_f64()
-        );
-        for test in failed {
-            println!("FAILED {test} ({at})");
-            tally.failures.push(Failure {
-                place: at.clone(),
-                details: cargo::output_of(&text, &test),
-                test,
-                why: format!("the test binary ended with {ended}"),
-            });
-        }
+    for (cell, of_binary) in lanes::side_by_side(tests, tests.len(), |test| on_one(place, test)) {
         sum += cell;
+        tally.append(of_binary);
     }
     tally.total += sum;
     sum
+}
+
+/// Those of one binary.
+fn on_one(place: &Place, (binary, names): &(Binary, Vec<String>)) -> (Cell, Tally) {
+    let mut tally = Tally::default();
+    let at = format!("{}, {}", place.name, binary.name);
+    let began = std::time::Instant::now();
+    let output = command(binary)
+        .args(["--ignored", "--exact"])
+        .args(names)
+        .env("RANKS_TEST_MPI", &place.name)
+        .output();
+    let (text, ended) = match output {
+        Ok(output) => (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            output.status.to_string(),
+        ),
+        Err(error) => (String::new(), error.to_string()),
+    };
+    let (cell, failed) = verdicts(names, &text);
+    println!(
+        "{at}: {} in {:.1} s",
+        cell.text(),
+        began.elapsed().as_secs_f64()
+    );
+    for test in failed {
+        println!("FAILED {test} ({at})");
+        tally.failures.push(Failure {
+            place: at.clone(),
+            details: cargo::output_of(&text, &test),
+            test,
+            why: format!("the test binary ended with {ended}"),
+        });
+    }
+    (cell, tally)
 }
 
 /// Which of the tests libtest says it passed; what it says nothing of has failed.
