@@ -1,6 +1,20 @@
 //! The order in which a device does what it was asked for.
 
 use std::ffi::c_void;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use crate::context::Context;
+use crate::copies;
+use crate::enqueued::Enqueued;
+use crate::error::Result;
+use crate::event::{Event, Unrecorded};
+use crate::memory::{DeviceSlice, DeviceSliceMut};
+use crate::pinned::PinnedVec;
+use crate::table::{NOT_READY, SUCCESS};
 
 /// The driver's own handle of a stream (`CUstream`, which `cudaStream_t` is as well).
 #[doc(alias = "CUstream")]
@@ -13,3 +27,246 @@ pub struct RawStream(pub *mut c_void);
 unsafe impl Send for RawStream {}
 // SAFETY: as above.
 unsafe impl Sync for RawStream {}
+
+/// How soon a stream's work is begun when a device has more than it can do at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Priority {
+    /// After that of streams with a high priority.
+    #[default]
+    Normal,
+    /// As soon as possible: for communication that others wait for.
+    High,
+}
+
+/// A stream of a device: what is enqueued there is done in this order, while the program goes on.
+///
+/// Implemented for [`CudaStream`], references and `Arc`s of streams; with the feature `cudarc` also for its streams.
+///
+/// # Safety
+///
+/// [`raw`](Self::raw) is a live stream of [`context`](Self::context) as long as the value lives, and both stay the same.
+/// The provided methods are not written anew.
+pub unsafe trait Stream {
+    /// The driver's handle.
+    fn raw(&self) -> RawStream;
+
+    /// The context that it belongs to.
+    ///
+    /// # Errors
+    /// If this crate cannot work there: what the driver reports.
+    fn context(&self) -> Result<Context>;
+
+    /// An event that is over when all is that was enqueued so far.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    #[doc(alias = "cuEventRecord")]
+    fn record(&self) -> Result<Event> {
+        let event = Unrecorded::new(&self.context()?)?;
+        // SAFETY: the stream is live, and the event was made in its context.
+        unsafe { event.record(self.raw().0) }
+    }
+
+    /// Makes what is enqueued from now on wait for an event, of whichever stream or device. It does not wait itself.
+    ///
+    /// # Errors
+    /// [`Argument`](crate::ErrorKind::Argument) for an event of another driver; what the driver reports.
+    #[doc(alias = "cuStreamWaitEvent")]
+    fn wait_event(&self, event: &Event) -> Result<()> {
+        let context = self.context()?;
+        let other = event.context().cuda();
+        context.cuda().check_same(other, "cuStreamWaitEvent")?;
+        context.call("cuStreamWaitEvent", |table| {
+            // SAFETY: the stream is live, and so is the event, of the same driver.
+            unsafe { (table.cuStreamWaitEvent)(self.raw().0, event.raw(), 0) }
+        })
+    }
+
+    /// Whether all is over that was enqueued.
+    ///
+    /// # Errors
+    /// What the driver reports, of this call or of what was enqueued.
+    #[doc(alias = "cuStreamQuery")]
+    fn query(&self) -> Result<bool> {
+        let context = self.context()?;
+        // SAFETY: the stream is live.
+        match context.code(|table| unsafe { (table.cuStreamQuery)(self.raw().0) })? {
+            SUCCESS => Ok(true),
+            NOT_READY => Ok(false),
+            code => Err(context.cuda().failure("cuStreamQuery", code)),
+        }
+    }
+
+    /// Waits until all is over that was enqueued so far.
+    ///
+    /// # Errors
+    /// What the driver reports, of this call or of what was enqueued.
+    #[doc(alias = "cuStreamSynchronize")]
+    fn synchronize(&self) -> Result<()> {
+        self.context()?.call("cuStreamSynchronize", |table| {
+            // SAFETY: the stream is live.
+            unsafe { (table.cuStreamSynchronize)(self.raw().0) }
+        })
+    }
+
+    /// Calls a function on the host, on a thread of the driver's, when its turn comes.
+    ///
+    /// What comes after waits until it returns. It must not call the driver, and not wait for something that is enqueued. If it panics, that is
+    /// reported as any panic of a thread is, and the stream goes on. If the device fails before, it is never called.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    #[doc(alias = "cuLaunchHostFunc")]
+    fn launch_host(&self, function: Box<dyn FnOnce() + Send>) -> Result<()> {
+        let context = self.context()?;
+        let data = Box::into_raw(Box::new(function));
+        let called = context.call("cuLaunchHostFunc", |table| {
+            // SAFETY: the stream is live; `call_host` makes of `data` what it was made of, and is called once.
+            unsafe { (table.cuLaunchHostFunc)(self.raw().0, call_host, data.cast()) }
+        });
+        if called.is_err() {
+            // SAFETY: the driver has refused the function, so that this is the only one to have it.
+            drop(unsafe { Box::from_raw(data) });
+        }
+        called
+    }
+
+    /// Enqueues a copy to a device, from memory that both keep until it is over. Lengths must agree.
+    ///
+    /// # Errors
+    /// [`Length`](crate::ErrorKind::Length); [`Argument`](crate::ErrorKind::Argument) for things of two drivers; what the driver reports.
+    #[doc(alias = "cuMemcpyHtoDAsync_v2")]
+    fn upload<T, D>(&self, from: PinnedVec<T>, to: D) -> Result<Enqueued<(PinnedVec<T>, D)>>
+    where
+        Self: Sized,
+        T: Pod,
+        D: DeviceSliceMut<Element = T> + Send + 'static,
+    {
+        copies::upload(self, from, to)
+    }
+
+    /// Enqueues a copy to the host, into memory that both keep until it is over. Lengths must agree.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload).
+    #[doc(alias = "cuMemcpyDtoHAsync_v2")]
+    fn download<T, S>(&self, from: S, to: PinnedVec<T>) -> Result<Enqueued<(S, PinnedVec<T>)>>
+    where
+        Self: Sized,
+        T: Pod,
+        S: DeviceSlice<Element = T> + Send + 'static,
+    {
+        copies::download(self, from, to)
+    }
+
+    /// Enqueues a copy from device memory to device memory. Lengths must agree.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload).
+    #[doc(alias = "cuMemcpyDtoDAsync_v2")]
+    fn copy<S, D>(&self, from: S, to: D) -> Result<Enqueued<(S, D)>>
+    where
+        Self: Sized,
+        S: DeviceSlice + Send + 'static,
+        D: DeviceSliceMut<Element = S::Element> + Send + 'static,
+    {
+        copies::copy(self, from, to)
+    }
+}
+
+/// Calls what was boxed for [`Stream::launch_host`].
+unsafe extern "C" fn call_host(data: *mut c_void) {
+    // SAFETY: `data` came from `Box::into_raw` of this type, and the driver passes it once.
+    let function = unsafe { Box::from_raw(data.cast::<Box<dyn FnOnce() + Send>>()) };
+    // The driver's thread cannot unwind. The panic was reported when it began; what its payload does in its turn is nobody's concern.
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(*function)) {
+        std::mem::forget(payload);
+    }
+}
+
+// SAFETY: a reference to a stream is as good as the stream.
+unsafe impl<S: Stream + ?Sized> Stream for &S {
+    fn raw(&self) -> RawStream {
+        (**self).raw()
+    }
+
+    fn context(&self) -> Result<Context> {
+        (**self).context()
+    }
+}
+
+// SAFETY: as long as an `Arc` lives, so does what is in it.
+unsafe impl<S: Stream + ?Sized> Stream for Arc<S> {
+    fn raw(&self) -> RawStream {
+        (**self).raw()
+    }
+
+    fn context(&self) -> Result<Context> {
+        (**self).context()
+    }
+}
+
+/// A stream of this crate's, by [`Context::stream`]. Clones are the same stream.
+///
+/// When the last one is dropped, what was enqueued goes on; the driver frees the stream after it.
+#[derive(Clone)]
+pub struct CudaStream(Arc<Inner>);
+
+struct Inner {
+    context: Context,
+    raw: RawStream,
+    /// Whether it is destroyed here.
+    own: bool,
+}
+
+impl CudaStream {
+    pub(crate) fn own(context: Context, raw: RawStream) -> Self {
+        CudaStream(Arc::new(Inner {
+            context,
+            raw,
+            own: true,
+        }))
+    }
+
+    pub(crate) fn borrowed(context: Context, raw: RawStream) -> Self {
+        CudaStream(Arc::new(Inner {
+            context,
+            raw,
+            own: false,
+        }))
+    }
+}
+
+// SAFETY: the handle was made by the context, or vouched for by the caller of `Context::stream_from_raw`, and lives until the last clone is dropped.
+unsafe impl Stream for CudaStream {
+    fn raw(&self) -> RawStream {
+        self.0.raw
+    }
+
+    fn context(&self) -> Result<Context> {
+        Ok(self.0.context.clone())
+    }
+}
+
+impl Drop for Inner {
+    #[doc(alias = "cuStreamDestroy_v2")]
+    fn drop(&mut self) {
+        if self.own {
+            // What fails here is told by the next call that matters.
+            let _ = self.context.call("cuStreamDestroy_v2", |table| {
+                // SAFETY: the stream was made by the context, and this was the last to have it.
+                unsafe { (table.cuStreamDestroy_v2)(self.raw.0) }
+            });
+        }
+    }
+}
+
+impl fmt::Debug for CudaStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CudaStream")
+            .field("device", &self.0.context.device().ordinal())
+            .field("raw", &self.0.raw.0)
+            .finish()
+    }
+}

@@ -1,0 +1,119 @@
+//! What was dropped while a device worked on it, until it may be freed.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::driver::lock;
+use crate::event::Event;
+use crate::table::Handle;
+
+/// What waits to be freed, and for what.
+///
+/// Two things are waited for. Memory that a device works on is kept until that is over: freeing it would be an error. And the driver
+/// waits for the whole device when memory is freed, whichever: a `drop` that must not block therefore frees nothing while any
+/// operation is under way that was enqueued through this crate (one of another rank that is gone, say, which never ends).
+#[derive(Debug, Default)]
+pub(crate) struct Aside {
+    waiting: Mutex<Vec<Waiting>>,
+    /// How many wait, so that there is nothing to lock as a rule.
+    count: AtomicUsize,
+    /// The event that was recorded last on each stream, by context and stream.
+    latest: Mutex<Vec<Latest>>,
+}
+
+struct Waiting {
+    until: Vec<Event>,
+    /// Freed by being dropped.
+    _what: Box<dyn Send>,
+}
+
+#[derive(Debug)]
+struct Latest {
+    stream: usize,
+    event: Event,
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waiting")
+            .field("until", &self.until)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Aside {
+    /// Remembers what was enqueued last.
+    pub(crate) fn recorded(&self, stream: Handle, event: &Event) {
+        let stream = stream.addr();
+        let event = event.clone();
+        let mut latest = lock(&self.latest);
+        let known = latest
+            .iter_mut()
+            .find(|known| known.stream == stream && known.event.context() == event.context());
+        // The former event is dropped when nothing is locked.
+        let _former = match known {
+            Some(known) => Some(std::mem::replace(&mut known.event, event)),
+            None => {
+                latest.push(Latest { stream, event });
+                None
+            }
+        };
+        drop(latest);
+    }
+
+    /// What is not over yet of all that was recorded.
+    fn under_way(&self) -> Vec<Event> {
+        let all = std::mem::take(&mut *lock(&self.latest));
+        let (over, under_way): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|one| one.event.is_over());
+        let events = under_way.iter().map(|one| one.event.clone()).collect();
+        let mut latest = lock(&self.latest);
+        for one in under_way {
+            let newer = latest.iter().any(|known| {
+                known.stream == one.stream && known.event.context() == one.event.context()
+            });
+            if !newer {
+                latest.push(one);
+            }
+        }
+        drop(latest);
+        drop(over);
+        events
+    }
+
+    /// Drops `what` when that neither blocks nor takes memory from under a device that works on it: now, or later.
+    ///
+    /// `until` are the events that must be over before.
+    pub(crate) fn release(&self, mut until: Vec<Event>, what: impl Send + 'static) {
+        until.retain(|event| !event.is_over());
+        if until.is_empty() && self.under_way().is_empty() {
+            drop(what);
+            self.collect(false);
+            return;
+        }
+        lock(&self.waiting).push(Waiting {
+            until,
+            _what: Box::new(what),
+        });
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Frees what may be freed, and says how much is left. Where the caller may not block, nothing is freed while anything is under way.
+    pub(crate) fn collect(&self, may_block: bool) -> usize {
+        if !may_block && self.count.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        if !self.under_way().is_empty() && !may_block {
+            return self.count.load(Ordering::Relaxed);
+        }
+        let all = std::mem::take(&mut *lock(&self.waiting));
+        let (left, free): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .partition(|one| one.until.iter().any(|event| !event.is_over()));
+        lock(&self.waiting).extend(left);
+        self.count.fetch_sub(free.len(), Ordering::Relaxed);
+        // Nothing is locked: what is dropped may put something aside in its turn.
+        drop(free);
+        self.count.load(Ordering::Relaxed)
+    }
+}

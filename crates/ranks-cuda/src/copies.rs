@@ -1,0 +1,178 @@
+//! Copies between host and device: those that wait, and those that are enqueued.
+
+use bytemuck::Pod;
+
+use crate::context::Context;
+use crate::enqueued::{Alone, Enqueued};
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{DeviceSlice, DeviceSliceMut};
+use crate::pinned::PinnedVec;
+use crate::stream::Stream;
+
+const TO_DEVICE: &str = "cuMemcpyHtoDAsync_v2";
+const TO_HOST: &str = "cuMemcpyDtoHAsync_v2";
+const ON_DEVICE: &str = "cuMemcpyDtoDAsync_v2";
+
+impl Context {
+    /// Copies `from` to a device, and waits until it is there. First it waits for those who are known to work on `to`.
+    ///
+    /// # Errors
+    /// [`Length`](ErrorKind::Length) unless both have as many elements; [`Argument`](ErrorKind::Argument) for things of two drivers; what
+    /// the driver reports.
+    #[doc(alias = "cuMemcpyHtoD_v2")]
+    pub fn copy_to_device<T: Pod>(
+        &self,
+        from: &[T],
+        to: &mut (impl DeviceSliceMut<Element = T> + ?Sized),
+    ) -> Result<()> {
+        check("cuMemcpyHtoD_v2", from.len(), to.len())?;
+        self.quiet("cuMemcpyHtoD_v2", to)?;
+        let (address, bytes) = (to.address(), size_of_val(from));
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.call("cuMemcpyHtoD_v2", |table| {
+            // SAFETY: both have so many bytes, and `from` has been read when the call returns.
+            unsafe { (table.cuMemcpyHtoD_v2)(address, from.as_ptr().cast(), bytes) }
+        })
+    }
+
+    /// Copies from a device to `to`, and waits until it is there. First it waits for those who are known to work on `from`.
+    ///
+    /// # Errors
+    /// As [`copy_to_device`](Self::copy_to_device).
+    #[doc(alias = "cuMemcpyDtoH_v2")]
+    pub fn copy_to_host<T: Pod>(
+        &self,
+        from: &(impl DeviceSlice<Element = T> + ?Sized),
+        to: &mut [T],
+    ) -> Result<()> {
+        check("cuMemcpyDtoH_v2", from.len(), to.len())?;
+        self.quiet("cuMemcpyDtoH_v2", from)?;
+        let (address, bytes) = (from.address(), size_of_val(to));
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.call("cuMemcpyDtoH_v2", |table| {
+            // SAFETY: both have so many bytes, which are elements whatever they are, and `to` has been written when the call returns.
+            unsafe { (table.cuMemcpyDtoH_v2)(to.as_mut_ptr().cast(), address, bytes) }
+        })
+    }
+
+    /// Waits for those who are known to work on some memory.
+    fn quiet(&self, call: &'static str, memory: &(impl DeviceSlice + ?Sized)) -> Result<()> {
+        self.cuda().check_same(memory.cuda()?, call)?;
+        let stream = self.own_stream();
+        memory.order_after_use(&stream)?;
+        stream.synchronize()
+    }
+}
+
+/// [`Stream::upload`]
+pub(crate) fn upload<T, D>(
+    stream: &dyn Stream,
+    from: PinnedVec<T>,
+    to: D,
+) -> Result<Enqueued<(PinnedVec<T>, D)>>
+where
+    T: Pod,
+    D: DeviceSliceMut<Element = T> + Send + 'static,
+{
+    check(TO_DEVICE, from.len(), to.len())?;
+    let context = stream.context()?;
+    context.cuda().check_same(from.cuda(), TO_DEVICE)?;
+    context.cuda().check_same(to.cuda()?, TO_DEVICE)?;
+    to.order_after_use(stream)?;
+    let enqueue = |(from, to): &mut (PinnedVec<T>, D)| {
+        let bytes = size_of_val::<[T]>(from);
+        if bytes == 0 {
+            return Ok(());
+        }
+        context.call(TO_DEVICE, |table| {
+            // SAFETY: both have so many bytes, and are kept until the copy is over; the stream is live.
+            unsafe {
+                (table.cuMemcpyHtoDAsync_v2)(
+                    to.address(),
+                    from.as_ptr().cast(),
+                    bytes,
+                    stream.raw().0,
+                )
+            }
+        })
+    };
+    // SAFETY: the copy works on nothing but these buffers.
+    unsafe { Enqueued::begin(stream, (from, to), Alone, enqueue) }
+}
+
+/// [`Stream::download`]
+pub(crate) fn download<T, S>(
+    stream: &dyn Stream,
+    from: S,
+    to: PinnedVec<T>,
+) -> Result<Enqueued<(S, PinnedVec<T>)>>
+where
+    T: Pod,
+    S: DeviceSlice<Element = T> + Send + 'static,
+{
+    check(TO_HOST, from.len(), to.len())?;
+    let context = stream.context()?;
+    context.cuda().check_same(from.cuda()?, TO_HOST)?;
+    context.cuda().check_same(to.cuda(), TO_HOST)?;
+    from.order_after_use(stream)?;
+    let enqueue = |(from, to): &mut (S, PinnedVec<T>)| {
+        let bytes = size_of_val::<[T]>(to);
+        if bytes == 0 {
+            return Ok(());
+        }
+        context.call(TO_HOST, |table| {
+            // SAFETY: both have so many bytes, which are elements whatever they are; they are kept, and not looked at, until the copy is over.
+            unsafe {
+                (table.cuMemcpyDtoHAsync_v2)(
+                    to.as_mut_ptr().cast(),
+                    from.address(),
+                    bytes,
+                    stream.raw().0,
+                )
+            }
+        })
+    };
+    // SAFETY: the copy works on nothing but these buffers.
+    unsafe { Enqueued::begin(stream, (from, to), Alone, enqueue) }
+}
+
+/// [`Stream::copy`]
+pub(crate) fn copy<S, D>(stream: &dyn Stream, from: S, to: D) -> Result<Enqueued<(S, D)>>
+where
+    S: DeviceSlice + Send + 'static,
+    D: DeviceSliceMut<Element = S::Element> + Send + 'static,
+{
+    check(ON_DEVICE, from.len(), to.len())?;
+    let context = stream.context()?;
+    context.cuda().check_same(from.cuda()?, ON_DEVICE)?;
+    context.cuda().check_same(to.cuda()?, ON_DEVICE)?;
+    from.order_after_use(stream)?;
+    to.order_after_use(stream)?;
+    let enqueue = |(from, to): &mut (S, D)| {
+        // Does not overflow: the elements lie in memory.
+        let bytes = from.len() * size_of::<S::Element>();
+        if bytes == 0 {
+            return Ok(());
+        }
+        context.call(ON_DEVICE, |table| {
+            // SAFETY: both have so many bytes, and are kept until the copy is over; the stream is live.
+            unsafe {
+                (table.cuMemcpyDtoDAsync_v2)(to.address(), from.address(), bytes, stream.raw().0)
+            }
+        })
+    };
+    // SAFETY: the copy works on nothing but these buffers.
+    unsafe { Enqueued::begin(stream, (from, to), Alone, enqueue) }
+}
+
+fn check(call: &'static str, from: usize, to: usize) -> Result<()> {
+    if from == to {
+        return Ok(());
+    }
+    let text = format_args!("{from} elements cannot be copied to {to}: take a slice of the longer");
+    Err(Error::refused(ErrorKind::Length, call, text))
+}

@@ -1,0 +1,210 @@
+//! An operation that was enqueued and goes on: it owns what it works on.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Event, Unrecorded};
+use crate::memory::DeviceBuffers;
+use crate::pause::Pause;
+use crate::stream::Stream;
+
+/// An operation that was enqueued on a stream, with the buffers `B` that it works on.
+///
+/// They come back when it is over ([`wait`](Self::wait)), or in the order of another stream ([`enqueue_wait`](Self::enqueue_wait)). If this is dropped before, the operation
+/// goes on, and the buffers are put aside until it is over; `drop` neither waits nor panics. If it is forgotten, they are never freed.
+///
+/// `W` looks after what else can go wrong while one waits: that a communicator fails, say.
+#[must_use = "the buffers come back by `wait` or `enqueue_wait`"]
+pub struct Enqueued<B: Send + 'static, W: Watch = Alone> {
+    event: Event,
+    /// Taken once: by who takes this apart, or by `drop`.
+    buffers: ManuallyDrop<B>,
+    watch: W,
+}
+
+/// Looks after an operation while somebody waits for it.
+pub trait Watch {
+    /// What waiting fails with.
+    type Error;
+
+    /// Called between two looks at the operation, `waited` after the wait has begun. An error ends the wait.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn look(&self, waited: Duration) -> Result<(), Self::Error>;
+
+    /// Called when the operation is over: whether it did what it should.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn over(&self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A failure of the driver, in its own terms.
+    fn of_driver(&self, error: Error) -> Self::Error;
+}
+
+/// Nobody looks: the driver tells all there is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Alone;
+
+impl Watch for Alone {
+    type Error = Error;
+
+    fn look(&self, _waited: Duration) -> Result<()> {
+        Ok(())
+    }
+
+    fn of_driver(&self, error: Error) -> Error {
+        error
+    }
+}
+
+impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
+    /// Enqueues an operation, by a function that is given the buffers where they are, and keeps them until it is over.
+    ///
+    /// If the function fails, the buffers are dropped when what it may have enqueued before is over. The stream is not made to wait for
+    /// others who work on the buffers: see [`DeviceSlice::order_after_use`](crate::DeviceSlice::order_after_use).
+    ///
+    /// # Errors
+    /// What the function reports; what the driver reports.
+    ///
+    /// # Safety
+    /// What `enqueue` enqueues is on `stream` (or `stream` waits for it), and works on nothing but memory that the buffers keep, wherever they are moved to.
+    pub unsafe fn begin<S: Stream + ?Sized>(
+        stream: &S,
+        buffers: B,
+        watch: W,
+        enqueue: impl FnOnce(&mut B) -> Result<(), W::Error>,
+    ) -> Result<Self, W::Error> {
+        // All that can fail comes first: once something is enqueued, its end must be known.
+        let event = stream
+            .context()
+            .and_then(|context| Unrecorded::new(&context));
+        let event = event.map_err(|error| watch.of_driver(error))?;
+        // If the function panics, nothing is freed.
+        let mut buffers = ManuallyDrop::new(buffers);
+        let enqueued = enqueue(&mut buffers);
+        // SAFETY: the stream is live, and the event was made in its context.
+        let recorded = unsafe { event.record(stream.raw().0) };
+        // Without an event nobody knows when it is over: then the buffers are left alone for ever.
+        let event = recorded.map_err(|error| watch.of_driver(error))?;
+        let begun = Enqueued {
+            event,
+            buffers,
+            watch,
+        };
+        // On failure `begun` is dropped, and puts the buffers aside.
+        enqueued.map(|()| begun)
+    }
+
+    /// Waits until the operation is over.
+    ///
+    /// # Errors
+    /// What the driver reports, and what the watch sees. The buffers are then put aside as by `drop`.
+    pub fn wait(self) -> Result<B, W::Error> {
+        self.wait_until(None)
+    }
+
+    /// As [`wait`](Self::wait), for so long at most.
+    ///
+    /// # Errors
+    /// [`TimedOut`](ErrorKind::TimedOut); else as [`wait`](Self::wait).
+    pub fn wait_for(self, limit: Duration) -> Result<B, W::Error> {
+        self.wait_until(Some(limit))
+    }
+
+    fn wait_until(self, limit: Option<Duration>) -> Result<B, W::Error> {
+        let mut pause = Pause::new();
+        while !self.query()? {
+            let waited = pause.waited();
+            self.watch.look(waited)?;
+            if let Some(limit) = limit.filter(|limit| waited >= *limit) {
+                let text = format_args!("what was enqueued is not over after {limit:?}");
+                let error = Error::refused(ErrorKind::TimedOut, "cuEventQuery", text);
+                return Err(self.watch.of_driver(error));
+            }
+            pause.wait();
+        }
+        self.watch.over()?;
+        let aside = &self.event.context().cuda().driver().aside;
+        aside.collect(false);
+        Ok(self.take().1)
+    }
+
+    /// Whether the operation is over.
+    ///
+    /// # Errors
+    /// What the driver reports, and what the watch sees.
+    pub fn is_done(&self) -> Result<bool, W::Error> {
+        if self.query()? {
+            self.watch.over()?;
+            return Ok(true);
+        }
+        self.watch.look(Duration::ZERO)?;
+        Ok(false)
+    }
+
+    /// Makes what is enqueued on `stream` from now on wait for the operation, and gives the buffers back for use there. It does not wait itself.
+    ///
+    /// The buffers may be used on that stream at once, and elsewhere when this event is over: dropping them is sound whenever.
+    ///
+    /// # Errors
+    /// What the driver reports. The buffers are then put aside as by `drop`.
+    pub fn enqueue_wait(self, stream: &(impl Stream + ?Sized)) -> Result<B, W::Error>
+    where
+        B: DeviceBuffers,
+    {
+        stream
+            .wait_event(&self.event)
+            .map_err(|error| self.watch.of_driver(error))?;
+        let (event, mut buffers) = self.take();
+        buffers.written_until(&event);
+        Ok(buffers)
+    }
+
+    /// The event that is over when the operation is.
+    #[must_use]
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    fn query(&self) -> Result<bool, W::Error> {
+        self.event
+            .query()
+            .map_err(|error| self.watch.of_driver(error))
+    }
+
+    /// Takes it apart, with no drop of its own.
+    fn take(self) -> (Event, B) {
+        let mut this = ManuallyDrop::new(self);
+        let event = this.event.clone();
+        // SAFETY: `this` is not dropped, so that the buffers are taken once.
+        let buffers = unsafe { ManuallyDrop::take(&mut this.buffers) };
+        // SAFETY: as above: these two fields are dropped here, once, and not used after.
+        unsafe { std::ptr::drop_in_place(&raw mut this.watch) };
+        // SAFETY: as above.
+        unsafe { std::ptr::drop_in_place(&raw mut this.event) };
+        (event, buffers)
+    }
+}
+
+impl<B: Send + 'static, W: Watch> Drop for Enqueued<B, W> {
+    fn drop(&mut self) {
+        // SAFETY: taken here, or by `take`, which prevents this drop.
+        let buffers = unsafe { ManuallyDrop::take(&mut self.buffers) };
+        let aside = &self.event.context().cuda().driver().aside;
+        aside.release(vec![self.event.clone()], buffers);
+    }
+}
+
+impl<B: Send + 'static, W: Watch> fmt::Debug for Enqueued<B, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Enqueued")
+            .field("event", &self.event)
+            .finish_non_exhaustive()
+    }
+}

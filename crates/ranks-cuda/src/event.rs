@@ -1,0 +1,118 @@
+//! A point in the order of a stream.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::table::{Handle, NOT_READY, SUCCESS};
+
+/// A point in the order of a stream: over when all is that was enqueued there before it was recorded.
+///
+/// It is recorded once, by [`Stream::record`](crate::Stream::record), and means the same for ever. Clones are the same event; its handle is used again
+/// when the last of them is gone.
+#[derive(Clone)]
+#[doc(alias = "CUevent")]
+#[doc(alias = "cuEventCreate")]
+#[doc(alias = "cuEventDestroy_v2")]
+pub struct Event(Arc<Inner>);
+
+struct Inner {
+    context: Context,
+    raw: Handle,
+}
+
+// SAFETY: the driver's events may be used from any thread.
+unsafe impl Send for Inner {}
+// SAFETY: as above; nothing here changes.
+unsafe impl Sync for Inner {}
+
+/// An event that is not recorded yet, so that nothing can fail any more but the recording.
+#[derive(Debug)]
+pub(crate) struct Unrecorded(Event);
+
+impl Unrecorded {
+    pub(crate) fn new(context: &Context) -> Result<Unrecorded> {
+        let raw = context.take_event()?;
+        let context = context.clone();
+        Ok(Unrecorded(Event(Arc::new(Inner { context, raw }))))
+    }
+
+    /// Records it on a stream.
+    ///
+    /// # Safety
+    /// `stream` is a live stream of the event's context.
+    pub(crate) unsafe fn record(self, stream: Handle) -> Result<Event> {
+        let Unrecorded(event) = self;
+        event.context().call("cuEventRecord", |table| {
+            // SAFETY: the event lives, the caller vouches for the stream.
+            unsafe { (table.cuEventRecord)(event.raw(), stream) }
+        })?;
+        event
+            .context()
+            .cuda()
+            .driver()
+            .aside
+            .recorded(stream, &event);
+        Ok(event)
+    }
+}
+
+impl Event {
+    /// Whether all is over that came before it.
+    ///
+    /// # Errors
+    /// What the driver reports, of this call or of what was enqueued before.
+    #[doc(alias = "cuEventQuery")]
+    pub fn query(&self) -> Result<bool> {
+        let context = self.context();
+        // SAFETY: the event lives.
+        match context.code(|table| unsafe { (table.cuEventQuery)(self.raw()) })? {
+            SUCCESS => Ok(true),
+            NOT_READY => Ok(false),
+            code => Err(context.cuda().failure("cuEventQuery", code)),
+        }
+    }
+
+    /// Waits until all is over that came before it.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    #[doc(alias = "cuEventSynchronize")]
+    pub fn synchronize(&self) -> Result<()> {
+        let mut pause = crate::pause::Pause::new();
+        while !self.query()? {
+            pause.wait();
+        }
+        Ok(())
+    }
+
+    /// The context of the stream that it was recorded on.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// Whether it is over. An event that cannot be asked is not.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.query(), Ok(true))
+    }
+
+    pub(crate) fn raw(&self) -> Handle {
+        self.0.raw
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.context.give_event(self.raw);
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event")
+            .field("device", &self.context().device().ordinal())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,170 @@
+//! What memory of a device must promise to be worked on by operations that are only enqueued.
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use crate::driver::Cuda;
+use crate::error::Result;
+use crate::event::Event;
+use crate::stream::Stream;
+
+/// Elements in the memory of a device.
+///
+/// Implemented for [`DeviceVec`](crate::DeviceVec), its [views](crate::DeviceView), references and `Arc`s of them; with the feature `cudarc`
+/// also for its slices and views.
+///
+/// Two operations that are under way on the same elements, and are not ordered by a stream or an event, make wrong numbers, but
+/// nothing worse: any bits are an element, and the program cannot look into the memory of a device.
+///
+/// # Safety
+///
+/// * As long as the value lives, [`len`](Self::len) elements lie at [`address`](Self::address), on the device [`ordinal`](Self::ordinal) of the driver
+///   [`cuda`](Self::cuda); that does not change, and not when the value is moved either.
+/// * After [`used_until`](Self::used_until) the memory is neither freed nor used for anything else before the event is over, also when the value is dropped.
+pub unsafe trait DeviceSlice {
+    /// What the elements are.
+    type Element: Pod;
+
+    /// Where the first element lies, as the device counts.
+    fn address(&self) -> u64;
+
+    /// How many elements there are.
+    fn len(&self) -> usize;
+
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of the device.
+    fn ordinal(&self) -> usize;
+
+    /// The driver.
+    ///
+    /// # Errors
+    /// If this crate cannot open the driver that it belongs to.
+    fn cuda(&self) -> Result<Cuda>;
+
+    /// Keeps the memory until `event` is over: somebody works on it until then.
+    fn used_until(&self, event: &Event);
+
+    /// As [`used_until`](Self::used_until), where somebody may write to it.
+    fn written_until(&mut self, event: &Event) {
+        self.used_until(event);
+    }
+
+    /// Makes what is enqueued on `stream` from now on wait for those who are known to work on it.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    fn order_after_use(&self, stream: &dyn Stream) -> Result<()>;
+}
+
+/// Elements of a device that may be written to.
+///
+/// # Safety
+/// While the value lives, nobody else was lent these elements.
+pub unsafe trait DeviceSliceMut: DeviceSlice {}
+
+macro_rules! through_pointer {
+    ($($pointer:ty),*) => {$(
+        // SAFETY: a pointer to elements is as good as the elements, which outlive it.
+        unsafe impl<S: DeviceSlice + ?Sized> DeviceSlice for $pointer {
+            type Element = S::Element;
+
+            fn address(&self) -> u64 {
+                (**self).address()
+            }
+
+            fn len(&self) -> usize {
+                (**self).len()
+            }
+
+            fn ordinal(&self) -> usize {
+                (**self).ordinal()
+            }
+
+            fn cuda(&self) -> Result<Cuda> {
+                (**self).cuda()
+            }
+
+            fn used_until(&self, event: &Event) {
+                (**self).used_until(event);
+            }
+
+            fn order_after_use(&self, stream: &dyn Stream) -> Result<()> {
+                (**self).order_after_use(stream)
+            }
+        }
+    )*};
+}
+
+through_pointer!(&S, Arc<S>);
+
+// SAFETY: as above.
+unsafe impl<S: DeviceSlice + ?Sized> DeviceSlice for &mut S {
+    type Element = S::Element;
+
+    fn address(&self) -> u64 {
+        (**self).address()
+    }
+
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn ordinal(&self) -> usize {
+        (**self).ordinal()
+    }
+
+    fn cuda(&self) -> Result<Cuda> {
+        (**self).cuda()
+    }
+
+    fn used_until(&self, event: &Event) {
+        (**self).used_until(event);
+    }
+
+    fn written_until(&mut self, event: &Event) {
+        (**self).written_until(event);
+    }
+
+    fn order_after_use(&self, stream: &dyn Stream) -> Result<()> {
+        (**self).order_after_use(stream)
+    }
+}
+
+// SAFETY: what is borrowed mutably was lent to nobody else.
+unsafe impl<S: DeviceSliceMut + ?Sized> DeviceSliceMut for &mut S {}
+
+/// What an enqueued operation works on and gives back to a stream: device memory, and tuples of such.
+pub trait DeviceBuffers {
+    /// [`DeviceSlice::written_until`] of each.
+    fn written_until(&mut self, event: &Event);
+}
+
+impl<S: DeviceSlice> DeviceBuffers for S {
+    fn written_until(&mut self, event: &Event) {
+        DeviceSlice::written_until(self, event);
+    }
+}
+
+impl DeviceBuffers for () {
+    fn written_until(&mut self, _event: &Event) {}
+}
+
+impl<A: DeviceBuffers, B: DeviceBuffers> DeviceBuffers for (A, B) {
+    fn written_until(&mut self, event: &Event) {
+        self.0.written_until(event);
+        self.1.written_until(event);
+    }
+}
+
+impl<A: DeviceBuffers> DeviceBuffers for Vec<A> {
+    fn written_until(&mut self, event: &Event) {
+        for one in self {
+            one.written_until(event);
+        }
+    }
+}
