@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything in process, then every test on ranks on every MPI, and a table of what ran on what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use ranks_test::driver::{Binary, Case, KnownFault, Suite, Verdict};
@@ -12,6 +12,7 @@ mod faults;
 mod huge;
 mod jobs;
 mod lanes;
+mod nccl;
 mod place;
 mod tally;
 
@@ -55,13 +56,17 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
             .collect(),
         ..Tally::default()
     };
-    let needs = in_process(arguments, &mut tally)?;
+    let Elsewhere { huge, nccl } = in_process(arguments, &mut tally)?;
+    let binaries = if places.is_empty() && nccl.is_empty() {
+        Vec::new()
+    } else {
+        cargo::binaries(&arguments.package)?
+    };
     if !places.is_empty() {
-        let binaries = cargo::binaries(&arguments.package)?;
         let tests = Tests {
             on_ranks: tests(&binaries)?,
             jobs: jobs::tests(arguments, &binaries)?,
-            huge: huge::tests(&binaries, &needs)?,
+            huge: huge::tests(&binaries, &huge)?,
         };
         let all = arguments.package.is_empty();
         for fault in faults::about_nothing(&faults, &tests.on_ranks)
@@ -90,6 +95,10 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
             );
         }
     }
+    if !nccl.is_empty() {
+        let required = arguments.require_all || in_ci;
+        nccl::run(&nccl, &binaries, !arguments.offline, required, &mut tally)?;
+    }
     println!("\n{}", tally.table());
     println!("{}", tally.last_line());
     Ok(if tally.total.failed > 0 {
@@ -108,8 +117,15 @@ struct Tests {
     huge: huge::Huge,
 }
 
-/// `cargo test`, and its row of the table. Tests that take much memory were not run, and come back.
-fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<BTreeMap<String, u64>, String> {
+/// Tests that `cargo test` did not run, because they need something.
+struct Elsewhere {
+    /// Those that take much memory, and how many gigabytes.
+    huge: BTreeMap<String, u64>,
+    nccl: BTreeSet<String>,
+}
+
+/// `cargo test`, and its row of the table. Tests that are to run elsewhere come back.
+fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<Elsewhere, String> {
     let counted = cargo::test(&arguments.package, &arguments.filter)?;
     tally.total += counted.all;
     tally.failures.extend(counted.failures);
@@ -126,7 +142,10 @@ fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<BTreeMap<Strin
         abi: String::new(),
         cells: Ok(arguments.np.iter().map(cell).collect()),
     });
-    Ok(counted.huge)
+    Ok(Elsewhere {
+        huge: counted.huge,
+        nccl: counted.nccl,
+    })
 }
 
 /// The test binaries that have tests on ranks, with these.

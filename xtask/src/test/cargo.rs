@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use ranks_test::driver::{Binary, Case};
 
-use super::huge;
 use super::tally::{Cell, Failure};
+use super::{huge, nccl};
 use crate::workspace;
 
 /// What `cargo test` came to.
@@ -20,6 +20,8 @@ pub(super) struct Counted {
     pub(super) failures: Vec<Failure>,
     /// Tests that were ignored because they take much memory, and how many gigabytes each.
     pub(super) huge: BTreeMap<String, u64>,
+    /// Tests that were ignored because they need an NCCL.
+    pub(super) nccl: BTreeSet<String>,
 }
 
 /// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by another test.
@@ -122,6 +124,11 @@ impl Counter {
             if let Some(gigabytes) = huge::gigabytes(reason) {
                 self.elsewhere += 1;
                 self.counted.huge.insert(name.to_owned(), gigabytes);
+                return;
+            }
+            if reason == nccl::REASON {
+                self.elsewhere += 1;
+                self.counted.nccl.insert(name.to_owned());
                 return;
             }
             cell.skipped = 1;
@@ -294,6 +301,20 @@ test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; 
         );
         assert_eq!(counted.failures.len(), 1);
         assert_eq!(counted.failures[0].test, "ring::np4");
+    }
+
+    #[test]
+    fn what_needs_an_nccl_is_not_skipped_but_noted() {
+        let output = "
+running 2 tests
+test version ... ignored, needs an NCCL library
+test plain ... ok
+
+test result: ok. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+";
+        let counted = counted(output, true);
+        assert_eq!(counted.all.skipped, 0);
+        assert_eq!(counted.nccl.into_iter().collect::<Vec<_>>(), ["version"]);
     }
 
     #[test]

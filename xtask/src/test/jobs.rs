@@ -1,5 +1,6 @@
 //! Tests that start jobs themselves, and so cannot be run inside of one: each binary runs once on each MPI.
 
+use std::ffi::OsStr;
 use std::process::Command;
 
 use ranks_test::driver::{Binary, Case};
@@ -54,8 +55,20 @@ fn command(binary: &Binary) -> Command {
 
 /// Runs them on one MPI, binaries side by side: their jobs wait for each other, or for a time limit, most of the time.
 pub(super) fn on_mpi(place: &Place, tests: &[(Binary, Vec<String>)], tally: &mut Tally) -> Cell {
+    let variable = ("RANKS_TEST_MPI", OsStr::new(&place.name));
+    run(&place.name, variable, tests, tally)
+}
+
+/// Runs ignored tests with a variable in the environment, at a place whose name is shown.
+pub(super) fn run(
+    place: &str,
+    (variable, value): (&str, &OsStr),
+    tests: &[(Binary, Vec<String>)],
+    tally: &mut Tally,
+) -> Cell {
     let mut sum = Cell::default();
-    for (cell, of_binary) in lanes::side_by_side(tests, tests.len(), |test| on_one(place, test)) {
+    let work = |test: &_| on_one(place, (variable, value), test);
+    for (cell, of_binary) in lanes::side_by_side(tests, tests.len(), work) {
         sum += cell;
         tally.append(of_binary);
     }
@@ -64,14 +77,18 @@ pub(super) fn on_mpi(place: &Place, tests: &[(Binary, Vec<String>)], tally: &mut
 }
 
 /// Those of one binary.
-fn on_one(place: &Place, (binary, names): &(Binary, Vec<String>)) -> (Cell, Tally) {
+fn on_one(
+    place: &str,
+    (variable, value): (&str, &OsStr),
+    (binary, names): &(Binary, Vec<String>),
+) -> (Cell, Tally) {
     let mut tally = Tally::default();
-    let at = format!("{}, {}", place.name, binary.name);
+    let at = format!("{place}, {}", binary.name);
     let began = std::time::Instant::now();
     let output = command(binary)
         .args(["--ignored", "--exact"])
         .args(names)
-        .env("RANKS_TEST_MPI", &place.name)
+        .env(variable, value)
         .output();
     let (text, ended) = match output {
         Ok(output) => (
