@@ -96,6 +96,7 @@ mod layouts;
 mod lengths;
 mod located;
 mod mpi;
+pub mod nccl;
 mod neighbor_collectives;
 mod neighbors;
 mod nonblocking;

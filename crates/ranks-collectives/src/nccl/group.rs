@@ -1,0 +1,290 @@
+//! Calls that are enqueued as one: on one communicator in any order, or on many of one process.
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_nccl_sys::{Nccl, ncclInProgress, ncclSuccess};
+
+use super::error::{Caller, check, failure, is_refusal, missing};
+use super::shared::Shared;
+use super::waiting::settle_all;
+
+const START: &str = "ncclGroupStart";
+const END: &str = "ncclGroupEnd";
+
+/// How long a thread waits, while it has others in its group, for a communicator that another thread is using: two of them may wait for each other.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+thread_local! {
+    /// The group that is open on this thread, as the library has it too.
+    static OPEN: RefCell<Option<Open>> = const { RefCell::new(None) };
+}
+
+/// A group that is open: groups inside it are part of it.
+#[derive(Default)]
+struct Open {
+    depth: usize,
+    /// Where the library was told.
+    nccl: Option<&'static Nccl>,
+    /// The communicators that have calls in it, whose turn it is until its end.
+    members: Vec<Arc<Shared>>,
+    /// What is to be done when its calls are enqueued.
+    after: Vec<Box<dyn FnOnce()>>,
+}
+
+/// The calls of a group, in the closure of [`group`].
+///
+/// Whatever is called on communicators there belongs to the group as well, on the thread of the closure.
+pub struct Group {
+    /// A group is its thread's.
+    thread: PhantomData<*const ()>,
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Group")
+    }
+}
+
+/// Makes the calls of `body` as one: nothing of them is enqueued before it ends.
+///
+/// Sends and receives between the same ranks may then stand in any order, and one thread can call a collective for many communicators.
+/// A group ends with its closure, also when that returns an error or panics: what it has called until then is enqueued. A group in a group is part of it.
+///
+/// # Errors
+/// What `body` returns; else what the library reports of any of its calls. An argument that it refuses leaves all communicators usable, and nothing of
+/// the group is enqueued.
+#[doc(alias = "ncclGroupStart")]
+#[doc(alias = "ncclGroupEnd")]
+pub fn group<R>(body: impl FnOnce(&Group) -> Result<R>) -> Result<R> {
+    let guard = Guard::open();
+    let group = Group {
+        thread: PhantomData,
+    };
+    let result = body(&group);
+    let ended = guard.close();
+    let value = result?;
+    ended.map(|()| value)
+}
+
+/// Ends the group, once.
+struct Guard(());
+
+impl Guard {
+    fn open() -> Self {
+        OPEN.with_borrow_mut(|open| open.get_or_insert_default().depth += 1);
+        Self(())
+    }
+
+    fn close(self) -> Result<()> {
+        std::mem::forget(self);
+        leave()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Only a panic comes here: the communicators keep what the library says of them.
+        let _lost = leave();
+    }
+}
+
+/// Whether a group is open on this thread.
+pub(crate) fn is_open() -> bool {
+    OPEN.try_with(|open| open.try_borrow().is_ok_and(|open| open.is_some()))
+        .unwrap_or(false)
+}
+
+/// An error if a group is open on this thread: for what must not be part of one.
+pub(crate) fn none_open(operation: &'static str) -> Result<()> {
+    if is_open() {
+        let text = "this cannot be part of a group; call it when the group is over";
+        return Err(Error::new(ErrorKind::Argument, operation, text));
+    }
+    Ok(())
+}
+
+/// Does something when the calls of the open group have been enqueued (or given up), or at once if there is none.
+///
+/// An event that is recorded then comes after them in its stream.
+#[allow(dead_code)]
+pub(crate) fn when_enqueued(action: impl FnOnce() + 'static) {
+    if !is_open() {
+        return action();
+    }
+    OPEN.with_borrow_mut(|open| {
+        let open = open.get_or_insert_default();
+        open.after.push(Box::new(action));
+    });
+}
+
+/// Makes a communicator part of the open group. Whether there is one.
+pub(super) fn join(shared: &Arc<Shared>, operation: &'static str) -> Result<bool> {
+    OPEN.with_borrow_mut(|open| match open {
+        None => Ok(false),
+        Some(open) => open.add(shared, operation).map(|()| true),
+    })
+}
+
+impl Open {
+    fn add(&mut self, shared: &Arc<Shared>, operation: &'static str) -> Result<()> {
+        if self
+            .members
+            .iter()
+            .any(|member| Arc::ptr_eq(member, shared))
+        {
+            return Ok(());
+        }
+        self.start(shared.nccl, operation)?;
+        let limit = shared
+            .time_limit
+            .map_or(PATIENCE, |limit| limit.min(PATIENCE));
+        if !shared.turn.take(Some(limit)) {
+            let text = format_args!(
+                "another thread has been using this communicator for {limit:?}; \
+                 groups of several communicators on several threads must not have two of them in common"
+            );
+            return Err(Error::new(ErrorKind::TimedOut, operation, text));
+        }
+        shared.set_grouped();
+        self.members.push(Arc::clone(shared));
+        Ok(())
+    }
+
+    /// Tells the library, once.
+    fn start(&mut self, nccl: &'static Nccl, operation: &'static str) -> Result<()> {
+        match self.nccl {
+            Some(open) if std::ptr::eq(open, nccl) => Ok(()),
+            Some(_) => {
+                let text = "a group cannot have communicators of two NCCL libraries";
+                Err(Error::new(ErrorKind::Argument, operation, text))
+            }
+            None => {
+                start_in(nccl)?;
+                self.nccl = Some(nccl);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Closes the innermost group; with the outermost everything is enqueued.
+fn leave() -> Result<()> {
+    let whole = OPEN.with_borrow_mut(|open| {
+        let inner = open.as_mut()?;
+        inner.depth = inner.depth.saturating_sub(1);
+        if inner.depth == 0 { open.take() } else { None }
+    });
+    // The library's group is over before anything else is called: what follows is part of none.
+    let Some(Open {
+        nccl,
+        members,
+        after,
+        ..
+    }) = whole
+    else {
+        return Ok(());
+    };
+    let ended = nccl.map_or(Ok(()), |nccl| end(nccl, &members));
+    for action in after {
+        action();
+    }
+    ended
+}
+
+fn end(nccl: &'static Nccl, members: &[Arc<Shared>]) -> Result<()> {
+    let code = end_in(nccl);
+    for member in members {
+        member.ungrouped();
+    }
+    let outcome = match code {
+        Ok(code) if code == ncclSuccess => Ok(()),
+        Ok(code) if code == ncclInProgress => settle_all(END, members),
+        Ok(code) => Err(failed(nccl, code, members)),
+        Err(error) => Err(error),
+    };
+    for member in members {
+        member.turn.give();
+    }
+    outcome
+}
+
+/// A group that failed. Unless only an argument was refused, nobody knows how much of it was enqueued, so no member can be used any more.
+#[cold]
+fn failed(nccl: &Nccl, code: i32, members: &[Arc<Shared>]) -> Error {
+    let caller = members
+        .first()
+        .map_or(Caller::Nobody, |member| member.caller());
+    let error = failure(nccl, END, code, caller);
+    if !is_refusal(code) {
+        for member in members {
+            member.abort_because(&error.to_string());
+        }
+    }
+    error
+}
+
+/// Opens a group of the library on this thread.
+pub(super) fn start_in(nccl: &'static Nccl) -> Result<()> {
+    let function = nccl.table().ncclGroupStart;
+    let function = function.ok_or_else(|| missing(nccl, START))?;
+    // SAFETY: it takes nothing and may be called at any time; each is followed by one end.
+    let code = unsafe { function() };
+    check(nccl, START, code, Caller::Nobody)
+}
+
+/// Ends the group of the library that is open on this thread.
+pub(super) fn end_in(nccl: &'static Nccl) -> Result<i32> {
+    let function = nccl.table().ncclGroupEnd;
+    let function = function.ok_or_else(|| missing(nccl, END))?;
+    // SAFETY: one group was started on this thread; communicators with calls in it are not freed before it ends
+    // (`Shared::set_grouped`), and what their arguments point at is kept by those who made the calls.
+    Ok(unsafe { function() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_counted_and_close_when_they_are_left_by_an_error_or_a_panic() {
+        assert!(!is_open());
+        group(|_| {
+            assert!(is_open());
+            group(|_| Ok(()))?;
+            assert!(is_open(), "the outer one is still open");
+            Ok(())
+        })
+        .unwrap();
+        let error = Error::new(ErrorKind::Argument, "x", "y");
+        group(|_| Err::<(), _>(error)).unwrap_err();
+        assert!(!is_open());
+        let panicked =
+            std::panic::catch_unwind(|| group(|_| -> Result<()> { panic!("on purpose") }));
+        panicked.unwrap_err();
+        assert!(!is_open());
+    }
+
+    #[test]
+    fn what_waits_for_the_end_of_a_group_is_done_then() {
+        let done = std::rc::Rc::new(std::cell::Cell::new(0));
+        let count = |done: &std::rc::Rc<std::cell::Cell<u32>>| {
+            let done = std::rc::Rc::clone(done);
+            move || done.set(done.get() + 1)
+        };
+        group(|_| {
+            when_enqueued(count(&done));
+            assert_eq!(done.get(), 0);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(done.get(), 1);
+        when_enqueued(count(&done));
+        assert_eq!(done.get(), 2);
+    }
+}

@@ -1,0 +1,56 @@
+//! What a communicator can do.
+#![allow(unsafe_code)]
+
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_nccl_sys::ncclCommProperties;
+
+use super::communicator::NcclCommunicator;
+
+/// What the library says that a communicator can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NcclProperties {
+    /// Which rank this is.
+    pub rank: usize,
+    /// How many ranks there are.
+    pub size: usize,
+    /// The number of the GPU, as CUDA counts.
+    pub device: usize,
+    /// Whether one-sided operations can be called from the host (`put`, `signal`).
+    pub host_rma: bool,
+    /// Whether kernels can communicate by themselves.
+    pub device_api: bool,
+    /// Whether the GPUs reach each other's memory by multicast.
+    pub multimem: bool,
+}
+
+impl NcclCommunicator {
+    /// What the communicator can do.
+    ///
+    /// # Errors
+    /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.29; what NCCL reports.
+    #[doc(alias = "ncclCommQueryProperties")]
+    pub fn properties(&self) -> Result<NcclProperties> {
+        const CALL: &str = "ncclCommQueryProperties";
+        let mut native = ncclCommProperties::new();
+        self.shared().ask(CALL, |table, comm| {
+            let function = table.ncclCommQueryProperties?;
+            // SAFETY: it writes one struct, as large as the struct itself says, to the address of one.
+            Some(unsafe { function(comm, &raw mut native) })
+        })?;
+        let number = |value: i32| {
+            usize::try_from(value).map_err(|_| {
+                let text = format_args!("the library gives {value} for a rank, a size or a device");
+                Error::new(ErrorKind::Library, CALL, text)
+            })
+        };
+        Ok(NcclProperties {
+            rank: number(native.rank)?,
+            size: number(native.nRanks)?,
+            device: number(native.cudaDev)?,
+            host_rma: native.hostRmaSupport,
+            device_api: native.deviceApiSupport,
+            multimem: native.multimemSupport,
+        })
+    }
+}

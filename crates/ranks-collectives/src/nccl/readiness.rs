@@ -1,0 +1,184 @@
+//! Whether every rank can take part, before any of them calls NCCL: there a rank that does not come is waited for.
+
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_nccl_sys::version_text;
+
+use crate::Bootstrap;
+
+/// The longest text of an error that is told to the other ranks.
+const LONGEST: usize = 2000;
+
+const READY: u8 = 0;
+const FAILED: u8 = 1;
+
+/// What the kinds of errors are called on the way: their places here. The last stands for all others.
+const KINDS: [ErrorKind; 6] = [
+    ErrorKind::NotAvailable,
+    ErrorKind::NotInLibrary,
+    ErrorKind::Device,
+    ErrorKind::Memory,
+    ErrorKind::Argument,
+    ErrorKind::Library,
+];
+
+/// Tells all ranks whether this one succeeded, with what it has to say; gives what all of them say, in the order of ranks. Collective.
+///
+/// # Errors
+/// The same on all ranks if any of them failed, with the kind of the first one; what the transport reports.
+pub(super) fn all_succeed(
+    bootstrap: &dyn Bootstrap,
+    operation: &'static str,
+    mine: Result<Vec<u8>>,
+) -> Result<Vec<Vec<u8>>> {
+    let (message, failure) = match mine {
+        Ok(said) => ([&[READY], said.as_slice()].concat(), None),
+        Err(error) => (encoded(&error), Some(error)),
+    };
+    let answers = match (bootstrap.exchange(&message), failure) {
+        (Ok(answers), _) => answers,
+        // Nobody can be told, and what failed here first says more.
+        (Err(_), Some(failure)) => return Err(failure),
+        (Err(error), None) => return Err(error),
+    };
+    let size = bootstrap.size();
+    if answers.len() != size {
+        let text = format_args!(
+            "{} of {size} ranks answered the exchange before it",
+            answers.len()
+        );
+        return Err(Error::new(ErrorKind::PeerFailed, operation, text));
+    }
+    let mut said = Vec::with_capacity(size);
+    let mut failures = Vec::new();
+    for (rank, answer) in answers.into_iter().enumerate() {
+        match answer.split_first() {
+            Some((&READY, words)) => said.push(words.to_vec()),
+            other => failures.push((rank, decoded(other))),
+        }
+    }
+    match failures.first() {
+        None => Ok(said),
+        Some(&(_, (kind, _))) => {
+            let each: Vec<String> = failures
+                .iter()
+                .map(|(rank, (_, text))| format!("rank {rank}: {text}"))
+                .collect();
+            let count = failures.len();
+            let text = format_args!(
+                "{count} of {size} ranks cannot take part: {}",
+                each.join("; ")
+            );
+            Err(Error::new(kind, operation, text))
+        }
+    }
+}
+
+/// An error unless all ranks have the same version of the library.
+pub(super) fn same_version(operation: &'static str, said: &[Vec<u8>]) -> Result<()> {
+    let versions: Vec<Option<i32>> = said.iter().map(|words| version_in(words)).collect();
+    let first = versions.first().copied().flatten();
+    let Some(other) = versions.iter().position(|version| *version != first) else {
+        return Ok(());
+    };
+    let name = |version: Option<i32>| {
+        version.map_or_else(|| "one of no known version".to_owned(), version_text)
+    };
+    let text = format_args!(
+        "the ranks have different NCCL libraries: rank 0 has {}, rank {other} has {}; set RANKS_NCCL to the same release everywhere",
+        name(first),
+        name(versions.get(other).copied().flatten()),
+    );
+    Err(Error::new(ErrorKind::Mismatch, operation, text))
+}
+
+fn version_in(words: &[u8]) -> Option<i32> {
+    words.try_into().ok().map(i32::from_le_bytes)
+}
+
+fn encoded(error: &Error) -> Vec<u8> {
+    let others = KINDS.len() - 1;
+    let kind = KINDS
+        .iter()
+        .position(|kind| *kind == error.kind())
+        .unwrap_or(others);
+    let mut message = vec![FAILED, u8::try_from(kind).unwrap_or(0)];
+    message.extend(error.to_string().bytes().take(LONGEST));
+    message
+}
+
+fn decoded(message: Option<(&u8, &[u8])>) -> (ErrorKind, String) {
+    let Some((&FAILED, [kind, text @ ..])) = message else {
+        return (
+            ErrorKind::Mismatch,
+            "it said something that is not understood".to_owned(),
+        );
+    };
+    let kind = KINDS
+        .get(usize::from(*kind))
+        .copied()
+        .unwrap_or(ErrorKind::Library);
+    (kind, String::from_utf8_lossy(text).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a rank sees when the others say this.
+    struct Saying(Vec<Vec<u8>>);
+
+    impl Bootstrap for Saying {
+        fn rank(&self) -> usize {
+            0
+        }
+
+        fn size(&self) -> usize {
+            self.0.len() + 1
+        }
+
+        fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+            Ok([mine.to_vec()]
+                .into_iter()
+                .chain(self.0.iter().cloned())
+                .collect())
+        }
+    }
+
+    #[test]
+    fn one_rank_that_cannot_take_part_is_an_error_for_all() {
+        let no_gpu = Error::new(ErrorKind::NotAvailable, "cuInit", "no device");
+        let others = Saying(vec![encoded(&no_gpu), vec![READY]]);
+        let error = all_succeed(&others, "ncclCommInitRankConfig", Ok(vec![])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotAvailable);
+        assert_eq!(
+            error.to_string(),
+            "ncclCommInitRankConfig: 1 of 3 ranks cannot take part: rank 1: cuInit: no device"
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_an_error() {
+        for nonsense in [vec![], vec![FAILED], vec![77, 1, 2]] {
+            let error = all_succeed(&Saying(vec![nonsense]), "x", Ok(vec![])).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        }
+        let beyond = vec![FAILED, 200, b'?'];
+        let error = all_succeed(&Saying(vec![beyond]), "x", Ok(vec![])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Library);
+    }
+
+    #[test]
+    fn different_versions_are_named() {
+        let version = |code: i32| code.to_le_bytes().to_vec();
+        same_version("x", &[version(23203), version(23203)]).unwrap();
+        let error = same_version("x", &[version(23203), version(21803)]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(
+            error
+                .to_string()
+                .contains("rank 0 has 2.32.3, rank 1 has 2.18.3"),
+            "{error}"
+        );
+        same_version("x", &[version(23203), vec![1]]).unwrap_err();
+    }
+}

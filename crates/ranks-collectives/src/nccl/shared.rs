@@ -1,0 +1,394 @@
+//! What a communicator is, held by it and by all that is under way on it: NCCL's handle, and whether it may still be used.
+//!
+//! # Safety
+//!
+//! A handle is given to the library by [`Shared::make`], on which all calls stand, and by the end of the communicator (`abort`, `finalize`, the
+//! last handle dropped), and by nothing else. Those that use it do so under the mutex of its state; those that free it have
+//! taken it out of there before. So a handle that was freed (which `ncclCommAbort` does as well) reaches no call.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::fmt;
+use std::mem;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_cuda::Context;
+use ranks_nccl_sys::{
+    Nccl, Table, ncclComm, ncclComm_t, ncclInProgress, ncclResult_t, ncclSuccess,
+};
+
+use super::error::{Caller, failure, is_refusal, missing};
+use super::family::Family;
+use super::group;
+use super::left;
+use super::turn::Turn;
+
+/// A rank of a communicator, as long as anything refers to it.
+pub(crate) struct Shared {
+    pub(super) nccl: &'static Nccl,
+    pub(super) context: Context,
+    pub(super) device: usize,
+    pub(super) rank: usize,
+    pub(super) size: usize,
+    pub(super) time_limit: Option<Duration>,
+    /// What the configuration points at.
+    pub(super) names: Arc<[CString]>,
+    pub(super) family: Family,
+    pub(super) turn: Turn,
+    state: Mutex<State>,
+}
+
+enum State {
+    Live {
+        comm: Handle,
+        /// A group that is still open has calls of it, which its thread alone can end.
+        grouped: bool,
+        /// Why it is to be aborted as soon as that group is over.
+        doomed: Option<String>,
+    },
+    Gone {
+        kind: ErrorKind,
+        why: String,
+    },
+}
+
+/// NCCL's handle of a communicator that is not freed.
+#[derive(Clone, Copy)]
+pub(super) struct Handle(pub(super) NonNull<ncclComm>);
+
+// SAFETY: the library lets any thread use a communicator, one at a time; the mutex around the state sees to that.
+unsafe impl Send for Handle {}
+
+impl Shared {
+    /// Takes over a communicator that the library has made.
+    pub(super) fn new(
+        nccl: &'static Nccl,
+        comm: Handle,
+        context: Context,
+        place: Place,
+        time_limit: Option<Duration>,
+        names: Arc<[CString]>,
+        family: Family,
+    ) -> Arc<Self> {
+        let shared = Arc::new(Self {
+            nccl,
+            context,
+            device: place.device,
+            rank: place.rank,
+            size: place.size,
+            time_limit,
+            names,
+            family,
+            turn: Turn::default(),
+            state: Mutex::new(State::Live {
+                comm,
+                grouped: false,
+                doomed: None,
+            }),
+        });
+        shared.family.joined_by(&shared);
+        shared
+    }
+
+    pub(crate) fn nccl(&self) -> &'static Nccl {
+        self.nccl
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) fn device(&self) -> usize {
+        self.device
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        self.time_limit
+    }
+
+    /// Makes one C call on the communicator, and waits until the library has done what belongs to it: until an operation is
+    /// enqueued, that is, not until it is over.
+    ///
+    /// In an open group of this thread nothing is waited for, and nothing is enqueued before the group ends.
+    /// `make` gets the library's functions and the handle, and makes the call; it returns `None` if the library lacks the function.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`] for that; [`ErrorKind::Aborted`] and [`ErrorKind::Finalized`] for a communicator that is gone; what NCCL
+    /// reports, which aborts the communicator unless it only refuses an argument; [`ErrorKind::TimedOut`], which aborts it.
+    #[inline]
+    pub(crate) fn call(
+        self: &Arc<Self>,
+        operation: &'static str,
+        make: impl FnOnce(&Table, ncclComm_t) -> Option<ncclResult_t>,
+    ) -> Result<()> {
+        if group::join(self, operation)? {
+            return self
+                .accepted(operation, self.make(operation, make)?)
+                .map(drop);
+        }
+        let _turn = self.take_turn(operation)?;
+        if self.accepted(operation, self.make(operation, make)?)? {
+            self.settle(operation)?;
+        }
+        Ok(())
+    }
+
+    /// The same for a call that is over when it returns, and in a group as well: one that asks, or takes back.
+    pub(crate) fn ask(
+        &self,
+        operation: &'static str,
+        make: impl FnOnce(&Table, ncclComm_t) -> Option<ncclResult_t>,
+    ) -> Result<()> {
+        self.accepted(operation, self.make(operation, make)?)
+            .map(drop)
+    }
+
+    /// Makes the call under the mutex of the state.
+    #[inline]
+    pub(super) fn make(
+        &self,
+        operation: &'static str,
+        make: impl FnOnce(&Table, ncclComm_t) -> Option<ncclResult_t>,
+    ) -> Result<ncclResult_t> {
+        let state = self.lock();
+        match &*state {
+            State::Live {
+                comm, doomed: None, ..
+            } => make(self.nccl.table(), comm.0.as_ptr())
+                .ok_or_else(|| missing(self.nccl, operation)),
+            gone => Err(gone.error(operation)),
+        }
+    }
+
+    /// What the code of a call means: whether the library goes on with it.
+    #[inline]
+    fn accepted(&self, operation: &'static str, code: ncclResult_t) -> Result<bool> {
+        if code == ncclSuccess {
+            Ok(false)
+        } else if code == ncclInProgress {
+            Ok(true)
+        } else {
+            Err(self.failed(operation, code))
+        }
+    }
+
+    /// The error for a code; the communicator is aborted unless only an argument was refused.
+    #[cold]
+    pub(super) fn failed(&self, operation: &'static str, code: ncclResult_t) -> Error {
+        let error = failure(self.nccl, operation, code, self.caller());
+        if !is_refusal(code) {
+            self.abort_because(&error.to_string());
+        }
+        error
+    }
+
+    /// What the library says of the communicator: a code, `ncclInProgress` among them.
+    ///
+    /// # Errors
+    /// As for any call if the communicator is gone.
+    pub(super) fn standing(&self, operation: &'static str) -> Result<ncclResult_t> {
+        let mut standing = ncclSuccess;
+        let code = self.make(operation, |table, comm| {
+            let function = table.ncclCommGetAsyncError?;
+            // SAFETY: the handle is not freed while the state is locked, and `standing` is there to be written to.
+            Some(unsafe { function(comm, &raw mut standing) })
+        })?;
+        Ok(if code == ncclSuccess { standing } else { code })
+    }
+
+    pub(super) fn caller(&self) -> Caller {
+        Caller::Rank {
+            rank: self.rank,
+            size: self.size,
+            device: self.device,
+        }
+    }
+
+    /// Waits until no other thread is in a call.
+    pub(super) fn take_turn(&self, operation: &'static str) -> Result<Taken<'_>> {
+        if self.turn.take(self.time_limit) {
+            return Ok(Taken(&self.turn));
+        }
+        let text = "another thread has been in a call on this communicator, or holds it in a group, for longer than the time limit";
+        Err(Error::new(ErrorKind::TimedOut, operation, text))
+    }
+
+    /// Aborts the communicator, and those that share its resources, if it is not gone.
+    pub(super) fn abort_because(&self, why: &str) {
+        self.end_by_abort(why);
+        self.family.abort_others(self, why);
+    }
+
+    /// Aborts this one alone.
+    pub(super) fn end_by_abort(&self, why: &str) {
+        let mut state = self.lock();
+        match &mut *state {
+            State::Gone { .. } => return,
+            State::Live {
+                grouped: true,
+                doomed,
+                ..
+            } => {
+                doomed.get_or_insert_with(|| why.to_owned());
+                return;
+            }
+            State::Live { .. } => {}
+        }
+        let gone = State::gone(ErrorKind::Aborted, why);
+        let former = mem::replace(&mut *state, gone);
+        drop(state);
+        if let State::Live { comm, .. } = former {
+            abort_handle(self.nccl, &self.context, comm);
+        }
+    }
+
+    /// Takes the handle out, for its end; later calls are errors.
+    ///
+    /// # Errors
+    /// As for any call if the communicator is gone.
+    pub(super) fn take_handle(&self, operation: &'static str) -> Result<Handle> {
+        let mut state = self.lock();
+        match &*state {
+            State::Live { comm, .. } => {
+                let comm = *comm;
+                *state = State::gone(ErrorKind::Finalized, "it was finalized");
+                Ok(comm)
+            }
+            gone @ State::Gone { .. } => Err(gone.error(operation)),
+        }
+    }
+
+    /// A group that is open now has calls of the communicator, until [`ungrouped`](Self::ungrouped).
+    pub(super) fn set_grouped(&self) {
+        if let State::Live { grouped, .. } = &mut *self.lock() {
+            *grouped = true;
+        }
+    }
+
+    /// The group is over. What was to be aborted meanwhile is aborted now.
+    pub(super) fn ungrouped(&self) {
+        let doom = match &mut *self.lock() {
+            State::Live {
+                grouped, doomed, ..
+            } => {
+                *grouped = false;
+                doomed.take()
+            }
+            State::Gone { .. } => None,
+        };
+        if let Some(why) = doom {
+            self.abort_because(&why);
+        }
+    }
+
+    pub(crate) fn is_aborted(&self) -> bool {
+        match &*self.lock() {
+            State::Live { doomed, .. } => doomed.is_some(),
+            State::Gone { kind, .. } => *kind == ErrorKind::Aborted,
+        }
+    }
+
+    pub(crate) fn failure(&self) -> Option<String> {
+        match &*self.lock() {
+            State::Live { doomed, .. } => doomed.clone(),
+            State::Gone { why, .. } => Some(why.clone()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Which rank of how many, on which device.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) rank: usize,
+    pub(super) size: usize,
+    pub(super) device: usize,
+}
+
+impl State {
+    fn gone(kind: ErrorKind, why: &str) -> Self {
+        let why = why.to_owned();
+        Self::Gone { kind, why }
+    }
+
+    /// The error of a call on a communicator that is gone or about to go.
+    #[cold]
+    fn error(&self, operation: &'static str) -> Error {
+        let (kind, why) = match self {
+            Self::Live { doomed, .. } => {
+                (ErrorKind::Aborted, doomed.as_deref().unwrap_or_default())
+            }
+            Self::Gone { kind, why } => (*kind, why.as_str()),
+        };
+        let text = match kind {
+            ErrorKind::Aborted => format!("the communicator was aborted: {why}"),
+            _ => format!("the communicator cannot be used any more: {why}"),
+        };
+        Error::new(kind, operation, text)
+    }
+}
+
+/// A turn that ends with its scope.
+pub(super) struct Taken<'a>(&'a Turn);
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.0.give();
+    }
+}
+
+/// Frees a communicator and gives up what is under way on it.
+pub(super) fn abort_handle(nccl: &'static Nccl, context: &Context, comm: Handle) {
+    let Some(function) = nccl.table().ncclCommAbort else {
+        return;
+    };
+    let _current = context.enter();
+    // SAFETY: whoever has a `Handle` outside of a state has taken it from there, so that this is its last use.
+    // What the call reports changes nothing: the handle is gone.
+    let _code = unsafe { function(comm.0.as_ptr()) };
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let state = mem::replace(self.lock_mut(), State::gone(ErrorKind::Finalized, ""));
+        if let State::Live { comm, .. } = state {
+            left::leave(
+                self.nccl,
+                self.context.clone(),
+                Arc::clone(&self.names),
+                comm,
+            );
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NcclCommunicator")
+            .field("rank", &self.rank)
+            .field("size", &self.size)
+            .field("device", &self.device)
+            .field("failure", &self.failure())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn lock_mut(&mut self) -> &mut State {
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
