@@ -16,6 +16,7 @@ mod barrier;
 mod bcast;
 #[cfg(feature = "serde")]
 mod bcast_value;
+mod bootstrap;
 mod drawn;
 mod empty;
 mod gather;
