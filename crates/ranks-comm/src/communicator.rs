@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
-use crate::thread_level::{Entered, Express};
+use crate::thread_level::{Entered, Express, ThreadLevel};
 use crate::{in_process, mpi};
 
 /// A communicator: ranks `0..size`, and a context of its own in which their messages travel.
@@ -310,6 +310,17 @@ impl Communicator {
             Backend::Mpi(_) => mpi::GATE.enter(operation),
             Backend::InProcess(comm) => comm.enter(operation),
         }
+    }
+
+    /// Whether any thread may communicate at any time.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn lets_threads_call(&self) -> bool {
+        let level = match self.backend() {
+            Backend::Mpi(_) => mpi::GATE.level(),
+            Backend::InProcess(comm) => comm.thread_level(),
+        };
+        level == ThreadLevel::Multiple
     }
 
     /// As [`enter`](Self::enter), to end what was begun: after the runtime was asked to end, MPI lives on as long as there is a

@@ -14,7 +14,7 @@ use crate::info::Info;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
-use crate::thread_level::Entered;
+use crate::thread_level::{Entered, ThreadLevel};
 use crate::topology::Shape;
 
 /// How this backend names itself where a text names the MPI library.
@@ -108,6 +108,11 @@ impl Comm {
             return Ok(Entered::freely());
         }
         self.place.gate.enter(operation)
+    }
+
+    /// Which threads may communicate.
+    pub(crate) fn thread_level(&self) -> ThreadLevel {
+        self.place.gate.level()
     }
 
     /// Ends this rank's part in the world.

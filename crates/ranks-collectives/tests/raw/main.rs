@@ -1,0 +1,10 @@
+//! The trait over addresses, over MPI and in process.
+
+mod conformance;
+
+use ranks_collectives::raw::{RawComm, RawOptions};
+use ranks_comm::{Communicator, Result};
+
+fn raw(world: &Communicator) -> Result<RawComm> {
+    RawComm::new(world, RawOptions::new())
+}
