@@ -45,13 +45,14 @@ pub(crate) fn one_of_each(
 #[inline]
 pub(crate) fn block_of(
     operation: &'static str,
-    comm: &Communicator,
+    holders: impl Into<Holders>,
     length: usize,
 ) -> Result<usize> {
-    if length % comm.size() == 0 {
-        return Ok(length / comm.size());
+    let count = holders.into().count;
+    if length % count == 0 {
+        return Ok(length / count);
     }
-    Err(indivisible(operation, length, comm.size()))
+    Err(indivisible(operation, length, count))
 }
 
 #[cold]

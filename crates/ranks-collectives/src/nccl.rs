@@ -14,9 +14,32 @@
 //! # Threads
 //!
 //! A communicator may be used from any thread. One call is made at a time; `abort` does not wait for the others.
+//!
+//! # Operations
+//!
+//! An operation is enqueued on a stream, and goes on when its call has returned. There are three ways to hold its memory meanwhile:
+//!
+//! | | memory | over |
+//! |---|---|---|
+//! | methods of [`NcclCommunicator`] | is moved in | by [`Enqueued::wait`](ranks_cuda::Enqueued::wait), or in the order of a stream by [`enqueue_wait`](ranks_cuda::Enqueued::enqueue_wait) |
+//! | methods of [`Queue`] in [`NcclCommunicator::scope`] | is borrowed | when the scope ends |
+//! | methods of [`Queue`] in [`Group::on`] | is borrowed | in the order of the stream, or by [`NcclCommunicator::synchronize`] |
+//!
+//! Names are MPI's: `bcast` is `ncclBroadcast`, `reduce_scatter_block` is `ncclReduceScatter`. Counts are those of slices. All ranks call the same
+//! operations in the same order, with lengths, types, roots and reductions that fit each other: NCCL cannot see if they do not.
+//! An operation waits for whoever is known to work on its memory ([`DeviceSlice::order_after_use`](ranks_cuda::DeviceSlice::order_after_use)).
+//!
+//! Every operation has these errors besides its own: [`Argument`](ranks_comm::ErrorKind::Argument) for memory or a stream of another device or driver than
+//! the communicator's, and for a call that owns its memory in a [`group`](group()), which would be enqueued later;
+//! [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) for what the library is too old for (elements of eight bits before 2.24);
+//! [`Device`](ranks_comm::ErrorKind::Device) for what the driver reports; what NCCL reports, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut), after which the
+//! communicator is aborted; [`Aborted`](ranks_comm::ErrorKind::Aborted) from then on.
 
+mod call;
+mod checked;
 mod communicator;
 mod config;
+mod element;
 mod error;
 mod family;
 mod group;
@@ -24,9 +47,16 @@ mod id;
 mod init;
 mod left;
 mod life;
+mod operations;
 mod options;
+mod owned;
+mod pre_mul_sum;
 mod properties;
+mod queue;
+mod raw;
 mod readiness;
+mod reduction;
+mod scope;
 mod shared;
 mod slot;
 mod split;
@@ -34,9 +64,14 @@ mod turn;
 mod waiting;
 
 pub use communicator::NcclCommunicator;
+pub use element::{Element, Fp8E4m3, Fp8E5m2};
 pub use group::{Group, group};
 pub use id::NcclId;
 pub use options::{CtaPolicy, NcclOptions};
+pub use pre_mul_sum::PreMulSum;
 pub use properties::NcclProperties;
+pub use queue::Queue;
+pub use raw::RawNccl;
+pub use reduction::Reduction;
 pub use split::ShrinkMode;
 pub use waiting::NcclWatch;

@@ -4,13 +4,17 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_cuda::Stream;
 use ranks_nccl_sys::{Nccl, ncclInProgress, ncclSuccess};
 
+use super::communicator::NcclCommunicator;
 use super::error::{Caller, check, failure, is_refusal, missing};
+use super::queue::Queue;
 use super::shared::Shared;
 use super::waiting::settle_all;
 
@@ -40,12 +44,55 @@ struct Open {
 /// The calls of a group, in the closure of [`group`].
 ///
 /// Whatever is called on communicators there belongs to the group as well, on the thread of the closure.
-pub struct Group {
+pub struct Group<'env> {
+    /// What was called on borrowed memory, of which the memory is told when the group is over.
+    queues: RefCell<Vec<Rc<Queue<'env>>>>,
+    /// Whether its end is the library's: that of a group in a group is not.
+    outermost: bool,
     /// A group is its thread's.
     thread: PhantomData<*const ()>,
 }
 
-impl fmt::Debug for Group {
+impl<'env> Group<'env> {
+    /// Calls `body` with a queue of operations on `comm` and `stream`, which are enqueued when the group ends.
+    ///
+    /// ```no_run
+    /// # use ranks_collectives::{nccl::{self, NcclCommunicator}, ops::Sum};
+    /// # use ranks_cuda::{CudaStream, DeviceVec};
+    /// # fn sum(comms: &[NcclCommunicator], streams: &[CudaStream], data: &mut [DeviceVec<f32>]) -> ranks_comm::Result<()> {
+    /// nccl::group(|g| {
+    ///     for ((comm, stream), data) in comms.iter().zip(streams).zip(data) {
+    ///         g.on(comm, stream, |s| s.allreduce_in_place(data, Sum))?;
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// comms.iter().zip(streams).try_for_each(|(comm, stream)| comm.synchronize(stream))
+    /// # }
+    /// ```
+    ///
+    /// Nothing is waited for: what is enqueued on the streams later comes after the group, and
+    /// [`NcclCommunicator::synchronize`] waits. Memory is kept by what owns it until the device is done with it.
+    ///
+    /// # Errors
+    /// What `body` returns; [`Argument`](ErrorKind::Argument) if the stream is of another device than the communicator, and
+    /// in a group that is part of another: the borrowed memory would be used after it.
+    pub fn on<R>(
+        &self,
+        comm: &'env NcclCommunicator,
+        stream: &'env impl Stream,
+        body: impl FnOnce(&Queue<'env>) -> Result<R>,
+    ) -> Result<R> {
+        if !self.outermost {
+            let text = "memory is borrowed for the outermost group: a group in a group is enqueued with that one";
+            return Err(Error::new(ErrorKind::Argument, START, text));
+        }
+        let queue = Rc::new(Queue::new(START, comm.shared(), stream)?);
+        self.queues.borrow_mut().push(Rc::clone(&queue));
+        body(&queue)
+    }
+}
+
+impl fmt::Debug for Group<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Group")
     }
@@ -61,11 +108,14 @@ impl fmt::Debug for Group {
 /// the group is enqueued.
 #[doc(alias = "ncclGroupStart")]
 #[doc(alias = "ncclGroupEnd")]
-pub fn group<R>(body: impl FnOnce(&Group) -> Result<R>) -> Result<R> {
-    let guard = Guard::open();
+pub fn group<'env, R>(body: impl FnOnce(&Group<'env>) -> Result<R>) -> Result<R> {
+    // Dropped after the guard, also by a panic: the queues end when everything is enqueued.
     let group = Group {
+        queues: RefCell::default(),
+        outermost: !is_open(),
         thread: PhantomData,
     };
+    let guard = Guard::open();
     let result = body(&group);
     let ended = guard.close();
     let value = result?;

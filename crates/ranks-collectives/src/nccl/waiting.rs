@@ -109,7 +109,7 @@ impl Shared {
     }
 
     #[cold]
-    fn too_late(&self, operation: &'static str, limit: Duration) -> Error {
+    pub(super) fn too_late(&self, operation: &'static str, limit: Duration) -> Error {
         let Self {
             rank, size, device, ..
         } = self;
