@@ -1,1 +1,27 @@
 //! A CUDA driver that computes nothing and has no device, for tests: asynchronous streams over the memory of the host.
+//!
+//! It is opened by explicit path. What it does as a real driver does:
+//!
+//! * Each stream has a thread: what is enqueued happens later. A stream waits for what an event had recorded *when it was told to*.
+//! * An address of a device is none of the host: whoever reads or writes there dies of SIGSEGV. Addresses are never used again, and pinned memory
+//!   that was freed is as forbidden. Fresh memory holds nonsense.
+//! * A copy from memory that is not pinned has read it when the call returns; a copy to such memory is over then. Only pinned memory is copied to and
+//!   from later.
+//! * Freeing memory waits for all that is enqueued in the context (`cuMemFree`, `cuMemFreeHost`; not `cuMemFreeAsync`).
+//! * What is called in a host function is `CUDA_ERROR_NOT_PERMITTED`, what is called without a context `CUDA_ERROR_INVALID_CONTEXT`, a handle or an address
+//!   that is not there `CUDA_ERROR_INVALID_HANDLE`, `CUDA_ERROR_INVALID_VALUE`.
+//!
+//! What is different: the default stream waits for no other; there are no kernels, modules, graphs.
+//!
+//! `CUDA_DOUBLE_DEVICES` is how many devices there are (4). The functions of [`hooks`] tell what is alive, count memory that was freed
+//! while an operation worked on it, and make calls fail.
+#![allow(non_snake_case, reason = "C names")]
+#![allow(missing_docs, reason = "they are those of cuda.h")]
+
+pub mod copies;
+pub mod devices;
+pub mod events;
+pub mod hooks;
+pub mod memory;
+mod state;
+pub mod streams;
