@@ -26,7 +26,10 @@ impl Context {
         to: &mut (impl DeviceSliceMut<Element = T> + ?Sized),
     ) -> Result<()> {
         check("cuMemcpyHtoD_v2", from.len(), to.len())?;
-        self.quiet("cuMemcpyHtoD_v2", to)?;
+        let stream = self.own_stream();
+        self.cuda().check_same(to.cuda()?, "cuMemcpyHtoD_v2")?;
+        to.order_writes_after_use(&stream)?;
+        stream.synchronize()?;
         let (address, bytes) = (to.address(), size_of_val(from));
         if bytes == 0 {
             return Ok(());
@@ -48,7 +51,10 @@ impl Context {
         to: &mut [T],
     ) -> Result<()> {
         check("cuMemcpyDtoH_v2", from.len(), to.len())?;
-        self.quiet("cuMemcpyDtoH_v2", from)?;
+        let stream = self.own_stream();
+        self.cuda().check_same(from.cuda()?, "cuMemcpyDtoH_v2")?;
+        from.order_after_use(&stream)?;
+        stream.synchronize()?;
         let (address, bytes) = (from.address(), size_of_val(to));
         if bytes == 0 {
             return Ok(());
@@ -58,21 +64,13 @@ impl Context {
             unsafe { (table.cuMemcpyDtoH_v2)(to.as_mut_ptr().cast(), address, bytes) }
         })
     }
-
-    /// Waits for those who are known to work on some memory.
-    fn quiet(&self, call: &'static str, memory: &(impl DeviceSlice + ?Sized)) -> Result<()> {
-        self.cuda().check_same(memory.cuda()?, call)?;
-        let stream = self.own_stream();
-        memory.order_after_use(&stream)?;
-        stream.synchronize()
-    }
 }
 
 /// [`Stream::upload`]
 pub(crate) fn upload<T, D>(
     stream: &dyn Stream,
     from: PinnedVec<T>,
-    to: D,
+    mut to: D,
 ) -> Result<Enqueued<(PinnedVec<T>, D)>>
 where
     T: Pod,
@@ -82,7 +80,7 @@ where
     let context = stream.context()?;
     context.cuda().check_same(from.cuda(), TO_DEVICE)?;
     context.cuda().check_same(to.cuda()?, TO_DEVICE)?;
-    to.order_after_use(stream)?;
+    to.order_writes_after_use(stream)?;
     let enqueue = |(from, to): &mut (PinnedVec<T>, D)| {
         let bytes = size_of_val::<[T]>(from);
         if bytes == 0 {
@@ -141,7 +139,7 @@ where
 }
 
 /// [`Stream::copy`]
-pub(crate) fn copy<S, D>(stream: &dyn Stream, from: S, to: D) -> Result<Enqueued<(S, D)>>
+pub(crate) fn copy<S, D>(stream: &dyn Stream, from: S, mut to: D) -> Result<Enqueued<(S, D)>>
 where
     S: DeviceSlice + Send + 'static,
     D: DeviceSliceMut<Element = S::Element> + Send + 'static,
@@ -151,7 +149,7 @@ where
     context.cuda().check_same(from.cuda()?, ON_DEVICE)?;
     context.cuda().check_same(to.cuda()?, ON_DEVICE)?;
     from.order_after_use(stream)?;
-    to.order_after_use(stream)?;
+    to.order_writes_after_use(stream)?;
     let enqueue = |(from, to): &mut (S, D)| {
         // Does not overflow: the elements lie in memory.
         let bytes = from.len() * size_of::<S::Element>();

@@ -59,6 +59,14 @@ pub unsafe trait DeviceSlice {
     /// # Errors
     /// What the driver reports.
     fn order_after_use(&self, stream: &dyn Stream) -> Result<()>;
+
+    /// As [`order_after_use`](Self::order_after_use), for what writes there: it waits for those who only read, too.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    fn order_writes_after_use(&mut self, stream: &dyn Stream) -> Result<()> {
+        self.order_after_use(stream)
+    }
 }
 
 /// Elements of a device that may be written to.
@@ -132,6 +140,10 @@ unsafe impl<S: DeviceSlice + ?Sized> DeviceSlice for &mut S {
 
     fn order_after_use(&self, stream: &dyn Stream) -> Result<()> {
         (**self).order_after_use(stream)
+    }
+
+    fn order_writes_after_use(&mut self, stream: &dyn Stream) -> Result<()> {
+        (**self).order_writes_after_use(stream)
     }
 }
 

@@ -1,0 +1,45 @@
+//! Tests in a process of their own: the test runs itself again, with other variables.
+
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const CHILD: &str = "RANKS_CUDA_TEST_CHILD";
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Whether this is the process that a test has started.
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// Runs the test of this name in a process of its own.
+pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", name, "--nocapture"])
+        .env_remove("RANKS_CUDA")
+        .env(CHILD, "1")
+        .envs(variables.iter().copied())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// Insists that it succeeded.
+#[track_caller]
+pub(crate) fn succeeds(name: &str, variables: &[(&str, &str)]) {
+    let output = run(name, variables);
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

@@ -1,0 +1,9 @@
+//! The driver's double, through all that this crate makes of it.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod children;
+mod double;
+mod failures;
+mod loading;
+mod memory;
+mod order;
