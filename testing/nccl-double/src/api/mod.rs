@@ -1,0 +1,5 @@
+//! The exported functions, by the release that brought them.
+
+mod since_2_18;
+mod since_2_32;
+mod test_hooks;
