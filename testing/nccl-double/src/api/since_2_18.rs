@@ -16,7 +16,11 @@ use crate::double::{children, comm, group, hooks, init, life, rendezvous};
 ///
 /// # Safety
 /// `out` is null or may be written.
-pub(super) unsafe fn give<T>(out: *mut T, name: &str, value: impl FnOnce() -> Outcome<T>) -> Outcome {
+pub(super) unsafe fn give<T>(
+    out: *mut T,
+    name: &str,
+    value: impl FnOnce() -> Outcome<T>,
+) -> Outcome {
     if out.is_null() {
         return Err(Failure::argument(format!("{name} argument is NULL")));
     }

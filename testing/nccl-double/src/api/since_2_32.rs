@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 
 use super::since_2_18::{at, give};
 use crate::double::abi::{
-    API_MAGIC, Code, CommHandle, CommProperties, Config, SIM_INFO_MAGIC, SimInfo, Stream, UniqueId,
-    WaitSignal,
+    API_MAGIC, Code, CommHandle, CommProperties, Config, SIM_INFO_MAGIC, SimInfo, Stream,
+    StructHead, UniqueId, WaitSignal,
 };
 use crate::double::calls::{self, Call, Put};
 use crate::double::config::Wishes;
@@ -62,15 +62,16 @@ unsafe extern "C" fn ncclGroupSimulateEnd(info: *mut SimInfo) -> Code {
             return Err(Failure::argument("simInfo argument is NULL"));
         }
         // SAFETY: as above.
-        let magic = unsafe { (&raw const (*info).magic).read() };
-        if magic != SIM_INFO_MAGIC {
+        let head = unsafe { info.cast::<StructHead>().read() };
+        if head.magic != SIM_INFO_MAGIC {
             return Err(Failure::argument(
                 "ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER",
             ));
         }
         if group::forget()? {
-            // SAFETY: as above.
-            unsafe { (&raw mut (*info).estimated_time).write(10.0) };
+            // SAFETY: as above; whoever has set the magic has set the other fields.
+            let info = unsafe { &mut *info };
+            info.estimated_time = 10.0;
         }
         Ok(())
     })
@@ -212,17 +213,16 @@ unsafe extern "C" fn ncclCommQueryProperties(comm: CommHandle, out: *mut CommPro
             return Err(Failure::argument("props argument is NULL"));
         }
         // SAFETY: as above.
-        let magic = unsafe { (&raw const (*out).magic).read() };
-        // SAFETY: as above.
-        let size = unsafe { (&raw const (*out).size).read() };
+        let StructHead {
+            size,
+            magic,
+            version,
+        } = unsafe { out.cast::<StructHead>().read() };
         if magic != API_MAGIC || size < size_of::<usize>() + 8 {
             return Err(Failure::argument(
                 "ncclCommProperties_t argument not initialized via NCCL_COMM_PROPERTIES_INITIALIZER",
             ));
         }
-        let mut version: c_uint = 0;
-        // SAFETY: as above.
-        version = version.max(unsafe { (&raw const (*out).version).read() });
         let world = comm.world()?;
         let number = |number: usize| c_int::try_from(number).unwrap_or(c_int::MAX);
         let known = CommProperties {

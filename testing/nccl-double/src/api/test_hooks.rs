@@ -8,9 +8,7 @@ use std::sync::atomic::Ordering;
 
 use crate::double::abi::{Code, CommHandle, Config};
 use crate::double::failure::{Failure, entry};
-use crate::double::{
-    comm, cuda, exchange, group, hooks, launch, memory, operator, windows,
-};
+use crate::double::{comm, cuda, exchange, group, hooks, launch, memory, operator, windows};
 
 /// Names the file of the CUDA driver.
 ///

@@ -108,3 +108,12 @@ pub(crate) struct CommProperties {
     pub(crate) railed_gin_type: c_int,
     pub(crate) hash: u64,
 }
+
+/// What every struct of a caller begins with.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct StructHead {
+    pub(crate) size: usize,
+    pub(crate) magic: c_uint,
+    pub(crate) version: c_uint,
+}

@@ -45,7 +45,9 @@ impl Dtype {
     /// The type of a number, if this release knows it: those of eight bits came with 2.24.
     pub(crate) fn of(number: c_int) -> Outcome<Self> {
         let known = if crate::VERSION >= 22400 { 12 } else { 10 };
-        let found = usize::try_from(number).ok().filter(|&number| number < known);
+        let found = usize::try_from(number)
+            .ok()
+            .filter(|&number| number < known);
         found
             .and_then(|number| Self::ALL.get(number).copied())
             .ok_or_else(|| Failure::argument(format!("invalid type {number}")))
@@ -250,11 +252,18 @@ mod tests {
     #[test]
     fn averages_of_integers_go_toward_zero() {
         let none = [[0; 8]; 3];
-        let values = [(-5_i32).to_ne_bytes(), 1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()];
+        let values = [
+            (-5_i32).to_ne_bytes(),
+            1_i32.to_ne_bytes(),
+            0_i32.to_ne_bytes(),
+        ];
         let mean = reduced(Dtype::Int32, Operator::Avg, &values, &none);
         assert_eq!(i32::from_ne_bytes(mean), -1);
         let values = [[200_u8], [100], [1]];
-        assert_eq!(reduced(Dtype::Uint8, Operator::Avg, &values, &none), [45 / 3]);
+        assert_eq!(
+            reduced(Dtype::Uint8, Operator::Avg, &values, &none),
+            [45 / 3]
+        );
     }
 
     #[test]
@@ -277,7 +286,12 @@ mod tests {
         };
         let values = [3_f32, 5.0].map(f32::to_ne_bytes);
         let operator = Operator::PreMulSum(Factor::Known(factor(0.0)));
-        let sum = reduced(Dtype::Float32, operator, &values, &[factor(2.0), factor(0.5)]);
+        let sum = reduced(
+            Dtype::Float32,
+            operator,
+            &values,
+            &[factor(2.0), factor(0.5)],
+        );
         assert_eq!(f32::from_ne_bytes(sum), 8.5);
     }
 }

@@ -89,7 +89,10 @@ impl Put {
         let peer = peer_of(comm, self.peer)?;
         check_signal(comm, self.signal, self.context)?;
         if self.flags != 0 {
-            return Err(Failure::argument(format!("flags must be 0, not {}", self.flags)));
+            return Err(Failure::argument(format!(
+                "flags must be 0, not {}",
+                self.flags
+            )));
         }
         let dtype = Dtype::of(self.dtype)?;
         let mut task = Task {

@@ -163,9 +163,9 @@ pub(crate) unsafe fn shrink(
         parent.stopped.store(true, Ordering::Release);
     }
     // Ranks that have given up different calls before still agree on who is left.
-    let call = left
-        .iter()
-        .fold(1 << 63, |hash: u64, &rank| hash ^ 1_u64.rotate_left(u32::try_from(rank).unwrap_or(0)));
+    let call = left.iter().fold(1 << 63, |hash: u64, &rank| {
+        hash ^ 1_u64.rotate_left(u32::try_from(rank).unwrap_or(0))
+    });
     let child = child_of(parent, wishes);
     let mut comms = vec![Arc::clone(&child)];
     if parent.state() == abi::SUCCESS {

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::mem::offset_of;
 
-use super::abi::{API_MAGIC, Config, UNDEFINED};
+use super::abi::{API_MAGIC, Config, StructHead, UNDEFINED};
 use super::failure::{Failure, Outcome};
 
 /// Everything unset.
@@ -81,11 +81,11 @@ impl Wishes {
             return Ok(None);
         }
         // SAFETY: every release of the struct begins with these fields.
-        let size = unsafe { (&raw const (*config).size).read() };
-        // SAFETY: the same.
-        let magic = unsafe { (&raw const (*config).magic).read() };
-        // SAFETY: the same.
-        let version = unsafe { (&raw const (*config).version).read() };
+        let StructHead {
+            size,
+            magic,
+            version,
+        } = unsafe { config.cast::<StructHead>().read() };
         if magic != API_MAGIC {
             return Err(Failure::argument(
                 "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER",
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn the_layout_is_that_of_the_header() {
         assert_eq!(size_of::<Config>(), 120);
-        assert_eq!(offset_of!(Config, comm_name), 56);
+        assert_eq!(offset_of!(Config, comm_name), 48);
         assert_eq!(offset_of!(Config, nvls_host_mode), 112);
     }
 

@@ -65,6 +65,8 @@ driver! {
     cuCtxGetDevice = c"cuCtxGetDevice" (device: *mut c_int);
     cuMemAlloc = c"cuMemAlloc_v2" (address: *mut u64, size: usize);
     cuMemFree = c"cuMemFree_v2" (address: u64);
+    cuMemHostAlloc = c"cuMemHostAlloc" (address: *mut *mut u8, size: usize, flags: c_uint);
+    cuMemFreeHost = c"cuMemFreeHost" (address: *mut u8);
     cuMemcpyDtoHAsync = c"cuMemcpyDtoHAsync_v2" (to: *mut u8, from: u64, bytes: usize, stream: Stream);
     cuMemcpyHtoDAsync = c"cuMemcpyHtoDAsync_v2" (to: u64, from: *const u8, bytes: usize, stream: Stream);
     cuLaunchHostFunc = c"cuLaunchHostFunc" (stream: Stream, function: HostFunction, data: *mut c_void);

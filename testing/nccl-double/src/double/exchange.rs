@@ -51,13 +51,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    pub(crate) fn send(
-        &mut self,
-        channel: Channel,
-        dest: usize,
-        head: [u8; HEAD],
-        body: &'a [u8],
-    ) {
+    pub(crate) fn send(&mut self, channel: Channel, dest: usize, head: [u8; HEAD], body: &'a [u8]) {
         let sent = 0;
         let queue = &mut self.outgoing[channel as usize * self.ranks + dest];
         queue.push_back(Outgoing { head, body, sent });

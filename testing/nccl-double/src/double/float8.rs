@@ -2,7 +2,7 @@
 
 /// How the bits are divided up.
 struct Format {
-    mantissa_bits: u32,
+    mantissa_bits: i32,
     bias: i32,
     /// The largest finite number, and its bits.
     largest: (f32, u8),
@@ -56,7 +56,7 @@ impl Format {
         } else {
             1 << self.mantissa_bits
         };
-        let scale = exponent.max(1) - self.bias - self.mantissa_bits.cast_signed();
+        let scale = exponent.max(1) - self.bias - self.mantissa_bits;
         let value = f32::from(mantissa + hidden) * 2_f32.powi(scale);
         if bits & 0x80 == 0 { value } else { -value }
     }
@@ -71,9 +71,9 @@ impl Format {
             return sign | self.largest.1;
         }
         // Between two powers of two numbers are equally far apart; below the least of them, as far as just above it.
-        let exponent = (magnitude.to_bits() >> 23).cast_signed() - 127;
+        let exponent = i32::try_from(magnitude.to_bits() >> 23).unwrap_or(0) - 127;
         let exponent = exponent.max(1 - self.bias);
-        let step = 2_f32.powi(exponent - self.mantissa_bits.cast_signed());
+        let step = 2_f32.powi(exponent - self.mantissa_bits);
         let steps = (magnitude / step).round_ties_even();
         // A mantissa that rounds up to the next power of two carries into the exponent by itself.
         let field = exponent + self.bias - 1;
@@ -106,7 +106,10 @@ mod tests {
     #[test]
     fn what_is_none_becomes_the_nearest() {
         for (to, of) in PAIRS {
-            let mut finite: Vec<f32> = (0..0x80).map(to).filter(|value| value.is_finite()).collect();
+            let mut finite: Vec<f32> = (0..0x80)
+                .map(to)
+                .filter(|value| value.is_finite())
+                .collect();
             finite.dedup();
             for pair in finite.windows(2) {
                 let (low, high) = (pair[0], pair[1]);

@@ -166,7 +166,9 @@ impl Group {
             return self.carry_out(&background);
         }
         let jobs = self.jobs.iter().flat_map(|job| &job.comms);
-        let comms: Vec<_> = jobs.chain(self.tasks.iter().map(|(comm, _)| comm)).collect();
+        let comms: Vec<_> = jobs
+            .chain(self.tasks.iter().map(|(comm, _)| comm))
+            .collect();
         let comms: Vec<_> = comms.into_iter().map(Arc::clone).collect();
         for comm in &comms {
             comm.begin();
@@ -176,7 +178,10 @@ impl Group {
         let of_thread = comms.clone();
         let body = move || {
             hooks::delay(&in_thread.stop);
-            let code = self.carry_out(&in_thread).err().map_or(abi::SUCCESS, |f| f.code);
+            let code = self
+                .carry_out(&in_thread)
+                .err()
+                .map_or(abi::SUCCESS, |f| f.code);
             for comm in &of_thread {
                 comm.end(code);
             }
@@ -198,7 +203,9 @@ impl Group {
 
     /// Jobs side by side, since each may wait for another; then all that is enqueued.
     fn carry_out(self, background: &Background) -> Outcome {
-        let Self { mut jobs, tasks, .. } = self;
+        let Self {
+            mut jobs, tasks, ..
+        } = self;
         let last = jobs.pop();
         thread::scope(|scope| {
             let others: Vec<_> = jobs

@@ -29,11 +29,7 @@ pub(crate) fn rank_of(ranks: c_int, rank: c_int) -> Outcome<(usize, usize)> {
 ///
 /// # Safety
 /// `out` may be written.
-pub(crate) unsafe fn hand_out(
-    out: *mut CommHandle,
-    comm: Arc<Comm>,
-    outcome: Outcome,
-) -> Outcome {
+pub(crate) unsafe fn hand_out(out: *mut CommHandle, comm: Arc<Comm>, outcome: Outcome) -> Outcome {
     let under_way = outcome
         .as_ref()
         .map_or_else(|failure| failure.code == abi::IN_PROGRESS, |()| true);
@@ -146,7 +142,9 @@ pub(crate) unsafe fn init_all(
             )));
         }
         if !hooks::allows_duplicates() && places.iter().any(|place| place.device == device) {
-            return Err(Failure::usage(format!("Duplicate GPU {device} in the list")));
+            return Err(Failure::usage(format!(
+                "Duplicate GPU {device} in the list"
+            )));
         }
         places.push(driver.primary(device)?);
     }

@@ -15,6 +15,7 @@ use super::failure::Outcome;
 use super::lock;
 use super::operation::{Kind, Task, head_of_collective, head_of_message, head_of_put};
 use super::operator::{Factor, Operator};
+use super::pinned::Pinned;
 use super::region::Channel;
 use super::waiting::{Stop, Waiting};
 use super::world::World;
@@ -74,14 +75,15 @@ impl Turns {
 struct Staged {
     task: Task,
     /// What this rank sends.
-    input: Vec<u8>,
+    input: Pinned,
     /// What comes: a block of each rank, or of one.
-    landing: Vec<u8>,
+    landing: Pinned,
     /// What a reduction makes of it.
-    result: Vec<u8>,
+    result: Pinned,
+    /// The factor of this rank, if it has one.
+    factor: Pinned,
     /// The factor of each rank.
     factors: Vec<[u8; 8]>,
-    factor: [u8; 8],
 }
 
 /// What a group does on one communicator.
@@ -121,12 +123,11 @@ fn enqueue_all(comm: &Arc<Comm>, tasks: Vec<Task>) -> Outcome {
         unsafe { driver.order(other, main) }?;
     }
     let in_order = tasks.iter().any(|task| task.kind != Kind::WaitSignal);
+    let stage = |task| Staged::new(task, comm, world);
+    let staged: Outcome<Vec<_>> = tasks.into_iter().map(stage).collect();
     let mut plan = Box::new(Plan {
         comm: Arc::clone(comm),
-        staged: tasks
-            .into_iter()
-            .map(|task| Staged::new(task, world.ranks, world.rank))
-            .collect(),
+        staged: staged?,
         turn: in_order.then(|| comm.turns.take()),
     });
     if let Err(failure) = plan.fetch(main) {
@@ -175,18 +176,20 @@ struct Home {
 }
 
 impl Staged {
-    fn new(task: Task, ranks: usize, rank: usize) -> Self {
-        let bytes = |blocks: usize| vec![0; blocks.saturating_mul(task.block())];
+    fn new(task: Task, comm: &Comm, world: &World) -> Outcome<Self> {
+        let (ranks, rank) = (world.ranks, world.rank);
+        let bytes = |length| Pinned::zeroed(comm.driver, comm.place.context, length);
         let received = task.blocks_received(ranks, rank);
         let reduced = if task.reduces() { received.min(1) } else { 0 };
-        Self {
-            input: bytes(task.blocks_sent(ranks, rank)),
-            landing: bytes(received),
-            result: bytes(reduced),
+        let block = task.block();
+        Ok(Self {
+            input: bytes(block.saturating_mul(task.blocks_sent(ranks, rank)))?,
+            landing: bytes(block.saturating_mul(received))?,
+            result: bytes(block.saturating_mul(reduced))?,
+            factor: bytes(8)?,
             factors: vec![[0; 8]; ranks],
-            factor: [0; 8],
             task,
-        }
+        })
     }
 
     /// Where its result goes to, if it has one.
@@ -213,7 +216,11 @@ impl Staged {
             let from = &self.input[from * block..(from + 1) * block];
             self.landing[to * block..(to + 1) * block].copy_from_slice(from);
         }
-        self.factors[rank] = self.factor;
+        self.factors[rank] = self.own_factor();
+    }
+
+    fn own_factor(&self) -> [u8; 8] {
+        self.factor[..].try_into().unwrap_or([0; 8])
     }
 
     fn reduce(&mut self) {
@@ -238,7 +245,7 @@ impl Plan {
                 unsafe { driver.cuMemcpyDtoHAsync(to, task.send, staged.input.len(), stream) }?;
             }
             match task.operator {
-                Operator::PreMulSum(Factor::Known(bytes)) => staged.factor = bytes,
+                Operator::PreMulSum(Factor::Known(bytes)) => staged.factor.copy_from_slice(&bytes),
                 Operator::PreMulSum(Factor::OnDevice(address)) => {
                     let to = staged.factor.as_mut_ptr();
                     // SAFETY: the same.
@@ -285,7 +292,8 @@ impl Plan {
         exchange.run(comm, world, stop)?;
         for staged in &mut self.staged {
             staged.reduce();
-            comm.signals.wait_for(comm, world, &staged.task.waits, stop)?;
+            comm.signals
+                .wait_for(comm, world, &staged.task.waits, stop)?;
         }
         Ok(())
     }
@@ -294,12 +302,12 @@ impl Plan {
 impl Staged {
     /// Adds what it sends and receives to what is moved together.
     fn add_to<'a>(&'a mut self, exchange: &mut Exchange<'a>, world: &World, number: u64) {
+        let factor = self.own_factor();
         let Self {
             task,
             input,
             landing,
             factors,
-            factor,
             ..
         } = self;
         let block = task.block();
@@ -316,7 +324,7 @@ impl Staged {
             }
             Kind::WaitSignal => {}
             _ => {
-                let head = head_of_collective(task, number, *factor);
+                let head = head_of_collective(task, number, factor);
                 let mut blocks: Vec<Option<&mut [u8]>> =
                     landing.chunks_mut(block.max(1)).map(Some).collect();
                 for (peer, factor) in factors.iter_mut().enumerate() {

@@ -7,7 +7,7 @@ use super::abi::{self, CommHandle};
 use super::comm::{self, Comm};
 use super::failure::{Failure, Outcome};
 use super::group::{self, Background};
-use super::{launch, lock, memory, operator, windows};
+use super::{launch, lock, memory, operator, pinned, windows};
 
 /// `ncclCommFinalize`: what was enqueued is waited for.
 pub(crate) fn finalize(comm: &Arc<Comm>) -> Outcome {
@@ -73,12 +73,15 @@ fn release(comm: &Comm) {
     let mut all = lock(&comm.windows);
     windows::LIVE.fetch_sub(all.len(), Ordering::Relaxed);
     all.clear();
+    pinned::free_unused();
 }
 
 /// `ncclCommRevoke`: what is under way stops, here; the communicator can be destroyed, split and shrunk.
 pub(crate) fn revoke(comm: &Arc<Comm>, flags: i32) -> Outcome {
     if flags != 0 {
-        return Err(Failure::argument(format!("revokeFlags must be 0, not {flags}")));
+        return Err(Failure::argument(format!(
+            "revokeFlags must be 0, not {flags}"
+        )));
     }
     if comm.state() == abi::IN_PROGRESS {
         comm.ready()?;

@@ -94,7 +94,9 @@ pub(crate) fn register(comm: &Comm, address: u64, size: usize) -> Outcome<usize>
 /// `ncclCommDeregister`
 pub(crate) fn deregister(comm: &Comm, handle: usize) -> Outcome {
     if !lock(&comm.registrations).remove(&handle) {
-        return Err(Failure::argument("the handle is none of a registered buffer"));
+        return Err(Failure::argument(
+            "the handle is none of a registered buffer",
+        ));
     }
     REGISTERED.fetch_sub(1, Ordering::Relaxed);
     Ok(())

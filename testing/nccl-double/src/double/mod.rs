@@ -20,6 +20,7 @@ pub(crate) mod memory;
 pub(crate) mod one_sided;
 pub(crate) mod operation;
 pub(crate) mod operator;
+pub(crate) mod pinned;
 pub(crate) mod region;
 pub(crate) mod rendezvous;
 pub(crate) mod ring;

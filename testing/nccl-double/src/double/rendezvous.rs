@@ -93,14 +93,13 @@ pub(crate) fn join(
         let text = format!("the double has room for {MAX_RANKS} ranks, not for {ranks}");
         return Err(Failure::argument(text));
     }
-    let (pid, fd) = (
-        u32::from_ne_bytes(field(8)),
-        i32::from_ne_bytes(field(12)),
-    );
+    let (pid, fd) = (u32::from_ne_bytes(field(8)), i32::from_ne_bytes(field(12)));
     let nonce = <[u8; 8]>::try_from(&id.0[16..24]).map_or(0, u64::from_ne_bytes);
     let path = format!("/proc/{pid}/fd/{fd}");
     let gone = || {
-        let text = format!("connect to the root of the unique id (process {pid}) failed: Connection refused");
+        let text = format!(
+            "connect to the root of the unique id (process {pid}) failed: Connection refused"
+        );
         Failure::new(abi::SYSTEM_ERROR, text)
     };
     let mut options = File::options();
@@ -125,7 +124,8 @@ pub(crate) fn join(
     );
     if let Err(others) = agreed {
         if others != ranks as u64 {
-            let text = format!("rank {rank} says {ranks} ranks, others of the same id say {others}");
+            let text =
+                format!("rank {rank} says {ranks} ranks, others of the same id say {others}");
             return Err(Failure::argument(text));
         }
     }

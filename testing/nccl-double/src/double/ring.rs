@@ -108,7 +108,10 @@ mod tests {
                 })
                 .collect();
             assert_eq!(writer.write(&data), size);
-            assert_eq!(writer.write(&vec![0; 70_000][..CAPACITY - size]), CAPACITY - size);
+            assert_eq!(
+                writer.write(&vec![0; 70_000][..CAPACITY - size]),
+                CAPACITY - size
+            );
             assert_eq!(writer.write(&[1]), 0);
             let mut room = vec![0; size];
             assert_eq!(reader.read(&mut room), size);

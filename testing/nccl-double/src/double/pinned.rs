@@ -1,0 +1,150 @@
+//! Memory of the host that streams copy to and from: pinned, since a driver reads other memory before its turn has come.
+//!
+//! It is used again rather than freed: freeing it waits for the device, which a function of a stream must not, and an abort
+//! better not. It goes when the last communicator has.
+
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use super::comm;
+use super::cuda::Driver;
+use super::failure::{Failure, Outcome};
+use super::launch::PENDING;
+use super::{abi, lock};
+
+/// A piece of it, as large as was asked for at least.
+struct Piece {
+    driver: &'static Driver,
+    context: usize,
+    address: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: pinned memory belongs to no thread.
+unsafe impl Send for Piece {}
+
+/// What nobody uses at the moment.
+static FREE: Mutex<Vec<Piece>> = Mutex::new(Vec::new());
+
+/// `CU_MEMHOSTALLOC_PORTABLE`
+const PORTABLE: u32 = 1;
+/// Pieces are no smaller.
+const LEAST: usize = 4096;
+
+/// Bytes in pinned memory.
+pub(crate) struct Pinned {
+    piece: Option<ManuallyDrop<Piece>>,
+    length: usize,
+}
+
+impl Pinned {
+    /// So many zeros. The context is current.
+    pub(crate) fn zeroed(driver: &'static Driver, context: usize, length: usize) -> Outcome<Self> {
+        if length == 0 {
+            return Ok(Self {
+                piece: None,
+                length,
+            });
+        }
+        let piece = match reused(driver, context, length) {
+            Some(piece) => piece,
+            None => Piece::new(driver, context, length)?,
+        };
+        let piece = Some(ManuallyDrop::new(piece));
+        let mut pinned = Self { piece, length };
+        pinned.fill(0);
+        Ok(pinned)
+    }
+
+    fn address(&self) -> NonNull<u8> {
+        self.piece
+            .as_ref()
+            .map_or(NonNull::dangling(), |piece| piece.address)
+    }
+}
+
+fn reused(driver: &'static Driver, context: usize, length: usize) -> Option<Piece> {
+    let mut free = lock(&FREE);
+    let fits = |piece: &Piece| {
+        std::ptr::eq(piece.driver, driver) && piece.context == context && piece.size >= length
+    };
+    let place = free.iter().position(fits)?;
+    Some(free.swap_remove(place))
+}
+
+impl Piece {
+    fn new(driver: &'static Driver, context: usize, length: usize) -> Outcome<Self> {
+        let size = length.max(LEAST).checked_next_power_of_two();
+        let size = size.ok_or_else(|| Failure::argument("no memory is as large"))?;
+        let mut address = std::ptr::null_mut();
+        // SAFETY: it writes the address there.
+        unsafe { driver.cuMemHostAlloc(&raw mut address, size, PORTABLE) }?;
+        let none = || Failure::new(abi::UNHANDLED_CUDA_ERROR, "cuMemHostAlloc gave no memory");
+        let address = NonNull::new(address).ok_or_else(none)?;
+        // SAFETY: it was allocated just now, with that size.
+        unsafe { address.write_bytes(0, size) };
+        Ok(Self {
+            driver,
+            context,
+            address,
+            size,
+        })
+    }
+}
+
+impl Deref for Pinned {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the piece is as long at least and was filled when it was made; it is this one's alone. Empty, the address does not matter.
+        unsafe { std::slice::from_raw_parts(self.address().as_ptr(), self.length) }
+    }
+}
+
+impl DerefMut for Pinned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the same.
+        unsafe { std::slice::from_raw_parts_mut(self.address().as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(piece) = self.piece.take() {
+            lock(&FREE).push(ManuallyDrop::into_inner(piece));
+        }
+    }
+}
+
+/// How long a communicator that goes waits for what still leaves its streams, in milliseconds.
+const MOMENTS: u32 = 100;
+
+/// Frees what nobody uses, if no communicator is left that would.
+pub(crate) fn free_unused() {
+    for _ in 0..MOMENTS {
+        if comm::LIVE.load(Ordering::Acquire) > 0 {
+            return;
+        }
+        if PENDING.load(Ordering::Acquire) == 0 {
+            free_all();
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn free_all() {
+    let pieces = std::mem::take(&mut *lock(&FREE));
+    for piece in pieces {
+        let Ok(_entered) = piece.driver.enter(piece.context) else {
+            continue;
+        };
+        // SAFETY: it was allocated there, and nobody uses it any more.
+        let _ = unsafe { piece.driver.cuMemFreeHost(piece.address.as_ptr()) };
+    }
+}
