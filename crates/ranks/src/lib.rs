@@ -1,4 +1,4 @@
-//! Communication for Rust on supercomputers: MPI found at run time, or in process.
+//! Communication for Rust on supercomputers and GPUs: MPI and NCCL found at run time, or in process.
 //!
 //! One binary, built with nothing but Rust, opens the MPI that the machine has: Open MPI, MPICH, Intel MPI, or any
 //! library of the MPI-5 standard ABI. With no launcher and no MPI its ranks are threads of one process.
@@ -44,18 +44,23 @@
 //! | memory of a node that its ranks load and store directly | [`SharedWindow`], in the phases of [`phase`] |
 //! | arrays of which each node has one copy | [`NodeShared`], many in one piece of memory: [`NodeArena`] |
 //! | whether nodes have the memory that is to be shared | [`preflight`] |
+//! | operations of GPUs, on streams | [`nccl`], with the streams and the memory of [`cuda`] |
+//! | … started over | any [`Bootstrap`]: a [`Communicator`], threads, a TCP store |
+//! | operations on addresses, with types known at run time, on any of these | [`raw`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 
 pub use ranks_collectives::{
-    Blocks, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy, InPlaceCollectives,
-    Integer, IntercommunicatorCollectives, Layouts, Locate, Located, NeighborCollectives,
-    NonblockingCollectives, NonblockingNeighborCollectives, Number, Op, Ordered,
-    PersistentCollectives, PersistentNeighborCollectives, Reduction, Reproducible, RootGroup,
-    ScopedCollectives, SparseExchange, TwoLevelAlltoall, VaryingCollectives, ops,
+    Blocks, Bootstrap, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy,
+    InPlaceCollectives, Integer, IntercommunicatorCollectives, Layouts, Locate, Located,
+    NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives, Number, Op,
+    Ordered, PersistentCollectives, PersistentNeighborCollectives, Reduction, Reproducible,
+    RootGroup, ScopedCollectives, SparseExchange, ThreadBootstrap, TwoLevelAlltoall,
+    VaryingCollectives, nccl, ops, raw,
 };
 pub use ranks_comm::*;
+pub use ranks_cuda as cuda;
 pub use ranks_rma_window::{
     Accumulation, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, NodeArena,
     NodeBackend, NodeShared, NodeSharedBuilder, Operations, PassiveWindow, Placement, Progress,

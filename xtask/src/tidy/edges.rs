@@ -16,7 +16,12 @@ type Row = (
 const TABLE: [Row; 22] = [
     (
         "ranks",
-        &["ranks-collectives", "ranks-comm", "ranks-rma-window"],
+        &[
+            "ranks-collectives",
+            "ranks-comm",
+            "ranks-cuda",
+            "ranks-rma-window",
+        ],
         &["ranks-test"],
     ),
     ("ranks-numr", &["ranks-collectives"], &[]),
