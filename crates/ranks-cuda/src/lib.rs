@@ -24,6 +24,8 @@
 mod aside;
 mod context;
 mod copies;
+#[cfg(feature = "cudarc")]
+mod cudarc;
 mod device;
 mod device_vec;
 mod driver;

@@ -1,7 +1,10 @@
 //! Tests in a process of their own: the test runs itself again, with other variables.
 
+use std::os::unix::fs::symlink;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use super::double;
 
 const CHILD: &str = "RANKS_CUDA_TEST_CHILD";
 const LIMIT: Duration = Duration::from_secs(30);
@@ -35,11 +38,34 @@ pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Output {
 /// Insists that it succeeded.
 #[track_caller]
 pub(crate) fn succeeds(name: &str, variables: &[(&str, &str)]) {
-    let output = run(name, variables);
+    assert_success(&run(name, variables));
+}
+
+#[track_caller]
+fn assert_success(output: &Output) {
+    let said = String::from_utf8_lossy(&output.stdout);
+    // A name that is wrong would run nothing.
     assert!(
-        output.status.success(),
-        "{}\n{}",
-        String::from_utf8_lossy(&output.stdout),
+        output.status.success() && said.contains("1 passed"),
+        "{said}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// As [`succeeds`], where the dynamic linker finds the double under the names of the driver.
+#[track_caller]
+pub(crate) fn succeeds_with_driver(name: &str) {
+    let folder = format!(
+        "ranks-cuda-{}-{}",
+        std::process::id(),
+        name.replace(':', "-")
+    );
+    let folder = std::env::temp_dir().join(folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    for file in ["libcuda.so", "libcuda.so.1"] {
+        symlink(double::file(), folder.join(file)).unwrap();
+    }
+    let output = run(name, &[("LD_LIBRARY_PATH", folder.to_str().unwrap())]);
+    std::fs::remove_dir_all(folder).unwrap();
+    assert_success(&output);
 }

@@ -44,7 +44,7 @@ impl Double {
         double
     }
 
-    fn of(file: &Path) -> Self {
+    pub(crate) fn of(file: &Path) -> Self {
         // SAFETY: the file is the double, which behaves as a driver.
         let cuda = unsafe { Cuda::open(file) }.unwrap();
         let candidate = [Candidate::new(file, "the double")];

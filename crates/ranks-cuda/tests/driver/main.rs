@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod children;
+#[cfg(feature = "cudarc")]
+mod cudarc;
 mod double;
 mod failures;
 mod loading;
