@@ -11,6 +11,7 @@
 //! }
 //! ```
 
+mod device;
 mod ends;
 mod memory;
 mod messages;
@@ -23,6 +24,7 @@ mod splits;
 
 use super::RawCollectives;
 
+pub use device::DeviceMemory;
 pub use memory::{Block, HostMemory, Memory};
 
 /// One thing that the trait says.
