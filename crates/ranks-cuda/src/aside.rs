@@ -61,24 +61,16 @@ impl Aside {
         drop(latest);
     }
 
-    /// What is not over yet of all that was recorded.
-    fn under_way(&self) -> Vec<Event> {
-        let all = std::mem::take(&mut *lock(&self.latest));
-        let (over, under_way): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|one| one.event.is_over());
-        let events = under_way.iter().map(|one| one.event.clone()).collect();
-        let mut latest = lock(&self.latest);
-        for one in under_way {
-            let newer = latest.iter().any(|known| {
-                known.stream == one.stream && known.event.context() == one.event.context()
-            });
-            if !newer {
-                latest.push(one);
-            }
-        }
-        drop(latest);
-        drop(over);
-        events
+    /// Whether anything is not over yet of all that was recorded.
+    fn under_way(&self) -> bool {
+        // The driver is asked when nothing is locked.
+        let all: Vec<Event> = lock(&self.latest)
+            .iter()
+            .map(|one| one.event.clone())
+            .collect();
+        let over: Vec<&Event> = all.iter().filter(|event| event.is_over()).collect();
+        lock(&self.latest).retain(|one| !over.iter().any(|event| event.is(&one.event)));
+        over.len() < all.len()
     }
 
     /// Drops `what` when that neither blocks nor takes memory from under a device that works on it: now, or later.
@@ -86,7 +78,7 @@ impl Aside {
     /// `until` are the events that must be over before.
     pub(crate) fn release(&self, mut until: Vec<Event>, what: impl Send + 'static) {
         until.retain(|event| !event.is_over());
-        if until.is_empty() && self.under_way().is_empty() {
+        if until.is_empty() && !self.under_way() {
             drop(what);
             self.collect(false);
             return;
@@ -103,7 +95,7 @@ impl Aside {
         if !may_block && self.count.load(Ordering::Relaxed) == 0 {
             return 0;
         }
-        if !self.under_way().is_empty() && !may_block {
+        if self.under_way() && !may_block {
             return self.count.load(Ordering::Relaxed);
         }
         let all = std::mem::take(&mut *lock(&self.waiting));

@@ -21,6 +21,7 @@ const SPARE_EVENTS: usize = 256;
 
 /// The primary context of a device, retained as long as anything belongs to it. Clones are the same context.
 #[derive(Clone)]
+#[doc(alias = "cuDevicePrimaryCtxRelease_v2")]
 pub struct Context(Arc<Inner>);
 
 pub(crate) struct Inner {

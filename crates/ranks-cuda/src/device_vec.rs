@@ -29,6 +29,7 @@ use crate::table::{Address, OUT_OF_MEMORY};
 ///     Ok(())
 /// }
 /// ```
+#[doc(alias = "cuMemFree_v2")]
 pub struct DeviceVec<T> {
     /// Taken in `drop` only.
     block: Option<Block>,
@@ -188,7 +189,6 @@ impl Block {
 }
 
 impl Drop for Block {
-    #[doc(alias = "cuMemFree_v2")]
     fn drop(&mut self) {
         // What fails here is told by the next call that matters.
         let _ = self.context.call("cuMemFree_v2", |table| {

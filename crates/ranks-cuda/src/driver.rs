@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ranks_load::{Candidate, Library, LoadError};
@@ -22,6 +23,8 @@ const WHAT: &str = "CUDA driver";
 
 /// The driver that [`Cuda::load`] has opened.
 static LOADED: OnceLock<Cuda> = OnceLock::new();
+/// How many libraries there had been when [`Cuda::loaded`] found no driver among them.
+static MISSED_AT: AtomicU64 = AtomicU64::new(0);
 /// All that were opened: the same library twice is one driver.
 static OPENED: Mutex<Vec<Cuda>> = Mutex::new(Vec::new());
 
@@ -83,14 +86,21 @@ impl Cuda {
 
     /// The driver that is in this process, whoever opened it, if there is one: without a driver, no address is that of a device.
     ///
-    /// Nothing is opened anew. Once a driver was found this is one load of an atomic; where there is none, the dynamic linker is asked
-    /// each time.
+    /// Nothing is opened anew. Once a driver was found this is one load of an atomic; where there is none, the dynamic linker is asked again
+    /// when any library was loaded meanwhile.
     #[must_use]
     pub fn loaded() -> Option<Cuda> {
         if let Some(cuda) = LOADED.get() {
             return Some(*cuda);
         }
-        let cuda = Self::adopt()?.ok()?;
+        let loads = Library::loads();
+        if MISSED_AT.load(Ordering::Relaxed) == loads {
+            return None;
+        }
+        let Some(Ok(cuda)) = Self::adopt() else {
+            MISSED_AT.store(loads, Ordering::Relaxed);
+            return None;
+        };
         Some(*LOADED.get_or_init(|| cuda))
     }
 

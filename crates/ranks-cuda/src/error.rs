@@ -119,6 +119,8 @@ impl Error {
 
     /// The driver's name of the code: `CUDA_ERROR_OUT_OF_MEMORY`.
     #[must_use]
+    #[doc(alias = "cuGetErrorName")]
+    #[doc(alias = "cuGetErrorString")]
     pub fn name(&self) -> Option<&str> {
         match &*self.0 {
             Details::Driver { name, .. } => Some(name),

@@ -98,6 +98,11 @@ impl Event {
         matches!(self.query(), Ok(true))
     }
 
+    /// Whether it is the same event.
+    pub(crate) fn is(&self, other: &Event) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub(crate) fn raw(&self) -> Handle {
         self.0.raw
     }

@@ -25,6 +25,7 @@ use crate::table::HOST_PORTABLE;
 ///     Ok(to[0])
 /// }
 /// ```
+#[doc(alias = "cuMemFreeHost")]
 pub struct PinnedVec<T> {
     /// Taken in `drop` only.
     block: Option<Block>,
@@ -127,7 +128,6 @@ impl<T> Drop for PinnedVec<T> {
 }
 
 impl Drop for Block {
-    #[doc(alias = "cuMemFreeHost")]
     fn drop(&mut self) {
         // What fails here is told by the next call that matters.
         let _ = self.context.call("cuMemFreeHost", |table| {

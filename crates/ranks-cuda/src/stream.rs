@@ -211,6 +211,7 @@ unsafe impl<S: Stream + ?Sized> Stream for Arc<S> {
 ///
 /// When the last one is dropped, what was enqueued goes on; the driver frees the stream after it.
 #[derive(Clone)]
+#[doc(alias = "cuStreamDestroy_v2")]
 pub struct CudaStream(Arc<Inner>);
 
 struct Inner {
@@ -250,7 +251,6 @@ unsafe impl Stream for CudaStream {
 }
 
 impl Drop for Inner {
-    #[doc(alias = "cuStreamDestroy_v2")]
     fn drop(&mut self) {
         if self.own {
             // What fails here is told by the next call that matters.

@@ -75,6 +75,15 @@ impl Library {
         })
     }
 
+    /// How many libraries the dynamic linker has loaded in this process so far, those that are gone included. As long as it stays the same,
+    /// what was not [opened](Library::opened_as) is not: asking for a file that is not there takes a thousand times longer.
+    pub fn loads() -> u64 {
+        let mut loads: u64 = 0;
+        // SAFETY: the callback writes one number to the address of one.
+        unsafe { libc::dl_iterate_phdr(Some(read_loads), (&raw mut loads).cast()) };
+        loads
+    }
+
     /// The file. A soname is resolved to the path that the dynamic linker chose once
     /// [`Library::locate`] has seen a symbol of it.
     pub fn path(&self) -> &Path {
@@ -109,6 +118,19 @@ impl Library {
     pub fn own_symbol(&self, symbol: &CStr) -> Option<NonNull<c_void>> {
         find(&self.handle, symbol)
     }
+}
+
+/// Reads the count of the first library, which is that of all, and asks for no other.
+unsafe extern "C" fn read_loads(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    loads: *mut c_void,
+) -> libc::c_int {
+    // SAFETY: the dynamic linker passes what it knows of a library.
+    let count = unsafe { (*info).dlpi_adds };
+    // SAFETY: `Library::loads` passes the address of such a number.
+    unsafe { loads.cast::<u64>().write(count) };
+    1
 }
 
 /// # Safety

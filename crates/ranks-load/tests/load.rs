@@ -77,3 +77,12 @@ fn what_is_in_the_process_is_found_there() {
     assert!(Library::opened_as("libc.so.6").is_some());
     assert!(Library::opened_as("libsurely_absent.so.9").is_none());
 }
+
+#[test]
+fn loads_are_counted() {
+    let before = Library::loads();
+    assert!(before > 0);
+    // No other test opens this one.
+    open(&[Candidate::new("libresolv.so.2", "names of machines")]).unwrap();
+    assert!(Library::loads() > before);
+}
