@@ -73,7 +73,8 @@ pub(crate) fn entry(name: &'static str, body: impl FnOnce() -> Outcome) -> Code 
 /// Room for one text, of which the next failure makes another, as in the library.
 static LAST: [AtomicU8; 1024] = [const { AtomicU8::new(0) }; 1024];
 
-fn tell(text: &str) {
+/// Says what `ncclGetLastError` tells from now on.
+pub(crate) fn tell(text: &str) {
     let bytes = text.bytes().filter(|&byte| byte != 0);
     let room = &LAST[..LAST.len() - 1];
     let mut length = 0;

@@ -10,7 +10,7 @@ use std::thread;
 
 use super::abi;
 use super::comm::Comm;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Outcome, tell};
 use super::hooks;
 use super::launch;
 use super::lock;
@@ -178,10 +178,13 @@ impl Group {
         let of_thread = comms.clone();
         let body = move || {
             hooks::delay(&in_thread.stop);
-            let code = self
-                .carry_out(&in_thread)
-                .err()
-                .map_or(abi::SUCCESS, |f| f.code);
+            let code = match self.carry_out(&in_thread) {
+                Ok(()) => abi::SUCCESS,
+                Err(failure) => {
+                    tell(&failure.text);
+                    failure.code
+                }
+            };
             for comm in &of_thread {
                 comm.end(code);
             }
