@@ -8,8 +8,8 @@
 //!
 //! A communicator works until it is finalized or aborted. It is aborted by [`NcclCommunicator::abort`], when NCCL reports a failure of
 //! the communicator itself (a peer is gone, a device failed), and when a time limit passes ([`NcclOptions::time_limit`]): NCCL then gives
-//! up what is under way, and every later call is an `Err` of kind [`Aborted`](ranks_comm::ErrorKind::Aborted) that tells why. An
-//! argument that NCCL refuses leaves it usable.
+//! up what is under way, and every later call is an `Err` of kind [`Aborted`](ranks_comm::ErrorKind::Aborted) that tells why. After an argument that NCCL
+//! refuses it goes on, unless NCCL itself says that it cannot.
 //!
 //! # Threads
 //!

@@ -1,5 +1,6 @@
 //! The handle that a program has of a communicator.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +53,15 @@ impl NcclCommunicator {
     #[must_use]
     pub fn context(&self) -> &Context {
         self.shared.context()
+    }
+
+    /// NCCL's own handle (`ncclComm_t`), for other libraries that take one; null if the communicator was aborted.
+    ///
+    /// It is valid until the communicator is finalized, dropped or aborted, which also happens by itself when it fails.
+    /// One thread at a time may use it.
+    #[must_use]
+    pub fn raw(&self) -> *mut c_void {
+        self.shared.raw()
     }
 
     /// The version of the library, as it writes it: `2.32.3`.

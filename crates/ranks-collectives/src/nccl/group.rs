@@ -104,8 +104,8 @@ impl fmt::Debug for Group<'_> {
 /// A group ends with its closure, also when that returns an error or panics: what it has called until then is enqueued. A group in a group is part of it.
 ///
 /// # Errors
-/// What `body` returns; else what the library reports of any of its calls. An argument that it refuses leaves all communicators usable, and nothing of
-/// the group is enqueued.
+/// What `body` returns; else what the library reports of any of its calls. Of a group in which it refuses an
+/// argument nothing is enqueued, and communicators stay usable of which it does not say otherwise.
 #[doc(alias = "ncclGroupStart")]
 #[doc(alias = "ncclGroupEnd")]
 pub fn group<'env, R>(body: impl FnOnce(&Group<'env>) -> Result<R>) -> Result<R> {
@@ -271,8 +271,8 @@ fn failed(nccl: &Nccl, code: i32, members: &[Arc<Shared>]) -> Error {
         .first()
         .map_or(Caller::Nobody, |member| member.caller());
     let error = failure(nccl, END, code, caller);
-    if !is_refusal(code) {
-        for member in members {
+    for member in members {
+        if !is_refusal(code) || !member.goes_on() {
             member.abort_because(&error.to_string());
         }
     }

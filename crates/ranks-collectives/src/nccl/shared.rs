@@ -7,10 +7,10 @@
 //! taken it out of there before. So a handle that was freed (which `ncclCommAbort` does as well) reaches no call.
 #![allow(unsafe_code)]
 
-use std::ffi::CString;
+use std::ffi::{CString, c_void};
 use std::fmt;
 use std::mem;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -125,7 +125,7 @@ impl Shared {
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] for that; [`ErrorKind::Aborted`] and [`ErrorKind::Finalized`] for a communicator that is gone; what NCCL
-    /// reports, which aborts the communicator unless it only refuses an argument; [`ErrorKind::TimedOut`], which aborts it.
+    /// reports, which aborts the communicator unless the library only refuses an argument; [`ErrorKind::TimedOut`], which aborts it.
     #[inline]
     pub(crate) fn call(
         self: &Arc<Self>,
@@ -183,14 +183,20 @@ impl Shared {
         }
     }
 
-    /// The error for a code; the communicator is aborted unless only an argument was refused.
+    /// The error for a code; the communicator is aborted unless only an argument was refused, and the library thinks so too.
     #[cold]
     pub(super) fn failed(&self, operation: &'static str, code: ncclResult_t) -> Error {
         let error = failure(self.nccl, operation, code, self.caller());
-        if !is_refusal(code) {
+        if !is_refusal(code) || !self.goes_on() {
             self.abort_because(&error.to_string());
         }
         error
+    }
+
+    /// Whether the library would take more calls: of some failures it says so for ever.
+    pub(super) fn goes_on(&self) -> bool {
+        let standing = self.standing("ncclCommGetAsyncError");
+        matches!(standing, Ok(code) if code == ncclSuccess || code == ncclInProgress)
     }
 
     /// What the library says of the communicator: a code, `ncclInProgress` among them.
@@ -289,6 +295,14 @@ impl Shared {
         };
         if let Some(why) = doom {
             self.abort_because(&why);
+        }
+    }
+
+    /// The handle as a number, with no promise that it is alive.
+    pub(super) fn raw(&self) -> *mut c_void {
+        match &*self.lock() {
+            State::Live { comm, .. } => comm.0.as_ptr().cast(),
+            State::Gone { .. } => ptr::null_mut(),
         }
     }
 

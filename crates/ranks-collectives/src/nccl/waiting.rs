@@ -8,7 +8,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Watch;
 use ranks_nccl_sys::{ncclInProgress, ncclSuccess};
 
-use super::error::{failure, is_refusal, of_driver};
+use super::error::{failure, of_driver};
 use super::shared::Shared;
 
 /// When a wait began, and how long it may last.
@@ -70,8 +70,7 @@ impl Shared {
             Err(error) if error.kind() == ErrorKind::Finalized => return Ok(()),
             standing => standing?,
         };
-        // A refusal is not about what is under way: its caller was told.
-        if standing == ncclSuccess || standing == ncclInProgress || is_refusal(standing) {
+        if standing == ncclSuccess || standing == ncclInProgress {
             return Ok(());
         }
         Err(self.failed(operation, standing))
