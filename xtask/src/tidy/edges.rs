@@ -38,7 +38,7 @@ const TABLE: [Row; 22] = [
             "ranks-mpi-sys",
             "ranks-nccl-sys",
         ],
-        &["cuda-double", "nccl-double", "ranks-test"],
+        &["cuda-double", "nccl-double", "ranks-load", "ranks-test"],
     ),
     ("ranks-nccl-sys", &["ranks-load"], &[]),
     ("ranks-cuda", &["ranks-load"], &["cuda-double"]),

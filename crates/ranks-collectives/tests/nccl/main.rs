@@ -1,0 +1,13 @@
+//! Communicators of NCCL, on doubles of NCCL and of the CUDA driver: ranks are threads, processes, or ranks of MPI.
+//!
+//! The doubles prove what this crate does with a library that behaves as NCCL is known to; they say nothing about NCCL itself.
+
+#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
+
+mod faults;
+mod life;
+mod missing;
+mod over_mpi;
+mod processes;
+mod support;
+mod under_way;
