@@ -40,8 +40,6 @@ pub(crate) struct Driver {
     pub(crate) contexts: Mutex<Vec<(usize, Weak<Inner>)>>,
     /// What was dropped while a device worked on it.
     pub(crate) aside: Aside,
-    // Kept open by being kept: it is in a static.
-    _library: Library,
 }
 
 /// A lock whose holder panicked holds valid data all the same: nothing between lock and unlock panics half-way.
@@ -143,16 +141,20 @@ impl Cuda {
         if let Some(cuda) = opened.iter().find(same) {
             return Ok(*cuda);
         }
-        let cuda = Cuda(Box::leak(Box::new(Driver {
-            path: library.path().to_path_buf(),
+        // The library is never closed.
+        let cuda = Self::of(table, library.path(), version);
+        opened.push(cuda);
+        Ok(cuda)
+    }
+
+    pub(crate) fn of(table: Table, path: &Path, version: i32) -> Cuda {
+        Cuda(Box::leak(Box::new(Driver {
+            path: path.to_path_buf(),
             table,
             version,
             contexts: Mutex::new(Vec::new()),
             aside: Aside::default(),
-            _library: library,
-        })));
-        opened.push(cuda);
-        Ok(cuda)
+        })))
     }
 
     /// The newest CUDA that the driver supports, as NVIDIA writes it: 13000 is 13.0.

@@ -32,6 +32,8 @@ mod driver;
 mod enqueued;
 mod error;
 mod event;
+#[cfg(test)]
+mod fake;
 mod memory;
 mod pause;
 mod pinned;
