@@ -30,6 +30,8 @@ struct Order {
     running: u64,
     /// How many plans are not freed yet.
     open: usize,
+    /// How many collective operations there were.
+    collectives: u64,
     /// Turns that nobody will take.
     skipped: BTreeSet<u64>,
 }
@@ -53,6 +55,13 @@ impl Turns {
         }
     }
 
+    /// The number of the next collective operation.
+    fn number(&self) -> u64 {
+        let mut order = lock(&self.0);
+        order.collectives += 1;
+        order.collectives
+    }
+
     fn is_running(&self, turn: u64) -> bool {
         lock(&self.0).running == turn
     }
@@ -74,6 +83,8 @@ impl Turns {
 /// A task with the memory that it needs on the host.
 struct Staged {
     task: Task,
+    /// How many collective operations came before it.
+    number: u64,
     /// What this rank sends.
     input: Pinned,
     /// What comes: a block of each rank, or of one.
@@ -102,14 +113,6 @@ const POISON: u8 = 0xdd;
 
 /// Enqueues the tasks of a group.
 pub(crate) fn enqueue(comm: &Arc<Comm>, tasks: Vec<Task>) -> Outcome {
-    let outcome = enqueue_all(comm, tasks);
-    if let Err(failure) = &outcome {
-        comm.fail(failure.code);
-    }
-    outcome
-}
-
-fn enqueue_all(comm: &Arc<Comm>, tasks: Vec<Task>) -> Outcome {
     let (driver, world) = (comm.driver, comm.world()?);
     let _entered = driver.enter(comm.place.context)?;
     let Some(main) = tasks.first().map(|task| task.stream) else {
@@ -182,7 +185,13 @@ impl Staged {
         let received = task.blocks_received(ranks, rank);
         let reduced = if task.reduces() { received.min(1) } else { 0 };
         let block = task.block();
+        let number = if task.is_collective() {
+            comm.turns.number()
+        } else {
+            0
+        };
         Ok(Self {
+            number,
             input: bytes(block.saturating_mul(task.blocks_sent(ranks, rank)))?,
             landing: bytes(block.saturating_mul(received))?,
             result: bytes(block.saturating_mul(reduced))?,
@@ -285,9 +294,8 @@ impl Plan {
             staged.keep_own(world.rank);
         }
         let mut exchange = Exchange::new(world.ranks);
-        for (place, staged) in self.staged.iter_mut().enumerate() {
-            let number = self.turn.unwrap_or(0) << 16 | place as u64;
-            staged.add_to(&mut exchange, world, number);
+        for staged in &mut self.staged {
+            staged.add_to(&mut exchange, world);
         }
         exchange.run(comm, world, stop)?;
         for staged in &mut self.staged {
@@ -301,10 +309,11 @@ impl Plan {
 
 impl Staged {
     /// Adds what it sends and receives to what is moved together.
-    fn add_to<'a>(&'a mut self, exchange: &mut Exchange<'a>, world: &World, number: u64) {
+    fn add_to<'a>(&'a mut self, exchange: &mut Exchange<'a>, world: &World) {
         let factor = self.own_factor();
         let Self {
             task,
+            number,
             input,
             landing,
             factors,
@@ -324,7 +333,7 @@ impl Staged {
             }
             Kind::WaitSignal => {}
             _ => {
-                let head = head_of_collective(task, number, factor);
+                let head = head_of_collective(task, *number, factor);
                 let mut blocks: Vec<Option<&mut [u8]>> =
                     landing.chunks_mut(block.max(1)).map(Some).collect();
                 for (peer, factor) in factors.iter_mut().enumerate() {
@@ -349,7 +358,7 @@ impl Staged {
 /// # Safety
 /// `plan` is a plan that nobody else works on.
 unsafe extern "C" fn run(plan: *mut c_void) {
-    // SAFETY: the caller's promise: `enqueue_all` has made it, and `finish` comes later on the same stream.
+    // SAFETY: the caller's promise: `enqueue` has made it, and `finish` comes later on the same stream.
     let plan = unsafe { &mut *plan.cast::<Plan>() };
     if catch_unwind(AssertUnwindSafe(|| plan.run())).is_err() {
         plan.comm.fail(abi::INTERNAL_ERROR);
@@ -361,7 +370,7 @@ unsafe extern "C" fn run(plan: *mut c_void) {
 /// # Safety
 /// `plan` is a plan that nobody else works on, now or later.
 unsafe extern "C" fn finish(plan: *mut c_void) {
-    // SAFETY: the caller's promise: `enqueue_all` has made it of a box, and what works on it came before on the same stream.
+    // SAFETY: the caller's promise: `enqueue` has made it of a box, and what works on it came before on the same stream.
     let plan = unsafe { Box::from_raw(plan.cast::<Plan>()) };
     let comm = Arc::clone(&plan.comm);
     let _ = catch_unwind(AssertUnwindSafe(|| drop(plan)));

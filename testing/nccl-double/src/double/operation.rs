@@ -52,6 +52,10 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    pub(crate) fn is_collective(&self) -> bool {
+        (self.kind as u8) < Kind::Send as u8
+    }
+
     pub(crate) fn reduces(&self) -> bool {
         matches!(
             self.kind,

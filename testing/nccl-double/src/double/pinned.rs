@@ -6,14 +6,15 @@
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use super::comm;
 use super::cuda::Driver;
 use super::failure::{Failure, Outcome};
+use super::group::THREADS;
 use super::launch::PENDING;
 use super::{abi, lock};
 
@@ -124,18 +125,38 @@ impl Drop for Pinned {
 /// How long a communicator that goes waits for what still leaves its streams, in milliseconds.
 const MOMENTS: u32 = 100;
 
-/// Frees what nobody uses, if no communicator is left that would.
+/// Frees what nobody uses, if no communicator is left that would. A thread does it, which may have to wait for a device;
+/// the caller waits for the thread only a moment.
 pub(crate) fn free_unused() {
-    for _ in 0..MOMENTS {
-        if comm::LIVE.load(Ordering::Acquire) > 0 {
-            return;
-        }
-        if PENDING.load(Ordering::Acquire) == 0 {
-            free_all();
-            return;
-        }
-        thread::sleep(Duration::from_millis(1));
+    if comm::LIVE.load(Ordering::Acquire) > 0 || lock(&FREE).is_empty() && is_quiet() {
+        return;
     }
+    let (sender, over) = mpsc::channel::<()>();
+    let body = move || {
+        for _ in 0..MOMENTS {
+            if is_quiet() || comm::LIVE.load(Ordering::Acquire) > 0 {
+                break;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        if is_quiet() && comm::LIVE.load(Ordering::Acquire) == 0 {
+            free_all();
+        }
+        THREADS.fetch_sub(1, Ordering::AcqRel);
+        drop(sender);
+    };
+    THREADS.fetch_add(1, Ordering::AcqRel);
+    let thread = thread::Builder::new().name("nccl-double-free".into());
+    if thread.spawn(body).is_err() {
+        THREADS.fetch_sub(1, Ordering::AcqRel);
+        return;
+    }
+    let _ = over.recv_timeout(Duration::from_millis(u64::from(2 * MOMENTS)));
+}
+
+/// Whether nothing is on streams.
+fn is_quiet() -> bool {
+    PENDING.load(Ordering::Acquire) == 0
 }
 
 fn free_all() {
