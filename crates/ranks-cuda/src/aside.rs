@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::context::Context;
 use crate::driver::lock;
 use crate::event::Event;
 use crate::table::Handle;
@@ -23,8 +24,23 @@ pub(crate) struct Aside {
 
 struct Waiting {
     until: Vec<Event>,
-    /// Freed by being dropped.
-    _what: Box<dyn Send>,
+    /// Freed by being dropped, in this context: other libraries' slices may expect the current one to be theirs.
+    what: Box<dyn Send>,
+    context: Option<Context>,
+}
+
+impl Waiting {
+    fn free(self) {
+        let Waiting {
+            until,
+            what,
+            context,
+        } = self;
+        let entered = context.as_ref().map(Context::enter);
+        drop(what);
+        drop(entered);
+        drop(until);
+    }
 }
 
 #[derive(Debug)]
@@ -77,15 +93,19 @@ impl Aside {
     ///
     /// `until` are the events that must be over before.
     pub(crate) fn release(&self, mut until: Vec<Event>, what: impl Send + 'static) {
+        let context = until.first().map(|event| event.context().clone());
         until.retain(|event| !event.is_over());
         if until.is_empty() && !self.under_way() {
+            let entered = context.as_ref().map(Context::enter);
             drop(what);
+            drop(entered);
             self.collect(false);
             return;
         }
         lock(&self.waiting).push(Waiting {
             until,
-            _what: Box::new(what),
+            what: Box::new(what),
+            context,
         });
         self.count.fetch_add(1, Ordering::Relaxed);
     }
@@ -105,7 +125,7 @@ impl Aside {
         lock(&self.waiting).extend(left);
         self.count.fetch_sub(free.len(), Ordering::Relaxed);
         // Nothing is locked: what is dropped may put something aside in its turn.
-        drop(free);
+        free.into_iter().for_each(Waiting::free);
         self.count.load(Ordering::Relaxed)
     }
 }

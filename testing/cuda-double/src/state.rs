@@ -83,6 +83,8 @@ pub(crate) struct State {
     pub(crate) retained: Mutex<HashMap<usize, usize>>,
     pub(crate) blocks: Mutex<Blocks>,
     pub(crate) streams: Mutex<HashMap<usize, Arc<Stream>>>,
+    /// Streams that were destroyed, and have something to do still.
+    pub(crate) leaving: Mutex<Vec<Arc<Stream>>>,
     /// The default stream of each device that has used it.
     pub(crate) defaults: Mutex<HashMap<usize, Arc<Stream>>>,
     pub(crate) events: Mutex<HashMap<usize, Arc<Event>>>,
@@ -110,6 +112,7 @@ pub(crate) static STATE: LazyLock<State> = LazyLock::new(|| State {
     retained: Mutex::default(),
     blocks: Mutex::default(),
     streams: Mutex::default(),
+    leaving: Mutex::default(),
     defaults: Mutex::default(),
     events: Mutex::default(),
     next: AtomicUsize::new(0x10_000),

@@ -98,6 +98,11 @@ impl Stream {
         );
     }
 
+    fn is_idle(&self) -> bool {
+        let queue = lock(&self.queue);
+        queue.done == queue.enqueued
+    }
+
     /// Waits for all that is enqueued now.
     fn finish_all(&self) {
         let enqueued = lock(&self.queue).enqueued;
@@ -127,6 +132,7 @@ pub(crate) fn stream(state: &State, handle: usize) -> Answer<Arc<Stream>> {
 pub(crate) fn finish_device(state: &State, device: usize) {
     let mut all: Vec<_> = lock(&state.streams).values().cloned().collect();
     all.extend(lock(&state.defaults).values().cloned());
+    all.extend(lock(&state.leaving).iter().cloned());
     for stream in all.iter().filter(|stream| stream.device == device) {
         stream.finish_all();
     }
@@ -160,6 +166,10 @@ pub extern "C" fn cuStreamDestroy_v2(handle: usize) -> Code {
     call("cuStreamDestroy_v2", |state| {
         let gone = lock(&state.streams).remove(&handle).ok_or(INVALID_HANDLE)?;
         // What is enqueued is done, then the thread ends.
+        let mut leaving = lock(&state.leaving);
+        leaving.retain(|stream| !stream.is_idle());
+        leaving.push(Arc::clone(&gone));
+        drop(leaving);
         lock(&gone.queue).closed = true;
         gone.changed.notify_all();
         Ok(())
@@ -169,9 +179,7 @@ pub extern "C" fn cuStreamDestroy_v2(handle: usize) -> Code {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamQuery(handle: usize) -> Code {
     call("cuStreamQuery", |state| {
-        let stream = stream(state, handle)?;
-        let queue = lock(&stream.queue);
-        if queue.done == queue.enqueued {
+        if stream(state, handle)?.is_idle() {
             Ok(())
         } else {
             Err(NOT_READY)

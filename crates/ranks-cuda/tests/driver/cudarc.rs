@@ -83,7 +83,15 @@ fn a_slice_of_cudarcs_is_not_freed_in_flight() {
     if !children::is_child() {
         return children::succeeds_with_driver("cudarc::a_slice_of_cudarcs_is_not_freed_in_flight");
     }
-    let setup = Setup::new();
+    let mut setup = Setup::new();
+    in_flight(&setup);
+    // A context with one stream only keeps no events.
+    setup.stream = setup.theirs.default_stream();
+    in_flight(&setup);
+    setup.ends();
+}
+
+fn in_flight(setup: &Setup) {
     let stream = setup.ours.stream().unwrap();
     let (one, other) = (setup.slice(&[5.0; 9]), setup.slice(&[0.0; 9]));
     let gate = Gate::close(&stream);
@@ -100,8 +108,13 @@ fn a_slice_of_cudarcs_is_not_freed_in_flight() {
     assert!(setup.double.allocations() >= 4);
     gate.open();
     stream.synchronize().unwrap();
-    setup.double.cuda.collect();
-    setup.ends();
+    // No context is current on a new thread.
+    let cuda = setup.double.cuda;
+    assert_eq!(
+        std::thread::spawn(move || cuda.collect()).join().unwrap(),
+        0
+    );
+    setup.theirs.check_err().unwrap();
 }
 
 #[test]
