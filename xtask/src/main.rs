@@ -11,6 +11,7 @@ mod bench;
 mod codegen;
 mod coverage;
 mod demo;
+mod gpu;
 mod mpi;
 mod run;
 mod test;
@@ -37,6 +38,8 @@ enum Command {
     Coverage(coverage::Arguments),
     /// Runs the same executables in process and on every MPI, and shows one table.
     Demo(demo::Arguments),
+    /// Runs what there is for GPUs on those of this machine, case by case.
+    Gpu(gpu::Arguments),
     /// Lists, provisions and locates the MPI libraries that the tests run on.
     Mpi(mpi::Arguments),
     /// Builds an example and runs it on n ranks of one MPI, or in process.
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Codegen(arguments) => codegen::main(&arguments),
         Command::Coverage(arguments) => coverage::main(&arguments),
         Command::Demo(arguments) => demo::main(&arguments),
+        Command::Gpu(arguments) => gpu::main(&arguments),
         Command::Mpi(arguments) => mpi::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),
         Command::Test(arguments) => test::main(&arguments),

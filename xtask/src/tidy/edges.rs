@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 22] = [
+const TABLE: [Row; 23] = [
     (
         "ranks",
         &[
@@ -69,6 +69,16 @@ const TABLE: [Row; 22] = [
         &["half-mpi", "pmpi-counter-int", "pmpi-counter-word"],
     ),
     ("cuda-double", &[], &[]),
+    (
+        "ranks-gpu",
+        &[
+            "ranks-collectives",
+            "ranks-comm",
+            "ranks-cuda",
+            "ranks-nccl-sys",
+        ],
+        &["cuda-double", "nccl-double"],
+    ),
     ("half-mpi", &[], &[]),
     ("nccl-double", &[], &[]),
     ("pmpi-counter-int", &["ranks-load"], &[]),

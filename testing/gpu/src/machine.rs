@@ -1,0 +1,53 @@
+//! The driver, the GPUs and the NCCL of this machine.
+
+use std::error::Error;
+use std::fmt;
+
+use ranks_cuda::{Context, Cuda};
+use ranks_nccl_sys::Nccl;
+
+/// What there is to run on.
+pub(crate) struct Machine {
+    pub(crate) cuda: Cuda,
+    pub(crate) nccl: &'static Nccl,
+    /// One for each rank.
+    pub(crate) devices: Vec<usize>,
+    /// Of the first of them.
+    pub(crate) context: Context,
+    names: Vec<String>,
+}
+
+impl Machine {
+    pub(crate) fn find(devices: &[usize]) -> Result<Machine, Box<dyn Error>> {
+        let cuda = Cuda::load()?;
+        let nccl = Nccl::load()?;
+        let mut names = Vec::new();
+        for &device in devices {
+            names.push(format!("GPU {device} ({})", cuda.device(device)?.name()?));
+        }
+        let first = devices.first().copied().unwrap_or(0);
+        Ok(Machine {
+            cuda,
+            nccl,
+            devices: devices.to_vec(),
+            context: cuda.device(first)?.context()?,
+            names,
+        })
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (version, driver) = (self.cuda.version(), self.cuda.path().display());
+        writeln!(
+            f,
+            "CUDA driver {}.{} ({driver})",
+            version / 1000,
+            version % 1000 / 10
+        )?;
+        let (version, nccl) = (self.nccl.version_text(), self.nccl.path().display());
+        writeln!(f, "NCCL {version} ({nccl})")?;
+        let names = self.names.join(", ");
+        write!(f, "{} ranks on {names}", self.devices.len())
+    }
+}

@@ -1,0 +1,91 @@
+//! Runs what ranks does with GPUs on the driver and the NCCL that are here, case by case, and says what came of each.
+//!
+//! ```text
+//! ranks-gpu                  # one rank on the first GPU
+//! ranks-gpu 0 1 2 3          # a rank on each of these
+//! ranks-gpu 0 0              # two ranks on one GPU: NCCL 2.30 and NCCL_MULTI_RANK_GPU_ENABLE=1
+//! ```
+//!
+//! `RANKS_CUDA` and `RANKS_NCCL` name other files to open as the driver and as NCCL: tests run this program on doubles of both.
+
+#![allow(clippy::print_stdout, reason = "a program that reports to its user")]
+
+mod device;
+mod machine;
+mod operations;
+mod ranks;
+mod report;
+
+use std::process::ExitCode;
+
+use machine::Machine;
+use ranks::Ranks;
+use report::{Outcome, Report};
+
+/// A case on a machine, or on a communicator of it.
+type Case<T> = (&'static str, fn(&T) -> Outcome);
+
+const ON_A_DEVICE: &[Case<Machine>] = &[
+    ("copies to the device, there, and back", device::copies),
+    ("streams in the order of events", device::order),
+    (
+        "functions of the host in the order of a stream",
+        device::host_functions,
+    ),
+    ("whose memory an address is", device::addresses),
+    (
+        "memory dropped while a stream works on it",
+        device::dropped_in_flight,
+    ),
+];
+
+const ON_RANKS: &[Case<Ranks>] = &[
+    ("what the communicator can do", operations::properties),
+    (
+        "every case of the trait over addresses",
+        operations::conformance,
+    ),
+    ("typed operations in a scope", operations::scoped),
+    ("typed operations that own their buffers", operations::owned),
+    (
+        "sums of elements multiplied before",
+        operations::pre_mul_sum,
+    ),
+    ("one group for all ranks", operations::grouped),
+    ("a part by color", operations::split),
+    ("an abort while operations wait", operations::aborted),
+    ("the end", operations::finalized),
+];
+
+fn main() -> ExitCode {
+    let devices: Result<Vec<usize>, _> =
+        std::env::args().skip(1).map(|word| word.parse()).collect();
+    let Ok(mut devices) = devices else {
+        eprintln!("usage: ranks-gpu [number of a GPU]...");
+        return ExitCode::from(2);
+    };
+    if devices.is_empty() {
+        devices.push(0);
+    }
+    let machine = match Machine::find(&devices) {
+        Ok(machine) => machine,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("{machine}");
+    let mut report = Report::default();
+    for (name, case) in ON_A_DEVICE {
+        report.run(name, || case(&machine));
+    }
+    for (name, case) in ON_RANKS {
+        report.run(name, || case(&Ranks::new(&machine)?));
+    }
+    println!("{report}");
+    if report.all_well() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

@@ -1,0 +1,80 @@
+//! `cargo xtask gpu`: what ranks does on the GPUs of this machine, case by case.
+
+use std::process::{Command, ExitCode};
+
+use crate::{Outcome, mpi, workspace};
+
+/// The NCCL that is fetched where no other is named.
+const WHEEL: &str = "nccl-2.32.3";
+
+/// What lets several ranks share a GPU, from NCCL 2.30 on: leave to do so, few blocks for each, and nothing of a network.
+const SHARED: [(&str, &str); 4] = [
+    ("NCCL_MULTI_RANK_GPU_ENABLE", "1"),
+    ("NCCL_MAX_CTAS", "2"),
+    ("NCCL_NET_GDR_LEVEL", "LOC"),
+    ("NCCL_SOCKET_IFNAME", "lo"),
+];
+
+/// Where to run.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The GPU of each rank; the same number twice for two ranks on one. [default: one rank on the first GPU]
+    devices: Vec<usize>,
+    /// Downloads nothing: takes the NCCL that `RANKS_NCCL` names, that was fetched before, or that the machine has.
+    #[arg(long)]
+    offline: bool,
+}
+
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .current_dir(workspace::root())
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "ranks-gpu",
+            "--",
+        ])
+        .args(arguments.devices.iter().map(usize::to_string));
+    if std::env::var_os("RANKS_NCCL").is_none() {
+        if !arguments.offline {
+            mpi::provide(WHEEL)?;
+        }
+        let library = mpi::folder().join(WHEEL).join("lib/libnccl.so.2");
+        if library.is_file() {
+            command.env("RANKS_NCCL", library);
+        }
+    }
+    if shares_a_device(&arguments.devices) {
+        for (name, value) in SHARED {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
+    }
+    Ok(if command.status()?.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn shares_a_device(devices: &[usize]) -> bool {
+    let mut sorted = devices.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_named_twice_is_shared() {
+        assert!(shares_a_device(&[0, 1, 0]));
+        assert!(!shares_a_device(&[2, 1, 0]));
+        assert!(!shares_a_device(&[]));
+    }
+}
