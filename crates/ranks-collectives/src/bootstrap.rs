@@ -3,8 +3,10 @@
 use ranks_comm::Result;
 
 mod communicator;
+mod tcp_store;
 mod threads;
 
+pub use tcp_store::{TcpStore, TcpStoreOptions};
 pub use threads::ThreadBootstrap;
 
 /// A few ranks that can tell each other something, however slowly: what NCCL and NVSHMEM are started over.
@@ -13,6 +15,7 @@ pub use threads::ThreadBootstrap;
 /// |---|---|
 /// | of a job of MPI, or in process | a [`Communicator`](ranks_comm::Communicator) |
 /// | that are threads of one process | [`ThreadBootstrap`] |
+/// | that are processes and know an address, as torchrun tells it | [`TcpStore`] |
 ///
 /// What is passed may be a secret, as the id of an NCCL communicator is: it is in no error and no log.
 pub trait Bootstrap {

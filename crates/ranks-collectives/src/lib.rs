@@ -126,7 +126,7 @@ mod varying;
 mod varying_collectives;
 
 pub use blocks::Blocks;
-pub use bootstrap::{Bootstrap, ThreadBootstrap};
+pub use bootstrap::{Bootstrap, TcpStore, TcpStoreOptions, ThreadBootstrap};
 pub use collectives::Collectives;
 pub use fractional::Fractional;
 pub use gathered::Gathered;

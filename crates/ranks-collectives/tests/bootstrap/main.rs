@@ -2,4 +2,5 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
+mod tcp;
 mod threads;

@@ -1,0 +1,302 @@
+//! A store that serves: one thread, which answers whoever speaks its language and leaves whoever does not.
+
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::values::Values;
+use super::wire::{self, Request};
+
+/// How long a connection may say nothing at first.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Answers that a client has not taken, in bytes, at which it is left.
+const MOST_ANSWERS: usize = 1 << 30;
+
+/// The thread, which ends when this goes.
+#[derive(Debug)]
+pub(super) struct Server {
+    port: u16,
+    /// Closed to end the thread.
+    wake: Option<UnixStream>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The servers of this process, so that a second store on a port finds the first one's.
+static SERVERS: Mutex<Vec<Weak<Server>>> = Mutex::new(Vec::new());
+
+impl Server {
+    /// A server on a port, or the one that this process has there already; 0 is any port. `None` if another program listens there.
+    ///
+    /// It listens on all addresses of the machine, unless `host` is a name of the machine for itself alone.
+    pub(super) fn on(host: &str, port: u16) -> io::Result<Option<Arc<Server>>> {
+        let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+        servers.retain(|server| server.strong_count() > 0);
+        let here = servers.iter().filter_map(Weak::upgrade);
+        if let Some(server) = here.into_iter().find(|server| server.port == port) {
+            return Ok(Some(server));
+        }
+        let listener = match listen(host, port) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => return Ok(None),
+            other => other?,
+        };
+        let server = Arc::new(Server::start(listener)?);
+        servers.push(Arc::downgrade(&server));
+        Ok(Some(server))
+    }
+
+    fn start(listener: TcpListener) -> io::Result<Server> {
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        let (wake, woken) = UnixStream::pair()?;
+        let thread = thread::Builder::new()
+            .name("ranks-store".to_owned())
+            .spawn(move || serve(&listener, &woken))?;
+        Ok(Server {
+            port,
+            wake: Some(wake),
+            thread: Some(thread),
+        })
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.wake.take());
+        if let Some(thread) = self.thread.take() {
+            // It waits for nothing else, so this is at once. That it has panicked nobody needs to hear here.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn listen(host: &str, port: u16) -> io::Result<TcpListener> {
+    let address: Option<IpAddr> = if host == "localhost" {
+        Some(Ipv4Addr::LOCALHOST.into())
+    } else {
+        host.parse().ok()
+    };
+    if let Some(address) = address.filter(IpAddr::is_loopback) {
+        return TcpListener::bind((address, port));
+    }
+    // Both families, where there is a second one.
+    match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)) {
+        Err(error) if error.kind() != ErrorKind::AddrInUse => {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))
+        }
+        other => other,
+    }
+}
+
+/// Who is connected.
+struct Client {
+    stream: TcpStream,
+    /// What it has sent and is not yet a whole request.
+    input: Vec<u8>,
+    /// What it is told and has not taken yet.
+    output: Vec<u8>,
+    since: Instant,
+    /// Whether it has shown that it means a store.
+    valid: bool,
+    /// Keys that it waits for.
+    awaited: Option<BTreeSet<Vec<u8>>>,
+    gone: bool,
+}
+
+impl Client {
+    fn new(stream: TcpStream) -> io::Result<Client> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Client {
+            stream,
+            input: Vec::new(),
+            output: Vec::new(),
+            since: Instant::now(),
+            valid: false,
+            awaited: None,
+            gone: false,
+        })
+    }
+
+    fn events(&self) -> PollFlags {
+        if self.output.is_empty() {
+            PollFlags::POLLIN
+        } else {
+            PollFlags::POLLIN | PollFlags::POLLOUT
+        }
+    }
+
+    /// Takes what has come, but not for ever: others want their turn.
+    fn read(&mut self, buffer: &mut [u8]) {
+        for _ in 0..16 {
+            match self.stream.read(buffer) {
+                Ok(0) => {
+                    self.gone = true;
+                    return;
+                }
+                Ok(read) => self.input.extend(&buffer[..read]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.gone = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn write(&mut self) {
+        while !self.output.is_empty() && !self.gone {
+            match self.stream.write(&self.output) {
+                Ok(written) => drop(self.output.drain(..written)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.gone = true,
+            }
+        }
+    }
+
+    /// Carries out the requests that have come whole, and gives the keys that are set by them.
+    fn answer(&mut self, values: &mut Values) -> Vec<Vec<u8>> {
+        let mut set = Vec::new();
+        let input = std::mem::take(&mut self.input);
+        let mut done = 0;
+        loop {
+            let (request, length) = match Request::parse(&input[done..]) {
+                Ok(Some(parsed)) => parsed,
+                Ok(None) => break,
+                Err(wire::Garbage) => {
+                    self.gone = true;
+                    return set;
+                }
+            };
+            done += length;
+            // Whoever does not begin as a client does is none, and changes nothing.
+            self.valid |= request == Request::Validate;
+            let effect = if self.valid {
+                values.apply(&request)
+            } else {
+                None
+            };
+            let Some(effect) = effect else {
+                self.gone = true;
+                return set;
+            };
+            if effect.canceled {
+                self.awaited = None;
+            }
+            if effect.awaited.is_some() {
+                self.awaited = effect.awaited;
+            }
+            self.output.extend(effect.answer);
+            if self.output.len() > MOST_ANSWERS {
+                self.gone = true;
+                return set;
+            }
+            set.extend(effect.set);
+        }
+        self.input = input[done..].to_vec();
+        set
+    }
+
+    /// Tells it that a key is there now, if it waits for that.
+    fn hears_of(&mut self, key: &[u8]) {
+        if let Some(awaited) = &mut self.awaited {
+            awaited.remove(key);
+            if awaited.is_empty() {
+                self.awaited = None;
+                self.output.push(wire::STOP_WAITING);
+            }
+        }
+    }
+}
+
+/// Until `woken` is closed at its other end.
+fn serve(listener: &TcpListener, woken: &UnixStream) {
+    let mut values = Values::default();
+    let mut clients: Vec<Client> = Vec::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let Ok(events) = events(listener, woken, &clients) else {
+            return;
+        };
+        let [woken, arrived, ready @ ..] = events.as_slice() else {
+            return;
+        };
+        if *woken {
+            return;
+        }
+        for index in 0..ready.len() {
+            if ready[index] {
+                clients[index].read(&mut buffer);
+                for key in clients[index].answer(&mut values) {
+                    clients.iter_mut().for_each(|client| client.hears_of(&key));
+                }
+            }
+        }
+        if *arrived {
+            accept(listener, &mut clients);
+        }
+        for client in &mut clients {
+            client.write();
+            client.gone |= !client.valid && client.since.elapsed() > PATIENCE;
+        }
+        clients.retain(|client| !client.gone);
+    }
+}
+
+/// Waits until something happens: whether the server is to end, whether somebody connects, and which clients have sent something
+/// or can take something.
+fn events(
+    listener: &TcpListener,
+    woken: &UnixStream,
+    clients: &[Client],
+) -> Result<Vec<bool>, nix::Error> {
+    let mut waiting = vec![
+        PollFd::new(woken.as_fd(), PollFlags::POLLIN),
+        PollFd::new(listener.as_fd(), PollFlags::POLLIN),
+    ];
+    waiting.extend(
+        clients
+            .iter()
+            .map(|client| PollFd::new(client.stream.as_fd(), client.events())),
+    );
+    let strangers = clients.iter().any(|client| !client.valid);
+    let limit = if strangers {
+        PollTimeout::from(1000_u16)
+    } else {
+        PollTimeout::NONE
+    };
+    match poll(&mut waiting, limit) {
+        Ok(_) | Err(nix::Error::EINTR) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(waiting.iter().map(|fd| fd.any().unwrap_or(true)).collect())
+}
+
+/// Takes in whoever has come.
+fn accept(listener: &TcpListener, clients: &mut Vec<Client>) {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => clients.extend(Client::new(stream)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => {
+                // As when there is no room for another file: whoever waits is still there later.
+                thread::sleep(Duration::from_millis(10));
+                return;
+            }
+        }
+    }
+}

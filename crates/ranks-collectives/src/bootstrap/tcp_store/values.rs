@@ -1,0 +1,172 @@
+//! What a store holds, and what requests do to it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::wire::{self, Request};
+
+/// All that a store may hold, in bytes.
+const MOST: usize = 1 << 30;
+
+/// Keys and their values.
+#[derive(Default)]
+pub(super) struct Values {
+    values: HashMap<Vec<u8>, Vec<u8>>,
+    bytes: usize,
+}
+
+/// What a request comes to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Effect {
+    /// What the client is told.
+    pub(super) answer: Vec<u8>,
+    /// A key that is there now: somebody may wait for it.
+    pub(super) set: Option<Vec<u8>>,
+    /// The keys that the client waits for from now on.
+    pub(super) awaited: Option<BTreeSet<Vec<u8>>>,
+    /// Whether it waits no more.
+    pub(super) canceled: bool,
+}
+
+impl Effect {
+    fn answer(answer: impl Into<Vec<u8>>) -> Effect {
+        Effect {
+            answer: answer.into(),
+            ..Effect::default()
+        }
+    }
+}
+
+impl Values {
+    /// Carries out a request. `None` if it cannot be, and its client is to be left.
+    pub(super) fn apply(&mut self, request: &Request<'_>) -> Option<Effect> {
+        Some(match request {
+            Request::Validate => Effect::default(),
+            Request::Set { key, value } => {
+                self.set(key, value.to_vec())?;
+                Effect {
+                    set: Some(key.to_vec()),
+                    ..Effect::default()
+                }
+            }
+            Request::Get { key } => Effect::answer(self.texts(&[key])),
+            Request::Add { key, number } => {
+                let before = match self.values.get(*key) {
+                    None => 0,
+                    Some(digits) => std::str::from_utf8(digits).ok()?.parse::<i64>().ok()?,
+                };
+                let sum = before.checked_add(*number)?;
+                self.set(key, sum.to_string().into_bytes())?;
+                Effect {
+                    answer: sum.to_ne_bytes().to_vec(),
+                    set: Some(key.to_vec()),
+                    ..Effect::default()
+                }
+            }
+            Request::Check { keys } => {
+                let all = self.missing(keys).is_empty();
+                Effect::answer([if all { wire::READY } else { wire::NOT_READY }])
+            }
+            Request::Wait { keys } => {
+                let missing = self.missing(keys);
+                if missing.is_empty() {
+                    Effect::answer([wire::STOP_WAITING])
+                } else {
+                    Effect {
+                        awaited: Some(missing),
+                        ..Effect::default()
+                    }
+                }
+            }
+            Request::DeleteKey { key } => {
+                let removed = self.values.remove(*key);
+                if let Some(value) = &removed {
+                    self.bytes = self.bytes.saturating_sub(key.len() + value.len());
+                }
+                Effect::answer(i64::from(removed.is_some()).to_ne_bytes())
+            }
+            Request::MultiGet { keys } => Effect::answer(self.texts(keys)),
+            Request::CancelWait => Effect {
+                answer: vec![wire::WAIT_CANCELED],
+                canceled: true,
+                ..Effect::default()
+            },
+            Request::Ping { number } => Effect::answer(number.to_ne_bytes()),
+        })
+    }
+
+    fn set(&mut self, key: &[u8], value: Vec<u8>) -> Option<()> {
+        let before = self
+            .values
+            .get(key)
+            .map_or(0, |value| key.len() + value.len());
+        let bytes = self.bytes.saturating_sub(before) + key.len() + value.len();
+        if bytes > MOST {
+            return None;
+        }
+        self.bytes = bytes;
+        self.values.insert(key.to_vec(), value);
+        Some(())
+    }
+
+    fn missing(&self, keys: &[&[u8]]) -> BTreeSet<Vec<u8>> {
+        let absent = keys.iter().filter(|key| !self.values.contains_key(**key));
+        absent.map(|key| key.to_vec()).collect()
+    }
+
+    /// The values of keys; that of one that is not there is empty.
+    fn texts(&self, keys: &[&[u8]]) -> Vec<u8> {
+        let mut answer = Vec::new();
+        for key in keys {
+            let value = self.values.get(*key).map_or(&[][..], Vec::as_slice);
+            wire::text(value, &mut answer);
+        }
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_kept_in_digits_and_what_is_none_is_not_added_to() {
+        let mut values = Values::default();
+        let mut add = |key: &'static [u8], number| {
+            let effect = values.apply(&Request::Add { key, number })?;
+            Some(i64::from_ne_bytes(effect.answer.try_into().ok()?))
+        };
+        assert_eq!(add(b"n", 5), Some(5));
+        assert_eq!(add(b"n", -7), Some(-2));
+        assert_eq!(add(b"m", i64::MAX), Some(i64::MAX));
+        assert_eq!(add(b"m", 1), None);
+        let get = values.apply(&Request::Get { key: b"n" });
+        assert_eq!(get.unwrap().answer, *b"\x02\0\0\0\0\0\0\0-2");
+        let set = Request::Set {
+            key: b"t",
+            value: b"text",
+        };
+        assert!(values.apply(&set).is_some());
+        let add = Request::Add {
+            key: b"t",
+            number: 1,
+        };
+        assert_eq!(values.apply(&add), None);
+    }
+
+    #[test]
+    fn what_is_removed_makes_room() {
+        let mut values = Values::default();
+        let set = Request::Set {
+            key: b"key",
+            value: &[0; 1000],
+        };
+        for _ in 0..3 {
+            assert!(values.apply(&set).is_some());
+            assert_eq!(values.bytes, 1003);
+        }
+        let delete = Request::DeleteKey { key: b"key" };
+        assert_eq!(values.apply(&delete).unwrap().answer, 1_i64.to_ne_bytes());
+        assert_eq!(values.apply(&delete).unwrap().answer, 0_i64.to_ne_bytes());
+        assert_eq!(values.bytes, 0);
+    }
+}
