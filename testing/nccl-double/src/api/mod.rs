@@ -1,5 +1,6 @@
 //! The exported functions, by the release that brought them.
 
 mod since_2_18;
-mod since_2_32;
+mod since_2_30;
+mod since_2_31;
 mod test_hooks;

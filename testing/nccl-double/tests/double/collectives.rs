@@ -219,6 +219,30 @@ fn operations_are_done_in_place_where_addresses_say_so() {
 }
 
 #[test]
+fn a_call_can_have_a_config_of_its_own() {
+    threads(2, |rank| {
+        let (comm, stream) = (rank.comm, rank.raw());
+        let memory = rank.memory(&[1_f32; 4]);
+        let at = at(&memory);
+        let mut config = ncclCollConfig_t::new();
+        let set = &raw const config;
+        let code = nccl!(ncclAllReduceConfig(
+            at, at, 4, F32, ncclSum, comm, stream, set
+        ));
+        assert_eq!(code, 0);
+        rank.sync();
+        assert_eq!(memory.to_vec().expect("memory"), [2_f32; 4]);
+        config.magic = 0;
+        let set = &raw const config;
+        let code = nccl!(ncclAllReduceConfig(
+            at, at, 4, F32, ncclSum, comm, stream, set
+        ));
+        assert_eq!(code, ncclInvalidArgument);
+        rank.destroy();
+    });
+}
+
+#[test]
 fn nothing_is_done_for_no_elements() {
     threads(2, |rank| {
         let (comm, stream, none) = (rank.comm, rank.raw(), std::ptr::null_mut());

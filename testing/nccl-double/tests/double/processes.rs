@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ranks_nccl_sys::*;
 
-use crate::support::{Rank, at, int, set, unique_id, until};
+use crate::support::{Rank, at, hook, int, set, unique_id, until};
 
 const F32: ncclDataType_t = ncclFloat32;
 
@@ -190,20 +190,19 @@ fn the_death_of_a_process_is_an_asynchronous_error_where_it_is_noticed() {
     if let Some(mut rank) = own() {
         init(&mut rank);
         set("set_notices_death", int(rank.rank % 2));
-        let memory = rank.memory(&[1_f32; 4]);
+        let len = 100_000;
+        let memory = rank.memory(&vec![1_f32; len]);
         let (at, comm, stream) = (at(&memory), rank.comm, rank.raw());
-        assert_eq!(
-            nccl!(ncclAllReduce(at, at, 4, F32, ncclSum, comm, stream)),
-            0
-        );
-        rank.sync();
         if rank.rank == 2 {
-            std::process::abort();
+            let die_in: extern "C" fn(i64) = hook("ncclDouble_die_in");
+            die_in(1);
         }
-        assert_eq!(
-            nccl!(ncclAllReduce(at, at, 4, F32, ncclSum, comm, stream)),
-            0
-        );
+        let code = nccl!(ncclAllReduce(at, at, len, F32, ncclSum, comm, stream));
+        assert_eq!(code, 0);
+        if rank.rank == 2 {
+            rank.sync();
+            unreachable!("it dies in the middle");
+        }
         if rank.rank == 1 {
             until("noticed", || rank.state() == ncclRemoteError);
         } else {

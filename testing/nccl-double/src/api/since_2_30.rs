@@ -1,4 +1,4 @@
-//! What came after 2.18, up to 2.32. The functions for kernels (`ncclDevComm…`, `ncclTeam…`, `ncclGet…DevicePointer`) and those
+//! What came after 2.18, up to 2.30. The functions for kernels (`ncclDevComm…`, `ncclTeam…`, `ncclGet…DevicePointer`) and those
 //! for parameters (`ncclParam…`) are not there.
 #![allow(non_snake_case, reason = "the names are NCCL's")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are NCCL's")]
