@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 23] = [
+const TABLE: [Row; 24] = [
     (
         "ranks",
         &[
