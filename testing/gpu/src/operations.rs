@@ -89,14 +89,14 @@ pub(crate) fn owned(ranks: &Ranks) -> Outcome {
         let next = (rank + 1) % size;
         let from = (rank + size - 1) % size;
         let exchanged = comm.sendrecv(
-            context.device_vec_of(&[rank as u32; 77])?,
+            context.device_vec_of(&[rank as u64; 77])?,
             next,
-            context.alloc::<u32>(77)?,
+            context.alloc::<u64>(77)?,
             from,
             &stream,
         )?;
         let (_, came) = exchanged.wait()?;
-        ensure(came.to_vec()? == [from as u32; 77], || {
+        ensure(came.to_vec()? == [from as u64; 77], || {
             "what came is another rank's".to_owned()
         })?;
         Ok(())
