@@ -1,5 +1,7 @@
 //! The program on the doubles: each case can pass, so that one that fails on a GPU says something about that.
 
+#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
