@@ -97,14 +97,24 @@ fn in_flight(setup: &Setup) {
     let gate = Gate::close(&stream);
     // Given back in order, and dropped at once.
     let copy = stream.copy(one, other).unwrap();
-    let (one, other) = copy.enqueue_wait(&setup.stream).unwrap();
+    let elsewhere = setup.ours.stream().unwrap();
+    let (one, other) = copy.enqueue_wait(&elsewhere).unwrap();
     drop(one);
     // Dropped with its operation.
     drop(stream.copy(other, setup.slice(&[0.0; 9])).unwrap());
-    // Borrowed, and dropped.
-    let borrowed = setup.slice(&[1.0]);
-    borrowed.slice(..).used_until(&stream.record().unwrap());
-    drop(borrowed);
+    // Borrowed by an operation of another library, and dropped.
+    let (mut borrowed, written) = (setup.slice(&[1.0]), setup.slice(&[2.0]));
+    let (from, to) = (
+        DeviceSlice::address(&written),
+        DeviceSlice::address(&borrowed),
+    );
+    // SAFETY: both are kept until the event that follows is over.
+    unsafe { cudarc::driver::result::memcpy_dtod_async(to, from, 4, stream.raw().0.cast()) }
+        .unwrap();
+    let event = stream.record().unwrap();
+    borrowed.slice_mut(..).written_until(&event);
+    written.slice(..).used_until(&event);
+    drop((borrowed, written));
     assert!(setup.double.allocations() >= 4);
     gate.open();
     stream.synchronize().unwrap();

@@ -100,6 +100,9 @@ fn a_buffer_that_was_given_back_in_order_may_be_dropped_at_once() {
     );
     let copy = first.copy(one, other).unwrap();
     drop(copy.enqueue_wait(&second).unwrap());
+    // It would wait if it freed them.
+    assert_eq!(double.cuda.collect(), 2);
+    assert!(!second.query().unwrap());
     assert_eq!(double.allocations(), 2);
     gate.open();
     second.synchronize().unwrap();
@@ -120,6 +123,8 @@ fn parts_are_used_as_the_whole() {
     assert_eq!(right.address() - left.address(), 6);
     right.slice_mut(1..).unwrap().used_until(&event);
     drop(vec);
+    assert_eq!(double.cuda.collect(), 1);
+    assert!(!event.query().unwrap());
     assert_eq!(double.allocations(), 1);
     gate.open();
     event.synchronize().unwrap();

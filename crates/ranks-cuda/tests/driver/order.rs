@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ranks_cuda::{Priority, Stream};
 
@@ -105,11 +106,11 @@ fn a_blocking_copy_waits_for_who_works_there() {
     let used = second.record().unwrap();
     ranks_cuda::DeviceSlice::used_until(&device, &used);
     std::thread::scope(|s| {
-        let read = s.spawn(|| device.to_vec().unwrap());
+        let read = s.spawn(|| (device.to_vec().unwrap(), used.query().unwrap()));
+        std::thread::sleep(Duration::from_millis(20));
         assert!(!used.query().unwrap());
         gate.open();
-        assert_eq!(read.join().unwrap(), [-7; 5]);
-        assert!(used.query().unwrap(), "it did not wait");
+        assert_eq!(read.join().unwrap(), (vec![-7; 5], true), "it did not wait");
     });
 }
 
