@@ -150,7 +150,16 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
 
     /// Makes what is enqueued on `stream` from now on wait for the operation, and gives the buffers back for use there. It does not wait itself.
     ///
-    /// The buffers may be used on that stream at once, and elsewhere when this event is over: dropping them is sound whenever.
+    /// The buffers may be used on that stream at once, and elsewhere when this event is over: dropping them is sound whenever. Memory of the host
+    /// comes back by [`wait`](Self::wait) alone:
+    ///
+    /// ```compile_fail,E0277
+    /// use ranks_cuda::{CudaStream, DeviceVec, Enqueued, PinnedVec, Result};
+    /// fn early(copy: Enqueued<(DeviceVec<f32>, PinnedVec<f32>)>, stream: &CudaStream) -> Result<PinnedVec<f32>> {
+    ///     let (_, host) = copy.enqueue_wait(stream)?;
+    ///     Ok(host)
+    /// }
+    /// ```
     ///
     /// # Errors
     /// What the driver reports. The buffers are then put aside as by `drop`.

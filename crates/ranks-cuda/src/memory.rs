@@ -150,7 +150,7 @@ unsafe impl<S: DeviceSlice + ?Sized> DeviceSlice for &mut S {
 // SAFETY: what is borrowed mutably was lent to nobody else.
 unsafe impl<S: DeviceSliceMut + ?Sized> DeviceSliceMut for &mut S {}
 
-/// What an enqueued operation works on and gives back to a stream: device memory, and tuples of such.
+/// What an enqueued operation works on and gives back to a stream: device memory, pairs, options and vectors of such.
 pub trait DeviceBuffers {
     /// [`DeviceSlice::written_until`] of each.
     fn written_until(&mut self, event: &Event);
@@ -170,6 +170,14 @@ impl<A: DeviceBuffers, B: DeviceBuffers> DeviceBuffers for (A, B) {
     fn written_until(&mut self, event: &Event) {
         self.0.written_until(event);
         self.1.written_until(event);
+    }
+}
+
+impl<A: DeviceBuffers> DeviceBuffers for Option<A> {
+    fn written_until(&mut self, event: &Event) {
+        if let Some(one) = self {
+            one.written_until(event);
+        }
     }
 }
 
