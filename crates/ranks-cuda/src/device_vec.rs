@@ -17,7 +17,9 @@ use crate::table::{Address, OUT_OF_MEMORY};
 
 /// Elements of a device, which this owns. They are never uninitialised.
 ///
-/// When it is dropped while a device works on it, its memory is put aside and freed later; `drop` neither waits nor panics.
+/// When it is dropped while anything is under way that was enqueued through this crate, its memory is put aside and freed later, because the driver
+/// waits for a device to free its memory: at the next drop, allocation or wait that finds nothing under way, when an allocation finds no room, or by
+/// [`Cuda::collect`]. Where nothing is under way it is freed at once; then the driver waits at most for kernels of others.
 ///
 /// What is enqueued with a part of it ends before the part does, or owns the whole: a borrowed part cannot be given to an operation that goes on.
 ///

@@ -4,7 +4,7 @@
 //! communication takes: this crate's types implement them, and others can.
 //!
 //! What is enqueued is an [`Enqueued`] that owns its buffers until the device is done with them. Nothing here panics on what a driver
-//! answers, and no `drop` waits for a device.
+//! answers, and no `drop` waits for what is under way.
 //!
 //! ```no_run
 //! use ranks_cuda::{Cuda, Stream};
