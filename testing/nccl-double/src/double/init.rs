@@ -8,7 +8,7 @@ use super::abi::{self, CommHandle, UniqueId};
 use super::comm::{self, Comm};
 use super::config::Wishes;
 use super::cuda::{self, Place};
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Outcome, tell};
 use super::group::{self, Background};
 use super::hooks;
 use super::rendezvous;
@@ -89,6 +89,7 @@ pub(crate) fn come_to(
     let outcome = rendezvous::join(id, ranks, rank, comm.place.device, stop)
         .and_then(|world| refuse_duplicates(&world).map(|()| comm.begin_in(world)));
     if let Err(failure) = &outcome {
+        tell(&failure.text);
         comm.fail(failure.code);
     }
     outcome
