@@ -99,22 +99,19 @@ pub(super) fn not_in_library(nccl: &Nccl, name: &'static str, since: &str) -> Er
     Error::with_text(ErrorKind::NotInLibrary, name, text)
 }
 
-/// The name of a code, and what can be done about it.
+/// The name of a code, and what can be done about it besides what the library's own text says.
 fn name_of(code: ncclResult_t) -> (&'static str, Option<&'static str>) {
     const DEBUG: Option<&str> = Some("set NCCL_DEBUG=INFO to see more");
     #[expect(non_upper_case_globals, reason = "the names are NCCL's")]
     match code {
         ncclUnhandledCudaError => (
             "ncclUnhandledCudaError",
-            Some(
-                "see that the driver is recent enough for this NCCL and that the GPU works; set NCCL_DEBUG=INFO to see more",
-            ),
+            Some("see that the driver is recent enough for this NCCL and that the GPU works"),
         ),
         ncclSystemError => (
             "ncclSystemError",
             Some(
-                "a socket, a file or memory of the host could not be had: see NCCL_SOCKET_IFNAME, ulimit and /dev/shm; \
-                 set NCCL_DEBUG=INFO to see more",
+                "a socket, a file or memory of the host could not be had: see NCCL_SOCKET_IFNAME, ulimit and /dev/shm",
             ),
         ),
         ncclInternalError => ("ncclInternalError", DEBUG),
@@ -122,7 +119,7 @@ fn name_of(code: ncclResult_t) -> (&'static str, Option<&'static str>) {
         ncclInvalidUsage => (
             "ncclInvalidUsage",
             Some(
-                "each rank needs a GPU of its own, and all ranks make the same calls in the same order; set NCCL_DEBUG=WARN to see more",
+                "each rank needs a GPU of its own, and all ranks make the same calls in the same order",
             ),
         ),
         ncclRemoteError => (

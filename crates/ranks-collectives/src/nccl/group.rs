@@ -37,8 +37,6 @@ struct Open {
     nccl: Option<&'static Nccl>,
     /// The communicators that have calls in it, whose turn it is until its end.
     members: Vec<Arc<Shared>>,
-    /// What is to be done when its calls are enqueued.
-    after: Vec<Box<dyn FnOnce()>>,
 }
 
 /// The calls of a group, in the closure of [`group`].
@@ -102,6 +100,7 @@ impl fmt::Debug for Group<'_> {
 ///
 /// Sends and receives between the same ranks may then stand in any order, and one thread can call a collective for many communicators.
 /// A group ends with its closure, also when that returns an error or panics: what it has called until then is enqueued. A group in a group is part of it.
+/// Calls of other threads on communicators that have calls in the group wait for its end.
 ///
 /// # Errors
 /// What `body` returns; else what the library reports of any of its calls. Of a group in which it refuses an
@@ -157,20 +156,6 @@ pub(crate) fn none_open(operation: &'static str) -> Result<()> {
         return Err(Error::new(ErrorKind::Argument, operation, text));
     }
     Ok(())
-}
-
-/// Does something when the calls of the open group have been enqueued (or given up), or at once if there is none.
-///
-/// An event that is recorded then comes after them in its stream.
-#[allow(dead_code)]
-pub(crate) fn when_enqueued(action: impl FnOnce() + 'static) {
-    if !is_open() {
-        return action();
-    }
-    OPEN.with_borrow_mut(|open| {
-        let open = open.get_or_insert_default();
-        open.after.push(Box::new(action));
-    });
 }
 
 /// Makes a communicator part of the open group. Whether there is one.
@@ -231,20 +216,10 @@ fn leave() -> Result<()> {
         if inner.depth == 0 { open.take() } else { None }
     });
     // The library's group is over before anything else is called: what follows is part of none.
-    let Some(Open {
-        nccl,
-        members,
-        after,
-        ..
-    }) = whole
-    else {
+    let Some(Open { nccl, members, .. }) = whole else {
         return Ok(());
     };
-    let ended = nccl.map_or(Ok(()), |nccl| end(nccl, &members));
-    for action in after {
-        action();
-    }
-    ended
+    nccl.map_or(Ok(()), |nccl| end(nccl, &members))
 }
 
 fn end(nccl: &'static Nccl, members: &[Arc<Shared>]) -> Result<()> {
@@ -318,23 +293,5 @@ mod tests {
             std::panic::catch_unwind(|| group(|_| -> Result<()> { panic!("on purpose") }));
         panicked.unwrap_err();
         assert!(!is_open());
-    }
-
-    #[test]
-    fn what_waits_for_the_end_of_a_group_is_done_then() {
-        let done = std::rc::Rc::new(std::cell::Cell::new(0));
-        let count = |done: &std::rc::Rc<std::cell::Cell<u32>>| {
-            let done = std::rc::Rc::clone(done);
-            move || done.set(done.get() + 1)
-        };
-        group(|_| {
-            when_enqueued(count(&done));
-            assert_eq!(done.get(), 0);
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(done.get(), 1);
-        when_enqueued(count(&done));
-        assert_eq!(done.get(), 2);
     }
 }

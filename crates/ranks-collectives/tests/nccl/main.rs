@@ -9,5 +9,6 @@ mod life;
 mod missing;
 mod over_mpi;
 mod processes;
+mod real;
 mod support;
 mod under_way;

@@ -203,7 +203,7 @@ pub(crate) fn done() {
 /// Starts a test anew, in a process of its own.
 fn again(test: &str, rank: usize, variables: &[(&str, &str)]) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
+        .args([test, "--exact", "--include-ignored", "--nocapture"])
         .env(INSIDE, rank.to_string())
         .envs(variables.iter().copied())
         .stdout(Stdio::piped())
