@@ -56,8 +56,8 @@ pub use ranks_collectives::{
     InPlaceCollectives, Integer, IntercommunicatorCollectives, Layouts, Locate, Located,
     NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives, Number, Op,
     Ordered, PersistentCollectives, PersistentNeighborCollectives, Reduction, Reproducible,
-    RootGroup, ScopedCollectives, SparseExchange, ThreadBootstrap, TwoLevelAlltoall,
-    VaryingCollectives, nccl, ops, raw,
+    RootGroup, ScopedCollectives, SparseExchange, TcpStore, TcpStoreOptions, ThreadBootstrap,
+    TwoLevelAlltoall, VaryingCollectives, nccl, ops, raw,
 };
 pub use ranks_comm::*;
 pub use ranks_cuda as cuda;
