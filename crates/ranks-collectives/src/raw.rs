@@ -6,10 +6,12 @@
 mod arguments;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod device;
 mod dtype;
 mod failure;
 mod numbers;
 mod op;
+mod operations;
 mod options;
 mod place;
 mod pool;

@@ -1,7 +1,8 @@
 //! Opens an MPI library, tells its ABI, and fills the table.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ranks_load::{Candidate, Library, LoadError};
@@ -37,7 +38,7 @@ impl Family {
 #[derive(Debug)]
 pub struct Loaded {
     // Kept open by being kept: it is in a static.
-    _library: Library,
+    library: Library,
     path: PathBuf,
     family: Family,
     version_text: String,
@@ -88,6 +89,19 @@ impl Loaded {
     /// Whether it moves messages by ch3, the device of MPICH up to 3.4 and of what was made of it.
     pub fn has_ch3(&self) -> bool {
         self.version_text.contains("ch3:")
+    }
+
+    /// Whether it says that it takes addresses of the memory of GPUs (`MPIX_Query_cuda_support`, which is in no standard). Ask while it is
+    /// initialised.
+    pub fn takes_gpu_memory(&self) -> bool {
+        type Query = unsafe extern "C" fn() -> c_int;
+        let Some(query) = self.library.own_symbol(c"MPIX_Query_cuda_support") else {
+            return false;
+        };
+        // SAFETY: in every library that has a function of this name it has this signature.
+        let query = unsafe { std::mem::transmute::<NonNull<c_void>, Query>(query) };
+        // SAFETY: it only reads what the library knows of itself.
+        unsafe { query() == 1 }
     }
 
     /// Whether it was in the process before [`load()`]: linked, preloaded or opened by somebody else.
@@ -191,7 +205,7 @@ fn take(mut library: Library, adopted: bool) -> Result<Loaded, String> {
     };
     Ok(Loaded {
         name: product(&version_text),
-        _library: library,
+        library,
         path,
         family,
         version_text,

@@ -1,13 +1,17 @@
 //! What is looked at before an operation begins.
 
 use std::ffi::c_void;
+use std::sync::OnceLock;
 
+use ranks_comm::backend::Backend;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_cuda::Cuda;
 
 use super::Dtype;
+use super::device::on_device;
 use super::failure::Failing;
-use super::options::RawOptions;
 use super::place::{Kind, Side};
+use super::raw_comm::RawComm;
 
 /// How many bytes so many elements of so many ranks are.
 pub(super) fn bytes_of(
@@ -34,7 +38,7 @@ pub(super) fn side(
     name: &'static str,
     address: *const c_void,
     bytes: usize,
-    _options: &RawOptions,
+    raw: &RawComm,
 ) -> Result<Side> {
     if bytes == 0 {
         return Ok(Side::NONE);
@@ -43,12 +47,45 @@ pub(super) fn side(
         let text = format!("null for {bytes} bytes");
         return Err(Error::new(ErrorKind::Argument, name, text));
     }
-    Ok(Side::new(address, bytes, Kind::Ordinary))
+    let kind = match on_device(name, raw.options().cuda, address, bytes)? {
+        Some(_) if is_given_devices(raw) => Kind::Ordinary,
+        Some(device) if raw.options().stage_device_memory => Kind::Device(device),
+        Some(_) => return Err(not_taken(name, raw)),
+        None => Kind::Ordinary,
+    };
+    Ok(Side::new(address, bytes, kind))
+}
+
+#[cold]
+fn not_taken(name: &'static str, raw: &RawComm) -> Error {
+    let library = raw.comm().library();
+    let text = format!(
+        "the address is in the memory of a GPU, which {library} is not given; ask for \
+         RawOptions::stage_device_memory, or for RawOptions::direct where the library takes such addresses"
+    );
+    Error::new(ErrorKind::Argument, name, text)
 }
 
 /// Whether memory of a GPU may be passed.
-pub(super) fn takes_device(_options: &RawOptions) -> bool {
-    false
+pub(super) fn takes_device(raw: &RawComm) -> bool {
+    let any = raw.options().cuda.or_else(Cuda::loaded).is_some();
+    any && (raw.options().stage_device_memory || is_given_devices(raw))
+}
+
+/// Whether libmpi works on such memory itself.
+fn is_given_devices(raw: &RawComm) -> bool {
+    let over_mpi = matches!(raw.comm().backend(), Backend::Mpi(_));
+    over_mpi && raw.places().are_given() && is_gpu_aware()
+}
+
+/// Whether the library says that it takes addresses of GPUs, or the environment says so for it.
+fn is_gpu_aware() -> bool {
+    static AWARE: OnceLock<bool> = OnceLock::new();
+    *AWARE.get_or_init(|| match std::env::var("RANKS_GPU_AWARE").as_deref() {
+        Ok("1") => true,
+        Ok("0") => false,
+        _ => ranks_mpi_sys::loaded().is_some_and(ranks_mpi_sys::Loaded::takes_gpu_memory),
+    })
 }
 
 /// A tag as MPI has it. The largest is used by the communicator itself.

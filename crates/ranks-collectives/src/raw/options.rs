@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ranks_cuda::Cuda;
+
 /// How a [`RawComm`](super::RawComm) waits, copies and fails. The same on every rank.
 #[derive(Debug, Clone)]
 #[must_use]
@@ -12,6 +14,7 @@ pub struct RawOptions {
     pub(super) staged_sends: usize,
     pub(super) progress_thread: bool,
     pub(super) stage_device_memory: bool,
+    pub(super) cuda: Option<Cuda>,
 }
 
 impl Default for RawOptions {
@@ -23,6 +26,7 @@ impl Default for RawOptions {
             staged_sends: 256 << 20,
             progress_thread: false,
             stage_device_memory: false,
+            cuda: None,
         }
     }
 }
@@ -85,10 +89,20 @@ impl RawOptions {
         self
     }
 
-    /// Whether memory of a GPU is copied to the host and back where the MPI library cannot work on it. The copies do not wait for streams
+    /// Whether memory of a GPU is copied to pinned memory of the host and back. The copies do not wait for streams
     /// of the program: what is sent must be there when an operation begins.
+    ///
+    /// It is not where libmpi works on the caller's memory ([`direct`](Self::direct), [`abort_job`](Self::abort_job)) and
+    /// says that it takes that of GPUs (`MPIX_Query_cuda_support`), or `RANKS_GPU_AWARE=1` says so for it.
+    /// Otherwise an address of a GPU is an error of kind [`Argument`](ranks_comm::ErrorKind::Argument).
     pub fn stage_device_memory(mut self, stage: bool) -> Self {
         self.stage_device_memory = stage;
+        self
+    }
+
+    /// The CUDA driver that knows which memory is a GPU's, if it is not the one that [`Cuda::loaded`] finds in this process.
+    pub fn cuda(mut self, cuda: Cuda) -> Self {
+        self.cuda = Some(cuda);
         self
     }
 }

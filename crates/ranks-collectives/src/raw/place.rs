@@ -14,6 +14,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use ranks_comm::{RecvBuffer, Result, SendBuffer};
 
+use super::device::OnDevice;
 use super::pool::{Pool, Staged};
 
 /// Memory that the caller has promised for an operation.
@@ -28,10 +29,12 @@ pub(super) struct Side {
 unsafe impl Send for Side {}
 
 /// Whose memory it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Kind {
     /// The host's, or such as libmpi takes.
     Ordinary,
+    /// A device's, of which there are copies only.
+    Device(OnDevice),
 }
 
 impl Side {
@@ -58,7 +61,15 @@ impl Side {
     }
 
     fn suits<T>(&self) -> bool {
-        self.kind == Kind::Ordinary && self.address.addr() % align_of::<T>() == 0
+        matches!(self.kind, Kind::Ordinary) && self.address.addr() % align_of::<T>() == 0
+    }
+
+    /// Memory for a copy.
+    fn room(&self, pool: &Arc<Pool>) -> Result<Staged> {
+        match &self.kind {
+            Kind::Ordinary => pool.take(self.bytes),
+            Kind::Device(device) => pool.take_pinned(self.bytes, device.context()),
+        }
     }
 
     /// A copy of what is there.
@@ -66,8 +77,11 @@ impl Side {
     /// # Safety
     /// It may be read now.
     unsafe fn read(&self, pool: &Arc<Pool>) -> Result<Staged> {
-        let mut copy = pool.take(self.bytes)?;
-        if self.bytes > 0 {
+        let mut copy = self.room(pool)?;
+        if let Kind::Device(device) = &self.kind {
+            // SAFETY: by this function's contract.
+            unsafe { device.read(copy.bytes_mut()) }?;
+        } else if self.bytes > 0 {
             let to = copy.bytes_mut().as_mut_ptr();
             // SAFETY: by this function's contract; the copy has as many bytes, and is memory of its own.
             unsafe { std::ptr::copy_nonoverlapping(self.address, to, self.bytes) };
@@ -81,6 +95,10 @@ impl Side {
     /// It may be written now.
     pub(super) unsafe fn write(&self, bytes: &[u8]) -> Result<()> {
         let length = bytes.len().min(self.bytes);
+        if let Kind::Device(device) = &self.kind {
+            // SAFETY: by this function's contract.
+            return unsafe { device.write(&bytes[..length]) };
+        }
         if length > 0 {
             // SAFETY: by this function's contract; `bytes` are a copy's.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.address, length) };
@@ -198,6 +216,11 @@ impl Places {
         Self { pool, given }
     }
 
+    /// Whether operations work on the caller's memory where they can.
+    pub(super) fn are_given(&self) -> bool {
+        self.given
+    }
+
     /// A place to send from.
     ///
     /// # Safety
@@ -227,7 +250,7 @@ impl Places {
             // SAFETY: by this function's contract.
             unsafe { side.read(&self.pool) }?
         } else {
-            self.pool.take(side.bytes)?
+            side.room(&self.pool)?
         };
         Ok((Place::copy(copy), Some(side)))
     }

@@ -1,6 +1,9 @@
 //! The trait over addresses, over MPI and in process.
 
 mod conformance;
+mod failures;
+mod messages;
+mod threads;
 
 use ranks_collectives::raw::{RawComm, RawOptions};
 use ranks_comm::{Communicator, Result};
