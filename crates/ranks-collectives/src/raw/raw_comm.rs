@@ -56,6 +56,7 @@ use crate::root;
 /// # Threads
 ///
 /// Any thread may begin operations, one at a time; the order among threads is the program's business, and must be the same on all ranks.
+/// `sync` waits for what all threads have begun, so that two threads that each wait for messages of their own may wait for each other.
 ///
 /// # When it is dropped
 ///

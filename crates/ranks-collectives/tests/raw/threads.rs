@@ -27,27 +27,35 @@ fn a_progress_thread_ends_what_was_begun(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Two threads send and receive at once, each with a tag of its own.
+/// Two threads begin to send and receive at once, each with a tag of its own.
 #[ranks_test::ranks(2, 3)]
-fn threads_communicate_at_once(world: Communicator) -> Result<()> {
+fn threads_begin_at_once(world: Communicator) -> Result<()> {
+    const ROUNDS: usize = 10;
     let comm = super::raw(&world)?;
     let (rank, size) = (world.rank(), world.size());
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
-    let talk = |tag: u32| -> Result<()> {
-        for round in 0..10 {
-            let (sent, mut received) = ([rank, round], [0; 2]);
+    let sent: Vec<_> = (0..ROUNDS).map(|round| [rank, round]).collect();
+    let mut received = [vec![[0; 2]; ROUNDS], vec![[0; 2]; ROUNDS]];
+    let begin = |tag: u32, received: &mut [[usize; 2]]| -> Result<()> {
+        for (sent, received) in sent.iter().zip(received) {
             // SAFETY: both have two elements, and live until `sync` has returned.
             unsafe { comm.send(sent.as_ptr().cast(), 2, Dtype::U64, next, tag) }?;
+            let into = received.as_mut_ptr().cast();
             // SAFETY: as above.
-            unsafe { comm.recv(received.as_mut_ptr().cast(), 2, Dtype::U64, previous, tag) }?;
-            comm.sync()?;
-            assert_eq!(received, [previous, round]);
+            unsafe { comm.recv(into, 2, Dtype::U64, previous, tag) }?;
         }
         Ok(())
     };
+    let [one, two] = &mut received;
     thread::scope(|scope| {
-        let other = scope.spawn(|| talk(1));
-        talk(2)?;
+        let other = scope.spawn(|| begin(1, one));
+        begin(2, two)?;
         other.join().expect("a thread panicked")
-    })
+    })?;
+    comm.sync()?;
+    for received in received {
+        let expected: Vec<_> = (0..ROUNDS).map(|round| [previous, round]).collect();
+        assert_eq!(received, expected);
+    }
+    Ok(())
 }
