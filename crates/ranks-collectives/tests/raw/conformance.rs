@@ -1,5 +1,4 @@
 //! What the trait says, with each of the ways to work.
-#![expect(unsafe_code, reason = "a promise that memory lasts")]
 
 use ranks_collectives::raw::conformance::{CASES, HostMemory, USABLE, run};
 use ranks_collectives::raw::{RawComm, RawOptions};

@@ -1,5 +1,4 @@
 //! What becomes of the other ranks, and of memory, when one gives up.
-#![expect(unsafe_code, reason = "a promise that memory lasts")]
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,8 @@
 //! The trait over addresses, over MPI and in process.
+#![allow(unsafe_code)]
 
 mod conformance;
+mod devices;
 mod failures;
 mod messages;
 mod threads;

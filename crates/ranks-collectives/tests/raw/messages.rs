@@ -1,5 +1,4 @@
 //! Messages that nobody waits for, and those that somebody must.
-#![expect(unsafe_code, reason = "a promise that memory lasts")]
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
 //! Several threads, and one that looks after what is under way.
-#![expect(unsafe_code, reason = "a promise that memory lasts")]
 
 use std::thread;
 use std::time::{Duration, Instant};
