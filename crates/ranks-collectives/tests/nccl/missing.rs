@@ -1,11 +1,11 @@
 //! What is not there: libraries, devices, functions. All ranks get the same error, and none waits.
 
 use ranks_collectives::Bootstrap;
-use ranks_collectives::nccl::{NcclCommunicator, NcclOptions};
+use ranks_collectives::nccl::{NcclCommunicator, NcclOptions, ShrinkMode};
 use ranks_comm::ErrorKind;
 use ranks_nccl_sys::Nccl;
 
-use crate::support::{doubles, driver, file_of, isolated, on_devices, options, threads};
+use crate::support::{LONG, doubles, driver, file_of, isolated, on_devices, options, threads};
 
 /// All ranks of two try to make a communicator, the second on `device`; the texts of their errors.
 fn refused(kind: ErrorKind, device: usize, options: &NcclOptions) -> String {
@@ -157,4 +157,40 @@ fn nccl_is_found_as_the_packages_of_python_have_it() {
     if !crate::support::is_inside() {
         std::fs::remove_dir_all(&folder).unwrap();
     }
+}
+#[test]
+fn functions_of_later_releases_are_errors_that_say_which() {
+    isolated(
+        "missing::functions_of_later_releases_are_errors_that_say_which",
+        &[],
+        || {
+            let old = crate::support::old_nccl();
+            let options = NcclOptions::new()
+                .library(old)
+                .cuda(driver())
+                .time_limit(LONG);
+            let comms = NcclCommunicator::on_devices(&[0, 1], &options).unwrap();
+            let path = old.path().display();
+            let error = comms[0].shrink(&[1], ShrinkMode::Idle).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotInLibrary);
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "ncclCommShrink is not in this NCCL library (2.18.3, {path}); it needs NCCL 2.27"
+                )
+            );
+            for error in [
+                comms[0].growth_id().map(drop).unwrap_err(),
+                comms[0].grow(3, None).map(drop).unwrap_err(),
+                comms[0].properties().map(drop).unwrap_err(),
+            ] {
+                assert_eq!(error.kind(), ErrorKind::NotInLibrary, "{error}");
+                assert!(error.to_string().ends_with("it needs NCCL 2.29"), "{error}");
+            }
+            assert!(
+                !comms[0].is_aborted(),
+                "what is missing leaves the rest as it was"
+            );
+        },
+    );
 }

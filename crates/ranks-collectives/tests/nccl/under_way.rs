@@ -8,7 +8,7 @@ use ranks_collectives::ops::Sum;
 use ranks_comm::{ErrorKind, Result};
 use ranks_cuda::{CudaStream, DeviceVec, Stream};
 
-use crate::support::{REMOTE_ERROR, SHORT, inject, isolated, live, on_devices, options};
+use crate::support::{REMOTE_ERROR, SHORT, fail_next, inject, isolated, live, on_devices, options};
 
 /// What an operation works on: elements of this rank's device, and a stream of it.
 fn ready(comm: &NcclCommunicator) -> (DeviceVec<f32>, CudaStream) {
@@ -232,6 +232,66 @@ fn a_communicator_that_is_aborted_in_a_group_goes_when_it_ends() {
             assert_eq!(ended.unwrap_err().kind(), ErrorKind::Aborted);
             assert_eq!(live(), 1);
             stream.synchronize().unwrap();
+        },
+    );
+}
+
+/// NCCL's codes for an argument that it refuses, and for a failure of its own.
+const INVALID_ARGUMENT: i32 = 4;
+const INTERNAL_ERROR: i32 = 3;
+
+#[test]
+fn a_refused_argument_leaves_a_communicator_usable_and_a_failure_does_not() {
+    isolated(
+        "under_way::a_refused_argument_leaves_a_communicator_usable_and_a_failure_does_not",
+        &[],
+        || {
+            let comms = on_devices(1);
+            let (mine, stream) = ready(&comms[0]);
+            let sum = |mine| comms[0].allreduce_in_place(mine, Sum, &stream);
+            fail_next("ncclAllReduce", INVALID_ARGUMENT);
+            let refused = sum(mine).map(drop).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Library);
+            assert_eq!(refused.code(), Some(INVALID_ARGUMENT));
+            assert!(!comms[0].is_aborted());
+            let (mine, _) = ready(&comms[0]);
+            let mine = sum(mine).unwrap().wait().unwrap();
+            fail_next("ncclAllReduce", INTERNAL_ERROR);
+            let failed = sum(mine).map(drop).unwrap_err();
+            assert_eq!(failed.code(), Some(INTERNAL_ERROR));
+            assert!(comms[0].is_aborted());
+            assert_eq!(live(), 0);
+        },
+    );
+}
+
+#[test]
+fn a_group_in_which_a_call_is_refused_ends_with_its_error() {
+    isolated(
+        "under_way::a_group_in_which_a_call_is_refused_ends_with_its_error",
+        &[],
+        || {
+            let comms = on_devices(2);
+            let ready: Vec<_> = comms.iter().map(ready).collect();
+            let (mut data, streams): (Vec<_>, Vec<_>) = ready.into_iter().unzip();
+            let sums = |data: &mut Vec<DeviceVec<f32>>| {
+                group(|g| {
+                    for ((comm, stream), data) in comms.iter().zip(&streams).zip(data) {
+                        g.on(comm, stream, |s| s.allreduce_in_place(data, Sum))?;
+                    }
+                    Ok(())
+                })
+            };
+            fail_next("ncclAllReduce", INVALID_ARGUMENT);
+            assert_eq!(sums(&mut data).unwrap_err().code(), Some(INVALID_ARGUMENT));
+            // Nothing of it was enqueued, so that all can be called again.
+            sums(&mut data).unwrap();
+            for ((comm, stream), data) in comms.iter().zip(&streams).zip(&data) {
+                comm.synchronize(stream).unwrap();
+                assert_eq!(data.to_vec().unwrap(), [3.0; 100]);
+            }
+            drop(comms);
+            assert_eq!(live(), 0);
         },
     );
 }
