@@ -24,7 +24,11 @@ const TABLE: [Row; 24] = [
         ],
         &["ranks-test"],
     ),
-    ("ranks-numr", &["ranks-collectives"], &[]),
+    (
+        "ranks-numr",
+        &["ranks-collectives", "ranks-comm", "ranks-cuda"],
+        &["ranks-test"],
+    ),
     (
         "ranks-rma-window",
         &["ranks-collectives", "ranks-comm", "ranks-mpi-sys"],
