@@ -15,4 +15,5 @@ pub mod prk_synch_p2p;
 pub mod prk_transpose;
 pub mod report;
 pub mod sample_sort;
+pub mod sgd;
 pub mod sorted;

@@ -1,14 +1,15 @@
 //! The examples on every backend: each compares its own results with those published, or with what it was given.
 
+use std::process::Command;
 use std::time::Duration;
 
 use ranks::prelude::*;
 use ranks_examples::nas::Class;
 use ranks_examples::nas_cg::Problem;
 use ranks_examples::prk::{Form, Problem as Prk, wait_for};
-use ranks_examples::report::Report;
+use ranks_examples::report::{Outcome, Report};
 use ranks_examples::{
-    nas_cg, nas_ft, nas_is, prk_stencil, prk_synch_p2p, prk_transpose, sample_sort,
+    nas_cg, nas_ft, nas_is, prk_stencil, prk_synch_p2p, prk_transpose, sample_sort, sgd,
 };
 
 fn assert_verified(report: &Report) {
@@ -97,6 +98,39 @@ fn both_forms(order: usize, iterations: usize) -> [Prk; 2] {
         iterations,
         order,
     })
+}
+
+/// To the last bit.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn training(world: Communicator) -> Outcome<()> {
+    assert_verified(&sgd::on_hosts(&world)?);
+    Ok(())
+}
+
+/// The program as it is, on doubles of NCCL and of the driver.
+#[test]
+fn training_on_gpus() {
+    let double = |name: &str| {
+        let here = std::env::current_exe().unwrap();
+        here.with_file_name(format!("lib{name}.so"))
+    };
+    for ranks in ["1", "2", "3", "4"] {
+        let ended = Command::new(env!("CARGO_BIN_EXE_sgd"))
+            .args(["--backend", "nccl"])
+            .env("RANKS_BACKEND", "inprocess")
+            .env("RANKS_NP", ranks)
+            .env("RANKS_CUDA", double("cuda_double"))
+            .env("RANKS_NCCL", double("nccl_double"))
+            .env("NCCL_DOUBLE_CUDA", double("cuda_double"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        let result = format!("ranks={ranks} verified=yes");
+        assert!(
+            ended.status.success() && said.contains(&result) && said.contains("NCCL"),
+            "{ended:?}"
+        );
+    }
 }
 
 /// Who waits for a value that never comes is told so in the end, and who waits for one that comes late gets it.

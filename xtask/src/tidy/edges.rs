@@ -71,7 +71,11 @@ const TABLE: [Row; 24] = [
     ),
     ("ranks-load", &[], &[]),
     // What is not published.
-    ("ranks-examples", &["ranks"], &["ranks-test"]),
+    (
+        "ranks-examples",
+        &["ranks"],
+        &["cuda-double", "nccl-double", "ranks-test"],
+    ),
     ("ranks-bench-calls", &["ranks", "ranks-mpi-sys"], &[]),
     (
         "ranks-jobs",
