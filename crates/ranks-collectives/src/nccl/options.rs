@@ -81,6 +81,9 @@ impl NcclOptions {
     }
 
     /// How long making a communicator, enqueueing, and waiting may take, each. When it is over the communicator is aborted.
+    ///
+    /// Communicators are made with `blocking = 0`, so that every call of the library returns. `NCCL_COMM_BLOCKING=1` in the environment
+    /// overrides that, and then a call may take longer.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self

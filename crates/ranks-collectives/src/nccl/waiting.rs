@@ -80,7 +80,6 @@ impl Shared {
     ///
     /// # Errors
     /// What `done` returns; as [`well`](Self::well); [`ErrorKind::TimedOut`], which aborts the communicator.
-    #[allow(dead_code)]
     pub(crate) fn until(
         &self,
         operation: &'static str,
@@ -99,7 +98,6 @@ impl Shared {
     }
 
     /// Looks after an operation that is enqueued, and keeps the communicator until then.
-    #[allow(dead_code)]
     pub(crate) fn watch(self: &Arc<Self>, operation: &'static str) -> NcclWatch {
         NcclWatch {
             shared: Arc::clone(self),
