@@ -73,9 +73,10 @@ fn in_files(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether a word is a symbol of Open MPI's or a handle as MPICH numbers them.
+/// Whether a word is a symbol of Open MPI's or of MPICH's, or a handle as the latter numbers them. A setting of MPICH's is none.
 fn is_of_a_family(word: &str) -> bool {
-    word.starts_with("ompi_mpi_") || word.starts_with("MPIR_") || is_mpich_handle(word)
+    let of_mpich = word.starts_with("MPIR_") && !word.starts_with("MPIR_CVAR_");
+    word.starts_with("ompi_mpi_") || of_mpich || is_mpich_handle(word)
 }
 
 /// MPICH's predefined handles and null handles: eight hexadecimal digits, the kind of the object in the first two.
