@@ -91,11 +91,24 @@ impl Doubles {
     }
 
     fn count(&self, name: &CStr) -> usize {
-        // SAFETY: the double's functions that count have this type.
-        let hook: unsafe extern "C" fn() -> usize = unsafe { transmute(self.hook(name)) };
-        // SAFETY: it may be called at any time.
-        unsafe { hook() }
+        count(&self.hooks, name)
     }
+}
+
+fn count(double: &Library, name: &CStr) -> usize {
+    let hook = double.own_symbol(name).unwrap().as_ptr();
+    // SAFETY: the doubles' functions that count have this type.
+    let hook: unsafe extern "C" fn() -> usize = unsafe { transmute(hook) };
+    // SAFETY: it may be called at any time.
+    unsafe { hook() }
+}
+
+/// How often memory of a device was freed that something was to work on.
+fn freed_too_early() -> usize {
+    let candidate = Candidate::new(file_of("cuda_double"), "the double");
+    // SAFETY: nothing happens when a double is loaded.
+    let driver = unsafe { Library::open("double", &[candidate], |_| Ok(())) }.unwrap();
+    count(&driver, c"cudaDouble_uses_after_free")
 }
 
 /// How many communicators there are.
@@ -116,6 +129,15 @@ pub(crate) fn fail_next(call: &str, code: c_int) {
     let hook: unsafe extern "C" fn(*const c_char, c_int) = unsafe { transmute(hook) };
     // SAFETY: the name is a C string.
     unsafe { hook(call.as_ptr(), code) };
+}
+
+/// From now on calls go on for so long after they have returned.
+pub(crate) fn set_delay(delay: Duration) {
+    let hook = doubles().hook(c"ncclDouble_set_delay");
+    // SAFETY: the double's function has this type.
+    let hook: unsafe extern "C" fn(u64) = unsafe { transmute(hook) };
+    // SAFETY: it may be called at any time.
+    unsafe { hook(u64::try_from(delay.as_micros()).unwrap()) };
 }
 
 /// Something goes wrong that no call reports.
@@ -165,7 +187,7 @@ pub(crate) fn isolated(test: &str, variables: &[(&str, &str)], body: impl FnOnce
         return finish(vec![again(test, 0, variables)]);
     }
     body();
-    assert_eq!(uses_after_free(), 0);
+    assert_eq!((uses_after_free(), freed_too_early()), (0, 0));
     done();
 }
 
@@ -174,7 +196,7 @@ pub(crate) fn processes(test: &str, variables: &[&[(&str, &str)]], body: impl Fn
     let size = variables.len();
     if is_inside() {
         body(&Folder::of_this_process(size));
-        assert_eq!(uses_after_free(), 0);
+        assert_eq!((uses_after_free(), freed_too_early()), (0, 0));
         return done();
     }
     let name = test.replace(':', "-");
