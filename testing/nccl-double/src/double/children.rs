@@ -15,8 +15,15 @@ use super::world::World;
 use super::{init, launch, rendezvous};
 
 /// A communicator on the device of `parent`, which asks for what that one has asked for unless it says something itself.
-fn child_of(parent: &Comm, wishes: Option<Wishes>) -> Arc<Comm> {
+///
+/// One that shares the parent's resources is aborted with it, and it with the child: there is one flag for both. What is
+/// revoked shares nothing.
+fn child_of(parent: &Comm, wishes: Option<Wishes>, share: bool) -> Arc<Comm> {
     let wishes = wishes.unwrap_or_else(|| parent.wishes.clone());
+    if share && !parent.stopped.load(Ordering::Acquire) {
+        let aborted = Arc::clone(&parent.aborted);
+        return Comm::sharing(parent.driver, parent.place, wishes, aborted);
+    }
     Comm::new(parent.driver, parent.place, wishes)
 }
 
@@ -41,7 +48,7 @@ pub(crate) unsafe fn split(
         )));
     }
     let call = parent.next_call();
-    let child = child_of(parent, wishes);
+    let child = child_of(parent, wishes, parent.wishes.split_share());
     let comms = vec![Arc::clone(parent), Arc::clone(&child)];
     let (of_parent, of_child) = (Arc::clone(parent), Arc::clone(&child));
     let work = move |background: &Background| {
@@ -166,7 +173,8 @@ pub(crate) unsafe fn shrink(
     let call = left.iter().fold(1 << 63, |hash: u64, &rank| {
         hash ^ 1_u64.rotate_left(u32::try_from(rank).unwrap_or(0))
     });
-    let child = child_of(parent, wishes);
+    let share = parent.wishes.shrink_share() && !abort;
+    let child = child_of(parent, wishes, share);
     let mut comms = vec![Arc::clone(&child)];
     if parent.state() == abi::SUCCESS {
         comms.push(Arc::clone(parent));
@@ -227,7 +235,7 @@ pub(crate) unsafe fn grow(
             "the unique id is none of ncclCommGetUniqueId, or was used before",
         ));
     }
-    let child = child_of(parent, wishes);
+    let child = child_of(parent, wishes, false);
     let comms = vec![Arc::clone(parent), Arc::clone(&child)];
     let (of_parent, of_child) = (Arc::clone(parent), Arc::clone(&child));
     let work: Work = Box::new(move |background| {

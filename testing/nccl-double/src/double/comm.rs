@@ -28,8 +28,8 @@ pub(crate) struct Comm {
     world: OnceLock<World>,
     /// What `ncclCommGetAsyncError` says.
     state: AtomicI32,
-    /// Everything is to stop: the communicator is aborted.
-    pub(crate) aborted: AtomicBool,
+    /// Everything is to stop: the communicator is aborted, or one that it shares its resources with.
+    pub(crate) aborted: Arc<AtomicBool>,
     /// What is on streams is to stop: it is revoked, or shrunk after a fault.
     pub(crate) stopped: AtomicBool,
     pub(crate) finalized: AtomicBool,
@@ -50,13 +50,23 @@ pub(crate) struct Comm {
 
 impl Comm {
     pub(crate) fn new(driver: &'static Driver, place: Place, wishes: Wishes) -> Arc<Self> {
+        Self::sharing(driver, place, wishes, Arc::default())
+    }
+
+    /// One that is aborted when others of the same flag are.
+    pub(crate) fn sharing(
+        driver: &'static Driver,
+        place: Place,
+        wishes: Wishes,
+        aborted: Arc<AtomicBool>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             driver,
             place,
             wishes,
             world: OnceLock::new(),
             state: AtomicI32::new(abi::SUCCESS),
-            aborted: AtomicBool::new(false),
+            aborted,
             stopped: AtomicBool::new(false),
             finalized: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
@@ -155,11 +165,14 @@ struct Handle {
 static HANDLES: Mutex<BTreeMap<CommHandle, &'static Handle>> = Mutex::new(BTreeMap::new());
 /// How many communicators are alive.
 pub(crate) static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// How many there are in each context.
+static IN_CONTEXT: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 /// How often one was used that was not.
 pub(crate) static USES_AFTER_FREE: AtomicUsize = AtomicUsize::new(0);
 
 /// Gives a communicator a handle.
 pub(crate) fn publish(comm: Arc<Comm>) -> CommHandle {
+    *lock(&IN_CONTEXT).entry(comm.place.context).or_default() += 1;
     let handle: &'static Handle = Box::leak(Box::new(Handle {
         comm: Mutex::new(Some(comm)),
     }));
@@ -182,7 +195,17 @@ pub(crate) fn take(number: CommHandle) -> Outcome<Arc<Comm>> {
     let comm = lock(&comm.comm).take();
     let comm = comm.ok_or_else(used_after_free)?;
     LIVE.fetch_sub(1, Ordering::Relaxed);
+    if let Some(count) = lock(&IN_CONTEXT).get_mut(&comm.place.context) {
+        *count -= 1;
+    }
     Ok(comm)
+}
+
+/// Whether there is a communicator in a context.
+pub(crate) fn is_any_in(context: usize) -> bool {
+    lock(&IN_CONTEXT)
+        .get(&context)
+        .is_some_and(|&count| count > 0)
 }
 
 fn known(number: CommHandle) -> Outcome<&'static Handle> {

@@ -164,6 +164,16 @@ impl Wishes {
         self.fields.blocking != 0
     }
 
+    /// Whether communicators that are split from this one share its resources.
+    pub(crate) fn split_share(&self) -> bool {
+        self.fields.split_share == 1
+    }
+
+    /// Whether one that is shrunk from this one does.
+    pub(crate) fn shrink_share(&self) -> bool {
+        self.fields.shrink_share == 1
+    }
+
     /// How many contexts and signals one-sided operations have.
     pub(crate) fn signals(&self) -> (c_int, c_int) {
         let or_one = |value| if value == UNDEFINED { 1 } else { value };

@@ -7,7 +7,7 @@ use super::abi::{self, CommHandle};
 use super::comm::{self, Comm};
 use super::failure::{Failure, Outcome};
 use super::group::{self, Background};
-use super::{launch, lock, memory, operator, pinned, windows};
+use super::{launch, lock, memory, one_sided, operator, pinned, windows};
 
 /// `ncclCommFinalize`: what was enqueued is waited for.
 pub(crate) fn finalize(comm: &Arc<Comm>) -> Outcome {
@@ -64,8 +64,8 @@ pub(crate) fn abort(handle: CommHandle) -> Outcome {
 }
 
 /// What belongs to a communicator goes with it. Its memory goes with the last thing that is on a stream.
-fn release(comm: &Comm) {
-    comm.aborted.store(true, Ordering::Release);
+fn release(comm: &Arc<Comm>) {
+    one_sided::release(comm);
     operator::destroy_all(&mut lock(&comm.operators));
     let mut registrations = lock(&comm.registrations);
     memory::REGISTERED.fetch_sub(registrations.len(), Ordering::Relaxed);
@@ -73,7 +73,8 @@ fn release(comm: &Comm) {
     let mut all = lock(&comm.windows);
     windows::LIVE.fetch_sub(all.len(), Ordering::Relaxed);
     all.clear();
-    pinned::free_unused();
+    drop((registrations, all));
+    pinned::free_behind(comm);
 }
 
 /// `ncclCommRevoke`: what is under way stops, here; the communicator can be destroyed, split and shrunk.

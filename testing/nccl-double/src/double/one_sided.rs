@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::abi::{self, Stream, WaitSignal};
@@ -28,8 +28,10 @@ type Which = (usize, c_int, c_int);
 #[derive(Default)]
 pub(crate) struct Signals {
     counts: Mutex<HashMap<Which, i64>>,
-    /// Whether the thread was started.
-    attended: AtomicBool,
+    /// The thread, once it is needed.
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// The communicator is gone: the thread ends.
+    released: AtomicBool,
 }
 
 impl Signals {
@@ -66,7 +68,8 @@ impl Signals {
 
 /// Sees to it that what comes for this rank is taken up.
 pub(crate) fn attend(comm: &Arc<Comm>) -> Outcome {
-    if comm.signals.attended.swap(true, Ordering::AcqRel) {
+    let mut attended = lock(&comm.signals.thread);
+    if attended.is_some() {
         return Ok(());
     }
     let weak = Arc::downgrade(comm);
@@ -77,11 +80,22 @@ pub(crate) fn attend(comm: &Arc<Comm>) -> Outcome {
         THREADS.fetch_sub(1, Ordering::AcqRel);
     };
     let thread = thread::Builder::new().name("nccl-double-rma".into());
-    if thread.spawn(body).is_err() {
+    let Ok(thread) = thread.spawn(body) else {
         THREADS.fetch_sub(1, Ordering::AcqRel);
         return Err(Failure::system("pthread_create"));
-    }
+    };
+    *attended = Some(thread);
     Ok(())
+}
+
+/// Ends the thread, with what it has.
+pub(crate) fn release(comm: &Comm) {
+    comm.signals.released.store(true, Ordering::Release);
+    let thread = lock(&comm.signals.thread).take();
+    if let Some(thread) = thread {
+        // If it has panicked it is over as well.
+        let _ = thread.join();
+    }
 }
 
 /// What has come of a message so far.
@@ -100,7 +114,7 @@ fn attendant(comm: &Weak<Comm>) -> Outcome {
         let Some(comm) = comm.upgrade() else {
             return Ok(());
         };
-        if comm.aborted.load(Ordering::Acquire) {
+        if comm.signals.released.load(Ordering::Acquire) {
             break Ok(());
         }
         let world = comm.world()?;

@@ -1,21 +1,20 @@
 //! Memory of the host that streams copy to and from: pinned, since a driver reads other memory before its turn has come.
 //!
 //! It is used again rather than freed: freeing it waits for the device, which a function of a stream must not, and an abort
-//! better not. It goes when the last communicator has.
+//! better not. It goes when the last communicator of its context has.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::comm;
+use super::comm::{self, Comm};
 use super::cuda::Driver;
 use super::failure::{Failure, Outcome};
 use super::group::THREADS;
-use super::launch::PENDING;
 use super::{abi, lock};
 
 /// A piece of it, as large as was asked for at least.
@@ -122,25 +121,25 @@ impl Drop for Pinned {
     }
 }
 
-/// How long a communicator that goes waits for what still leaves its streams, in milliseconds.
-const MOMENTS: u32 = 100;
+/// How long a communicator that goes waits for its memory to go, in milliseconds; and how long that is tried.
+const MOMENT: u64 = 200;
+const LONG: u64 = 10_000;
 
-/// Frees what nobody uses, if no communicator is left that would. A thread does it, which may have to wait for a device;
-/// the caller waits for the thread only a moment.
-pub(crate) fn free_unused() {
-    if comm::LIVE.load(Ordering::Acquire) > 0 || lock(&FREE).is_empty() && is_quiet() {
+/// Frees what nobody uses, if this communicator was the last in its context. A thread does it, which may have to wait for
+/// what is on streams; the caller waits for the thread only a moment.
+pub(crate) fn free_behind(comm: &Arc<Comm>) {
+    let comm = Arc::clone(comm);
+    if comm::is_any_in(comm.place.context) {
         return;
     }
     let (sender, over) = mpsc::channel::<()>();
     let body = move || {
-        for _ in 0..MOMENTS {
-            if is_quiet() || comm::LIVE.load(Ordering::Acquire) > 0 {
-                break;
-            }
+        let since = Instant::now();
+        while !comm.turns.are_over() && since.elapsed() < Duration::from_millis(LONG) {
             thread::sleep(Duration::from_millis(1));
         }
-        if is_quiet() && comm::LIVE.load(Ordering::Acquire) == 0 {
-            free_all();
+        if comm.turns.are_over() && !comm::is_any_in(comm.place.context) {
+            free_all(comm.place.context);
         }
         THREADS.fetch_sub(1, Ordering::AcqRel);
         drop(sender);
@@ -151,17 +150,18 @@ pub(crate) fn free_unused() {
         THREADS.fetch_sub(1, Ordering::AcqRel);
         return;
     }
-    let _ = over.recv_timeout(Duration::from_millis(u64::from(2 * MOMENTS)));
+    let _ = over.recv_timeout(Duration::from_millis(MOMENT));
 }
 
-/// Whether nothing is on streams.
-fn is_quiet() -> bool {
-    PENDING.load(Ordering::Acquire) == 0
-}
-
-fn free_all() {
-    let pieces = std::mem::take(&mut *lock(&FREE));
-    for piece in pieces {
+fn free_all(context: usize) {
+    let mut free = lock(&FREE);
+    let (own, others) = std::mem::take(&mut *free)
+        .into_iter()
+        .partition(|piece| piece.context == context);
+    *free = others;
+    drop(free);
+    let own: Vec<Piece> = own;
+    for piece in own {
         let Ok(_entered) = piece.driver.enter(piece.context) else {
             continue;
         };

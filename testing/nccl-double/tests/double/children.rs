@@ -82,6 +82,36 @@ fn split_goes_on_in_the_background_where_the_parent_does_not_block() {
 }
 
 #[test]
+fn what_shares_resources_is_aborted_together() {
+    for share in [0, 1] {
+        let id = unique_id();
+        on_threads(2, |mut rank| {
+            let mut config = ncclConfig_t::new();
+            config.splitShare = share;
+            assert_eq!(rank.init(id, Some(&mut config)), 0);
+            let mut child = null_mut();
+            let out = &raw mut child;
+            assert_eq!(nccl!(ncclCommSplit(rank.comm, 0, 0, out, null_mut())), 0);
+            let memory = rank.memory(&[1_f32; 4]);
+            let (at, stream) = (at(&memory), rank.raw());
+            if rank.rank == 0 {
+                // The other rank does not come to this one.
+                let code = nccl!(ncclAllReduce(at, at, 4, F32, ncclSum, child, stream));
+                assert_eq!(code, 0);
+            }
+            rank.abort();
+            if share == 1 {
+                rank.sync();
+            } else {
+                assert_eq!(rank.is_idle(), rank.rank == 1);
+            }
+            assert_eq!(nccl!(ncclCommAbort(child)), 0);
+            rank.sync();
+        });
+    }
+}
+
+#[test]
 fn shrink_leaves_ranks_out_that_do_not_answer() {
     threads(3, |rank| {
         let memory = rank.memory(&[1_f32; 4]);

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use ranks_nccl_sys::*;
 
-use crate::support::{Rank, at, hook, int, set, unique_id, until};
+use crate::support::{
+    Rank, at, counted, counted_by_cuda, hook, int, set, threads, unique_id, until,
+};
 
 const F32: ncclDataType_t = ncclFloat32;
 
@@ -242,4 +244,79 @@ fn the_id_of_a_process_that_is_over_leads_nowhere() {
     drop(process);
     let mut rank = Rank::without(2, 1);
     assert_eq!(rank.init(id, None), ncclSystemError);
+}
+
+#[test]
+fn nothing_is_left_when_the_last_communicator_has_gone() {
+    const TEST: &str = "processes::nothing_is_left_when_the_last_communicator_has_gone";
+    if own().is_none() {
+        let mut process = Process::start(TEST, 0, 1);
+        watched(std::slice::from_ref(&process));
+        process.hear(WELL);
+        return;
+    }
+    let counts = || {
+        let ours = [
+            "live_communicators",
+            "live_windows",
+            "live_operators",
+            "pending",
+            "threads",
+        ];
+        let cudas = [
+            "live_streams",
+            "live_events",
+            "live_allocations",
+            "live_host_allocations",
+        ];
+        let ours = ours.into_iter().map(counted);
+        ours.chain(cudas.into_iter().map(counted_by_cuda))
+            .collect::<Vec<_>>()
+    };
+    let before = counts();
+    for ends in [Rank::destroy, Rank::abort] {
+        threads(2, |rank| {
+            let other = rank.context.stream().expect("a stream");
+            let (comm, first) = (rank.comm, rank.raw());
+            let second = ranks_cuda::Stream::raw(&other).0.cast();
+            let memory = rank.memory(&[1_f32; 64]);
+            let place = at(&memory);
+            assert_eq!(nccl!(ncclGroupStart()), 0);
+            for stream in [first, second] {
+                let code = nccl!(ncclAllReduce(place, place, 64, F32, ncclSum, comm, stream));
+                assert_eq!(code, 0);
+            }
+            assert_eq!(nccl!(ncclGroupEnd()), 0);
+            let _entered = rank.context.enter().expect("its context");
+            let mut page = std::ptr::null_mut();
+            assert_eq!(nccl!(ncclMemAlloc(&raw mut page, 4096)), 0);
+            let mut window = std::ptr::null_mut();
+            let out = &raw mut window;
+            assert_eq!(nccl!(ncclCommWindowRegister(comm, page, 4096, out, 0)), 0);
+            let peer = int(1 - rank.rank);
+            let code = nccl!(ncclPutSignal(
+                place, 64, F32, peer, window, 0, 0, 0, 0, comm, first
+            ));
+            assert_eq!(code, 0);
+            let mut one = ncclWaitSignalDesc_t {
+                opCnt: 1,
+                peer,
+                sigIdx: 0,
+                ctx: 0,
+            };
+            assert_eq!(nccl!(ncclWaitSignal(1, &raw mut one, comm, first)), 0);
+            rank.sync();
+            let mut factor = 2_f32;
+            let scalar = (&raw mut factor).cast();
+            let mut operator = 0;
+            let op = &raw mut operator;
+            let residence = ncclScalarHostImmediate;
+            let made = nccl!(ncclRedOpCreatePreMulSum(op, scalar, F32, residence, comm));
+            assert_eq!(made, 0);
+            ends(&rank);
+            assert_eq!(nccl!(ncclMemFree(page)), 0);
+        });
+        until("gone", || counts() == before);
+    }
+    say(WELL);
 }

@@ -56,6 +56,17 @@ pub(crate) fn hook<F: Copy>(name: &str) -> F {
     unsafe { std::mem::transmute_copy(&address) }
 }
 
+/// One of the driver's counters.
+pub(crate) fn counted_by_cuda(name: &str) -> usize {
+    cuda();
+    let name = CString::new(format!("cudaDouble_{name}")).expect("a name");
+    let file = Candidate::new(beside("libcuda_double.so"), "the double");
+    let library = unsafe { Library::open("CUDA", &[file], |_| Ok(())) }.expect("the double");
+    let address = library.own_symbol(&name).expect("it is there").as_ptr();
+    let count: extern "C" fn() -> usize = unsafe { std::mem::transmute(address) };
+    count()
+}
+
 /// One of the counters.
 pub(crate) fn counted(name: &str) -> usize {
     hook::<extern "C" fn() -> usize>(&format!("ncclDouble_{name}"))()
