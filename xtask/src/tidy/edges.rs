@@ -27,7 +27,7 @@ const TABLE: [Row; 24] = [
     (
         "ranks-numr",
         &["ranks-collectives", "ranks-comm", "ranks-cuda"],
-        &["ranks-test"],
+        &["cuda-double", "nccl-double", "ranks-test"],
     ),
     (
         "ranks-rma-window",

@@ -8,6 +8,7 @@
     reason = "numr's operations take addresses; a failure is a failed test, and numbers are small"
 )]
 
+mod gpus;
 mod logged;
 mod mock;
 mod v0_14;
