@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::abi::Code;
 use super::lock;
@@ -41,13 +41,13 @@ pub(crate) fn failure_asked_of(name: &str) -> Option<Code> {
 pub(crate) static DELAY: LazyLock<AtomicU64> =
     LazyLock::new(|| AtomicU64::new(variable("NCCL_DOUBLE_DELAY_US").unwrap_or(0)));
 
-/// Waits that long, or until it is told to stop.
+/// Waits that long, or until it is told to stop. A test that sets another time is heard at once.
 pub(crate) fn delay(stop: &AtomicBool) {
-    let mut left = DELAY.load(Ordering::Relaxed);
-    while left > 0 && !stop.load(Ordering::Acquire) {
-        let now = left.min(1000);
-        thread::sleep(Duration::from_micros(now));
-        left -= now;
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_micros(DELAY.load(Ordering::Relaxed))
+        && !stop.load(Ordering::Acquire)
+    {
+        thread::sleep(Duration::from_micros(500));
     }
 }
 
