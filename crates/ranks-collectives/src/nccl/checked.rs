@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_cuda::{DeviceSlice, Stream};
+use ranks_cuda::{DeviceSlice, DeviceSliceMut, Stream};
 use ranks_nccl_sys::{ncclBfloat16, ncclDataType_t, ncclRedOp_t, ncclSum};
 
 use super::call::{Call, What};
@@ -40,6 +40,9 @@ impl Span {
     }
 }
 
+/// What an error names that is found before any call.
+const OPERATION: &str = "ncclDataType_t";
+
 /// What operations of a communicator are compared with.
 #[derive(Clone, Copy)]
 pub(crate) struct Checks<'a> {
@@ -54,13 +57,31 @@ impl Checks<'_> {
         Which::of(self.comm)
     }
 
-    /// Where some memory lies. The stream is made to wait for those who are known to work on it.
+    /// Where some memory lies that is read. The stream is made to wait for those who are known to write to it.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if it is of another device or driver, [`ErrorKind::NotInLibrary`] if the library does not know its elements.
     #[inline]
     pub(crate) fn span<S: DeviceSlice<Element: Element>>(self, slice: &S) -> Result<Span> {
-        const OPERATION: &str = "ncclDataType_t";
+        let span = self.found(slice)?;
+        let ordered = slice.order_after_use(self.stream);
+        ordered.map_err(|error| of_driver(OPERATION, error))?;
+        Ok(span)
+    }
+
+    /// The same of memory that is written to: the stream waits for those who read it as well.
+    ///
+    /// # Errors
+    /// As [`span`](Self::span).
+    #[inline]
+    pub(crate) fn room<S: DeviceSliceMut<Element: Element>>(self, slice: &mut S) -> Result<Span> {
+        let span = self.found(slice)?;
+        let ordered = slice.order_writes_after_use(self.stream);
+        ordered.map_err(|error| of_driver(OPERATION, error))?;
+        Ok(span)
+    }
+
+    fn found<S: DeviceSlice<Element: Element>>(self, slice: &S) -> Result<Span> {
         let span = Span {
             address: slice.address(),
             len: slice.len(),
@@ -68,19 +89,25 @@ impl Checks<'_> {
             datatype: <S::Element as Datatype>::DATATYPE,
         };
         let (ordinal, device) = (slice.ordinal(), self.comm.device());
-        let failed = |error| of_driver(OPERATION, error);
-        let driver = slice.cuda().map_err(failed)?;
+        let driver = slice.cuda().map_err(|error| of_driver(OPERATION, error))?;
         if ordinal != device || driver != self.comm.context().cuda() {
             return Err(elsewhere(OPERATION, ordinal, device));
         }
         if span.datatype > ncclBfloat16 {
             self.comm.knows_fp8()?;
         }
-        slice.order_after_use(self.stream).map_err(failed)?;
         Ok(span)
     }
 
-    /// The same of what may not be there.
+    /// As [`room`](Self::room), of what may not be there.
+    pub(crate) fn room_if<S: DeviceSliceMut<Element: Element>>(
+        self,
+        slice: Option<&mut S>,
+    ) -> Result<Option<Span>> {
+        slice.map(|slice| self.room(slice)).transpose()
+    }
+
+    /// As [`span`](Self::span), of what may not be there.
     pub(crate) fn span_if<S: DeviceSlice<Element: Element>>(
         self,
         slice: Option<&S>,

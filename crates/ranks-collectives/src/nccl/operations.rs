@@ -21,7 +21,7 @@ impl NcclCommunicator {
     pub fn allreduce<S, R, O, T>(
         &self,
         send: S,
-        recv: R,
+        mut recv: R,
         op: O,
         stream: &T,
     ) -> Result<Enqueued<(S, R), NcclWatch>>
@@ -34,7 +34,7 @@ impl NcclCommunicator {
         let checks = self.checks(stream);
         let call = checks.allreduce(
             checks.span(&send)?,
-            checks.span(&recv)?,
+            checks.room(&mut recv)?,
             op.number(checks.which())?,
         )?;
         self.enqueue(&[call], (send, recv), op, stream)
@@ -48,7 +48,7 @@ impl NcclCommunicator {
     #[inline]
     pub fn allreduce_in_place<B, O, T>(
         &self,
-        buffer: B,
+        mut buffer: B,
         op: O,
         stream: &T,
     ) -> Result<Enqueued<B, NcclWatch>>
@@ -59,7 +59,7 @@ impl NcclCommunicator {
     {
         let checks = self.checks(stream);
         let call = {
-            let span = checks.span(&buffer)?;
+            let span = checks.room(&mut buffer)?;
             checks.allreduce(span, span, op.number(checks.which())?)?
         };
         self.enqueue(&[call], buffer, op, stream)
@@ -71,13 +71,18 @@ impl NcclCommunicator {
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclBroadcast")]
     #[inline]
-    pub fn bcast<B, T>(&self, buffer: B, root: usize, stream: &T) -> Result<Enqueued<B, NcclWatch>>
+    pub fn bcast<B, T>(
+        &self,
+        mut buffer: B,
+        root: usize,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
     where
         B: DeviceSliceMut<Element: Element> + Send + 'static,
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks.bcast(checks.span(&buffer)?, root)?;
+        let call = checks.bcast(checks.room(&mut buffer)?, root)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -94,7 +99,7 @@ impl NcclCommunicator {
     pub fn reduce<S, R, O, T>(
         &self,
         send: S,
-        recv: Option<R>,
+        mut recv: Option<R>,
         op: O,
         root: usize,
         stream: &T,
@@ -108,7 +113,7 @@ impl NcclCommunicator {
         let checks = self.checks(stream);
         let call = checks.reduce(
             checks.span(&send)?,
-            checks.span_if(recv.as_ref())?,
+            checks.room_if(recv.as_mut())?,
             op.number(checks.which())?,
             root,
         )?;
@@ -124,7 +129,7 @@ impl NcclCommunicator {
     #[inline]
     pub fn reduce_in_place<B, O, T>(
         &self,
-        buffer: B,
+        mut buffer: B,
         op: O,
         root: usize,
         stream: &T,
@@ -136,7 +141,7 @@ impl NcclCommunicator {
     {
         let checks = self.checks(stream);
         let call = {
-            let span = checks.span(&buffer)?;
+            let span = checks.room(&mut buffer)?;
             checks.reduce(span, Some(span), op.number(checks.which())?, root)?
         };
         self.enqueue(&[call], buffer, op, stream)
@@ -153,7 +158,7 @@ impl NcclCommunicator {
     pub fn allgather<S, R, T>(
         &self,
         send: S,
-        recv: R,
+        mut recv: R,
         stream: &T,
     ) -> Result<Enqueued<(S, R), NcclWatch>>
     where
@@ -162,7 +167,7 @@ impl NcclCommunicator {
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks.allgather(checks.span(&send)?, checks.span(&recv)?)?;
+        let call = checks.allgather(checks.span(&send)?, checks.room(&mut recv)?)?;
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
@@ -174,13 +179,17 @@ impl NcclCommunicator {
     /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclAllGather")]
     #[inline]
-    pub fn allgather_in_place<B, T>(&self, buffer: B, stream: &T) -> Result<Enqueued<B, NcclWatch>>
+    pub fn allgather_in_place<B, T>(
+        &self,
+        mut buffer: B,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
     where
         B: DeviceSliceMut<Element: Element> + Send + 'static,
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks.allgather_in_place(checks.span(&buffer)?)?;
+        let call = checks.allgather_in_place(checks.room(&mut buffer)?)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -196,7 +205,7 @@ impl NcclCommunicator {
     pub fn reduce_scatter_block<S, R, O, T>(
         &self,
         send: S,
-        recv: R,
+        mut recv: R,
         op: O,
         stream: &T,
     ) -> Result<Enqueued<(S, R), NcclWatch>>
@@ -209,7 +218,7 @@ impl NcclCommunicator {
         let checks = self.checks(stream);
         let call = checks.reduce_scatter_block(
             checks.span(&send)?,
-            checks.span(&recv)?,
+            checks.room(&mut recv)?,
             op.number(checks.which())?,
         )?;
         self.enqueue(&[call], (send, recv), op, stream)
@@ -227,7 +236,7 @@ impl NcclCommunicator {
     #[inline]
     pub fn reduce_scatter_block_in_place<B, O, T>(
         &self,
-        buffer: B,
+        mut buffer: B,
         op: O,
         stream: &T,
     ) -> Result<Enqueued<B, NcclWatch>>
@@ -238,7 +247,7 @@ impl NcclCommunicator {
     {
         let checks = self.checks(stream);
         let call = checks
-            .reduce_scatter_block_in_place(checks.span(&buffer)?, op.number(checks.which())?)?;
+            .reduce_scatter_block_in_place(checks.room(&mut buffer)?, op.number(checks.which())?)?;
         self.enqueue(&[call], buffer, op, stream)
     }
 
@@ -254,7 +263,7 @@ impl NcclCommunicator {
     pub fn alltoall<S, R, T>(
         &self,
         send: S,
-        recv: R,
+        mut recv: R,
         stream: &T,
     ) -> Result<Enqueued<(S, R), NcclWatch>>
     where
@@ -263,7 +272,7 @@ impl NcclCommunicator {
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks.alltoall(checks.span(&send)?, checks.span(&recv)?)?;
+        let call = checks.alltoall(checks.span(&send)?, checks.room(&mut recv)?)?;
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
@@ -281,7 +290,7 @@ impl NcclCommunicator {
     pub fn gather<S, R, T>(
         &self,
         send: S,
-        recv: Option<R>,
+        mut recv: Option<R>,
         root: usize,
         stream: &T,
     ) -> Result<Enqueued<(S, Option<R>), NcclWatch>>
@@ -291,7 +300,7 @@ impl NcclCommunicator {
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks.gather(checks.span(&send)?, checks.span_if(recv.as_ref())?, root)?;
+        let call = checks.gather(checks.span(&send)?, checks.room_if(recv.as_mut())?, root)?;
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
@@ -307,7 +316,7 @@ impl NcclCommunicator {
     #[inline]
     pub fn gather_in_place<B, T>(
         &self,
-        buffer: B,
+        mut buffer: B,
         root: usize,
         stream: &T,
     ) -> Result<Enqueued<B, NcclWatch>>
@@ -316,7 +325,7 @@ impl NcclCommunicator {
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks.gather_in_place(checks.span(&buffer)?, root)?;
+        let call = checks.gather_in_place(checks.room(&mut buffer)?, root)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -334,7 +343,7 @@ impl NcclCommunicator {
     pub fn scatter<S, R, T>(
         &self,
         send: Option<S>,
-        recv: R,
+        mut recv: R,
         root: usize,
         stream: &T,
     ) -> Result<Enqueued<(Option<S>, R), NcclWatch>>
@@ -344,7 +353,11 @@ impl NcclCommunicator {
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks.scatter(checks.span_if(send.as_ref())?, checks.span(&recv)?, root)?;
+        let call = checks.scatter(
+            checks.span_if(send.as_ref())?,
+            checks.room(&mut recv)?,
+            root,
+        )?;
         self.enqueue(&[call], (send, recv), Sum, stream)
     }
 
@@ -360,7 +373,7 @@ impl NcclCommunicator {
     #[inline]
     pub fn scatter_in_place<B, T>(
         &self,
-        buffer: B,
+        mut buffer: B,
         root: usize,
         stream: &T,
     ) -> Result<Enqueued<B, NcclWatch>>
@@ -369,7 +382,7 @@ impl NcclCommunicator {
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks.scatter_in_place(checks.span(&buffer)?, root)?;
+        let call = checks.scatter_in_place(checks.room(&mut buffer)?, root)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -397,13 +410,18 @@ impl NcclCommunicator {
     /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclRecv")]
     #[inline]
-    pub fn recv<B, T>(&self, buffer: B, source: usize, stream: &T) -> Result<Enqueued<B, NcclWatch>>
+    pub fn recv<B, T>(
+        &self,
+        mut buffer: B,
+        source: usize,
+        stream: &T,
+    ) -> Result<Enqueued<B, NcclWatch>>
     where
         B: DeviceSliceMut<Element: Element> + Send + 'static,
         T: Stream,
     {
         let checks = self.checks(stream);
-        let call = checks.recv(checks.span(&buffer)?, source)?;
+        let call = checks.recv(checks.room(&mut buffer)?, source)?;
         self.enqueue(&[call], buffer, Sum, stream)
     }
 
@@ -420,7 +438,7 @@ impl NcclCommunicator {
         &self,
         send: S,
         dest: usize,
-        recv: R,
+        mut recv: R,
         source: usize,
         stream: &T,
     ) -> Result<Enqueued<(S, R), NcclWatch>>
@@ -430,7 +448,7 @@ impl NcclCommunicator {
         T: Stream,
     {
         let checks = self.checks(stream);
-        let calls = checks.sendrecv(checks.span(&send)?, dest, checks.span(&recv)?, source)?;
+        let calls = checks.sendrecv(checks.span(&send)?, dest, checks.room(&mut recv)?, source)?;
         self.enqueue(&calls, (send, recv), Sum, stream)
     }
 }

@@ -17,7 +17,7 @@ impl<'env> Queue<'env> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if they are not; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclAllReduce")]
     #[inline]
-    pub fn allreduce<S, R, O>(&self, send: S, recv: R, op: O) -> Result<()>
+    pub fn allreduce<S, R, O>(&self, send: S, mut recv: R, op: O) -> Result<()>
     where
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
@@ -26,7 +26,7 @@ impl<'env> Queue<'env> {
         let checks = self.checks();
         let call = checks.allreduce(
             checks.span(&send)?,
-            checks.span(&recv)?,
+            checks.room(&mut recv)?,
             op.number(checks.which())?,
         )?;
         self.enqueue(&[call], Some(send), Some(recv), op)
@@ -38,14 +38,14 @@ impl<'env> Queue<'env> {
     /// As [all](crate::nccl#operations).
     #[doc(alias = "ncclAllReduce")]
     #[inline]
-    pub fn allreduce_in_place<B, O>(&self, buffer: B, op: O) -> Result<()>
+    pub fn allreduce_in_place<B, O>(&self, mut buffer: B, op: O) -> Result<()>
     where
         B: DeviceSliceMut<Element: Element> + 'env,
         O: Reduction<B::Element> + 'env,
     {
         let checks = self.checks();
         let call = {
-            let span = checks.span(&buffer)?;
+            let span = checks.room(&mut buffer)?;
             checks.allreduce(span, span, op.number(checks.which())?)?
         };
         self.enqueue(&[call], None::<B>, Some(buffer), op)
@@ -57,12 +57,12 @@ impl<'env> Queue<'env> {
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclBroadcast")]
     #[inline]
-    pub fn bcast<B>(&self, buffer: B, root: usize) -> Result<()>
+    pub fn bcast<B>(&self, mut buffer: B, root: usize) -> Result<()>
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks.bcast(checks.span(&buffer)?, root)?;
+        let call = checks.bcast(checks.room(&mut buffer)?, root)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -76,7 +76,7 @@ impl<'env> Queue<'env> {
     /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclReduce")]
     #[inline]
-    pub fn reduce<S, R, O>(&self, send: S, recv: Option<R>, op: O, root: usize) -> Result<()>
+    pub fn reduce<S, R, O>(&self, send: S, mut recv: Option<R>, op: O, root: usize) -> Result<()>
     where
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
@@ -85,7 +85,7 @@ impl<'env> Queue<'env> {
         let checks = self.checks();
         let call = checks.reduce(
             checks.span(&send)?,
-            checks.span_if(recv.as_ref())?,
+            checks.room_if(recv.as_mut())?,
             op.number(checks.which())?,
             root,
         )?;
@@ -99,14 +99,14 @@ impl<'env> Queue<'env> {
     /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclReduce")]
     #[inline]
-    pub fn reduce_in_place<B, O>(&self, buffer: B, op: O, root: usize) -> Result<()>
+    pub fn reduce_in_place<B, O>(&self, mut buffer: B, op: O, root: usize) -> Result<()>
     where
         B: DeviceSliceMut<Element: Element> + 'env,
         O: Reduction<B::Element> + 'env,
     {
         let checks = self.checks();
         let call = {
-            let span = checks.span(&buffer)?;
+            let span = checks.room(&mut buffer)?;
             checks.reduce(span, Some(span), op.number(checks.which())?, root)?
         };
         self.enqueue(&[call], None::<B>, Some(buffer), op)
@@ -120,13 +120,13 @@ impl<'env> Queue<'env> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclAllGather")]
     #[inline]
-    pub fn allgather<S, R>(&self, send: S, recv: R) -> Result<()>
+    pub fn allgather<S, R>(&self, send: S, mut recv: R) -> Result<()>
     where
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks.allgather(checks.span(&send)?, checks.span(&recv)?)?;
+        let call = checks.allgather(checks.span(&send)?, checks.room(&mut recv)?)?;
         self.enqueue(&[call], Some(send), Some(recv), Sum)
     }
 
@@ -138,12 +138,12 @@ impl<'env> Queue<'env> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclAllGather")]
     #[inline]
-    pub fn allgather_in_place<B>(&self, buffer: B) -> Result<()>
+    pub fn allgather_in_place<B>(&self, mut buffer: B) -> Result<()>
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks.allgather_in_place(checks.span(&buffer)?)?;
+        let call = checks.allgather_in_place(checks.room(&mut buffer)?)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -156,7 +156,7 @@ impl<'env> Queue<'env> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if it is not; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclReduceScatter")]
     #[inline]
-    pub fn reduce_scatter_block<S, R, O>(&self, send: S, recv: R, op: O) -> Result<()>
+    pub fn reduce_scatter_block<S, R, O>(&self, send: S, mut recv: R, op: O) -> Result<()>
     where
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
@@ -165,7 +165,7 @@ impl<'env> Queue<'env> {
         let checks = self.checks();
         let call = checks.reduce_scatter_block(
             checks.span(&send)?,
-            checks.span(&recv)?,
+            checks.room(&mut recv)?,
             op.number(checks.which())?,
         )?;
         self.enqueue(&[call], Some(send), Some(recv), op)
@@ -181,14 +181,14 @@ impl<'env> Queue<'env> {
     /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclReduceScatter")]
     #[inline]
-    pub fn reduce_scatter_block_in_place<B, O>(&self, buffer: B, op: O) -> Result<()>
+    pub fn reduce_scatter_block_in_place<B, O>(&self, mut buffer: B, op: O) -> Result<()>
     where
         B: DeviceSliceMut<Element: Element> + 'env,
         O: Reduction<B::Element> + 'env,
     {
         let checks = self.checks();
         let call = checks
-            .reduce_scatter_block_in_place(checks.span(&buffer)?, op.number(checks.which())?)?;
+            .reduce_scatter_block_in_place(checks.room(&mut buffer)?, op.number(checks.which())?)?;
         self.enqueue(&[call], None::<B>, Some(buffer), op)
     }
 
@@ -201,13 +201,13 @@ impl<'env> Queue<'env> {
     /// [all](crate::nccl#operations).
     #[doc(alias = "ncclAlltoAll")]
     #[inline]
-    pub fn alltoall<S, R>(&self, send: S, recv: R) -> Result<()>
+    pub fn alltoall<S, R>(&self, send: S, mut recv: R) -> Result<()>
     where
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks.alltoall(checks.span(&send)?, checks.span(&recv)?)?;
+        let call = checks.alltoall(checks.span(&send)?, checks.room(&mut recv)?)?;
         self.enqueue(&[call], Some(send), Some(recv), Sum)
     }
 
@@ -222,13 +222,13 @@ impl<'env> Queue<'env> {
     /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `recv`; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclGather")]
     #[inline]
-    pub fn gather<S, R>(&self, send: S, recv: Option<R>, root: usize) -> Result<()>
+    pub fn gather<S, R>(&self, send: S, mut recv: Option<R>, root: usize) -> Result<()>
     where
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks.gather(checks.span(&send)?, checks.span_if(recv.as_ref())?, root)?;
+        let call = checks.gather(checks.span(&send)?, checks.room_if(recv.as_mut())?, root)?;
         self.enqueue(&[call], Some(send), recv, Sum)
     }
 
@@ -242,12 +242,12 @@ impl<'env> Queue<'env> {
     /// the root cannot be cut so; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclGather")]
     #[inline]
-    pub fn gather_in_place<B>(&self, buffer: B, root: usize) -> Result<()>
+    pub fn gather_in_place<B>(&self, mut buffer: B, root: usize) -> Result<()>
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks.gather_in_place(checks.span(&buffer)?, root)?;
+        let call = checks.gather_in_place(checks.room(&mut buffer)?, root)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -262,13 +262,17 @@ impl<'env> Queue<'env> {
     /// [`Argument`](ranks_comm::ErrorKind::Argument) if the root passes no `send`; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclScatter")]
     #[inline]
-    pub fn scatter<S, R>(&self, send: Option<S>, recv: R, root: usize) -> Result<()>
+    pub fn scatter<S, R>(&self, send: Option<S>, mut recv: R, root: usize) -> Result<()>
     where
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element = S::Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks.scatter(checks.span_if(send.as_ref())?, checks.span(&recv)?, root)?;
+        let call = checks.scatter(
+            checks.span_if(send.as_ref())?,
+            checks.room(&mut recv)?,
+            root,
+        )?;
         self.enqueue(&[call], send, Some(recv), Sum)
     }
 
@@ -282,12 +286,12 @@ impl<'env> Queue<'env> {
     /// the root cannot be cut so; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclScatter")]
     #[inline]
-    pub fn scatter_in_place<B>(&self, buffer: B, root: usize) -> Result<()>
+    pub fn scatter_in_place<B>(&self, mut buffer: B, root: usize) -> Result<()>
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks.scatter_in_place(checks.span(&buffer)?, root)?;
+        let call = checks.scatter_in_place(checks.room(&mut buffer)?, root)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -314,12 +318,12 @@ impl<'env> Queue<'env> {
     /// [`Rank`](ranks_comm::ErrorKind::Rank) if there is no such rank; otherwise as [all](crate::nccl#operations).
     #[doc(alias = "ncclRecv")]
     #[inline]
-    pub fn recv<B>(&self, buffer: B, source: usize) -> Result<()>
+    pub fn recv<B>(&self, mut buffer: B, source: usize) -> Result<()>
     where
         B: DeviceSliceMut<Element: Element> + 'env,
     {
         let checks = self.checks();
-        let call = checks.recv(checks.span(&buffer)?, source)?;
+        let call = checks.recv(checks.room(&mut buffer)?, source)?;
         self.enqueue(&[call], None::<B>, Some(buffer), Sum)
     }
 
@@ -332,13 +336,13 @@ impl<'env> Queue<'env> {
     #[doc(alias = "ncclSend")]
     #[doc(alias = "ncclRecv")]
     #[inline]
-    pub fn sendrecv<S, R>(&self, send: S, dest: usize, recv: R, source: usize) -> Result<()>
+    pub fn sendrecv<S, R>(&self, send: S, dest: usize, mut recv: R, source: usize) -> Result<()>
     where
         S: DeviceSlice<Element: Element> + 'env,
         R: DeviceSliceMut<Element: Element> + 'env,
     {
         let checks = self.checks();
-        let calls = checks.sendrecv(checks.span(&send)?, dest, checks.span(&recv)?, source)?;
+        let calls = checks.sendrecv(checks.span(&send)?, dest, checks.room(&mut recv)?, source)?;
         self.enqueue(&calls, Some(send), Some(recv), Sum)
     }
 }
