@@ -8,8 +8,8 @@ use ranks_mpi_sys::MPI_Datatype;
 /// the integers from 8 to 64 bits, `isize`, `usize`, `f32` and `f64`; with the feature `num-complex` also
 /// `num_complex::Complex` of the latter two, and with the feature `half` `half::f16` and `half::bf16`.
 ///
-/// No MPI of today computes with 16-bit floating-point numbers. They are computed here, as operations of the program's own
-/// ([`UserOp`](crate::ops::UserOp)) are: two at a time as `f32`, and rounded each time.
+/// The standard has no 16-bit floating-point numbers (MPICH 5.0 has types of its own for them, which are not used). They are computed here, as
+/// operations of the program's own ([`UserOp`](crate::ops::UserOp)) are: two at a time as `f32`, and rounded each time.
 ///
 /// Data that is only moved (broadcast, gathered, …) may be of any [`Pod`] type instead.
 ///

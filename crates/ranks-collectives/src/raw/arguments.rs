@@ -48,10 +48,14 @@ pub(super) fn side(
         return Err(Error::new(ErrorKind::Argument, name, text));
     }
     let kind = match on_device(name, raw.options().cuda, address, bytes)? {
-        Some(_) if is_given_devices(raw) => Kind::Ordinary,
-        Some(device) if raw.options().stage_device_memory => Kind::Device(device),
-        Some(_) => return Err(not_taken(name, raw)),
-        None => Kind::Ordinary,
+        Some(memory) => {
+            let taken = are_devices_given(raw);
+            if !taken && !raw.options().stage_device_memory {
+                return Err(not_taken(name, raw));
+            }
+            Kind::Device { memory, taken }
+        }
+        None => Kind::Host,
     };
     Ok(Side::new(address, bytes, kind))
 }
@@ -69,11 +73,11 @@ fn not_taken(name: &'static str, raw: &RawComm) -> Error {
 /// Whether memory of a GPU may be passed.
 pub(super) fn takes_device(raw: &RawComm) -> bool {
     let any = raw.options().cuda.or_else(Cuda::loaded).is_some();
-    any && (raw.options().stage_device_memory || is_given_devices(raw))
+    any && (raw.options().stage_device_memory || are_devices_given(raw))
 }
 
 /// Whether libmpi works on such memory itself.
-fn is_given_devices(raw: &RawComm) -> bool {
+fn are_devices_given(raw: &RawComm) -> bool {
     let over_mpi = matches!(raw.comm().backend(), Backend::Mpi(_));
     over_mpi && raw.places().are_given() && is_gpu_aware()
 }

@@ -59,9 +59,9 @@ impl RawOptions {
     /// copied when an operation begins, and what is received when it is over, unless this is said; in process nothing needs to be copied.
     ///
     /// # Safety
-    /// After an error of kind [`TimedOut`](ranks_comm::ErrorKind::TimedOut), [`Aborted`](ranks_comm::ErrorKind::Aborted) or
-    /// [`Library`](ranks_comm::ErrorKind::Library), and if the communicator is dropped before a `sync` has returned `Ok`, all memory that was
-    /// passed since the last such `sync` stays allocated, and is not used, until the runtime has ended.
+    /// After an error of [`sync`](super::RawCollectives::sync) and its kin, after [`abort`](super::RawCollectives::abort), and if the communicator is
+    /// dropped before a `sync` has returned `Ok`, all memory that was passed since the last such `sync` stays allocated, and is not used,
+    /// until the runtime has ended.
     #[expect(
         unsafe_code,
         reason = "a promise of the caller's, which nothing here can check"

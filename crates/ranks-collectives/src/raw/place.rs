@@ -31,10 +31,10 @@ unsafe impl Send for Side {}
 /// Whose memory it is.
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
-    /// The host's, or such as libmpi takes.
-    Ordinary,
-    /// A device's, of which there are copies only.
-    Device(OnDevice),
+    /// The host's.
+    Host,
+    /// A device's. Where the library takes its addresses they are passed on, and nobody here looks behind them.
+    Device { memory: OnDevice, taken: bool },
 }
 
 impl Side {
@@ -42,7 +42,7 @@ impl Side {
     pub(super) const NONE: Self = Self {
         address: std::ptr::null_mut(),
         bytes: 0,
-        kind: Kind::Ordinary,
+        kind: Kind::Host,
     };
 
     pub(super) fn new(address: *const c_void, bytes: usize, kind: Kind) -> Self {
@@ -61,14 +61,15 @@ impl Side {
     }
 
     fn suits<T>(&self) -> bool {
-        matches!(self.kind, Kind::Ordinary) && self.address.addr() % align_of::<T>() == 0
+        !matches!(self.kind, Kind::Device { taken: false, .. })
+            && self.address.addr() % align_of::<T>() == 0
     }
 
     /// Memory for a copy.
     fn room(&self, pool: &Arc<Pool>) -> Result<Staged> {
         match &self.kind {
-            Kind::Ordinary => pool.take(self.bytes),
-            Kind::Device(device) => pool.take_pinned(self.bytes, device.context()),
+            Kind::Host => pool.take(self.bytes),
+            Kind::Device { memory, .. } => pool.take_pinned(self.bytes, memory.context()),
         }
     }
 
@@ -78,9 +79,9 @@ impl Side {
     /// It may be read now.
     unsafe fn read(&self, pool: &Arc<Pool>) -> Result<Staged> {
         let mut copy = self.room(pool)?;
-        if let Kind::Device(device) = &self.kind {
+        if let Kind::Device { memory, .. } = &self.kind {
             // SAFETY: by this function's contract.
-            unsafe { device.read(copy.bytes_mut()) }?;
+            unsafe { memory.read(copy.bytes_mut()) }?;
         } else if self.bytes > 0 {
             let to = copy.bytes_mut().as_mut_ptr();
             // SAFETY: by this function's contract; the copy has as many bytes, and is memory of its own.
@@ -95,9 +96,9 @@ impl Side {
     /// It may be written now.
     pub(super) unsafe fn write(&self, bytes: &[u8]) -> Result<()> {
         let length = bytes.len().min(self.bytes);
-        if let Kind::Device(device) = &self.kind {
+        if let Kind::Device { memory, .. } = &self.kind {
             // SAFETY: by this function's contract.
-            return unsafe { device.write(&bytes[..length]) };
+            return unsafe { memory.write(&bytes[..length]) };
         }
         if length > 0 {
             // SAFETY: by this function's contract; `bytes` are a copy's.

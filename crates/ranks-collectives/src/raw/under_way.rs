@@ -199,21 +199,26 @@ impl UnderWay {
         loop {
             let mut list = self.list();
             let over = self.look(&mut list);
+            if let Err(error) = &over {
+                // Nobody may see its memory while somebody else may still look after it.
+                self.failing
+                    .fail(&format!("{operation} could not ask: {error}"));
+            }
             self.give_up_if_failed(&mut list);
             let awaited = |entry: &&Entry| entry.unawaited.is_none() && entry.number < last;
             let left = list.entries.iter().filter(awaited).count();
-            if left == 0 || over.is_err() {
+            if left == 0 {
                 if let Some(error) = list.failed.take() {
                     return Err(error);
                 }
-                self.failing.check(operation)?;
-                return over.map(|_| ());
+                over?;
+                return self.failing.check(operation);
             }
             if end.is_some_and(|end| Instant::now() >= end) {
                 let text = list.silent(operation, limit, left);
                 let error = Error::new(ErrorKind::TimedOut, operation, &text);
                 self.failing.fail(&text);
-                list.entries.clear();
+                self.give_up_if_failed(&mut list);
                 return Err(error);
             }
             drop(list);
