@@ -149,6 +149,16 @@ pub(crate) fn is_open() -> bool {
         .unwrap_or(false)
 }
 
+/// Whether this thread has a group open in which the communicator has calls, so that it is its turn.
+pub(super) fn has(shared: &Shared) -> bool {
+    let among = |open: &Open| open.members.iter().any(|one| std::ptr::eq(&**one, shared));
+    OPEN.try_with(|open| {
+        open.try_borrow()
+            .is_ok_and(|open| open.as_ref().is_some_and(among))
+    })
+    .unwrap_or(false)
+}
+
 /// An error if a group is open on this thread: for what must not be part of one.
 pub(crate) fn none_open(operation: &'static str) -> Result<()> {
     if is_open() {

@@ -16,8 +16,8 @@ use super::group;
 use super::shared::{Handle, abort_handle};
 use super::waiting::Deadline;
 
-/// How long `drop` looks at a communicator that can be freed at once.
-const MOMENT: Duration = Duration::from_millis(5);
+/// How long `drop` may take: it looks for so long whether a communicator can be freed at once.
+pub(super) const MOMENT: Duration = Duration::from_millis(5);
 
 /// How long a communicator may take to be finalized before it is given up.
 const LONGEST: Duration = Duration::from_secs(120);

@@ -33,7 +33,7 @@ impl NcclCommunicator {
     pub fn properties(&self) -> Result<NcclProperties> {
         const CALL: &str = "ncclCommQueryProperties";
         let mut native = ncclCommProperties::new();
-        self.shared().ask(CALL, |table, comm| {
+        self.shared().call(CALL, |table, comm| {
             let function = table.ncclCommQueryProperties?;
             // SAFETY: it writes one struct, as large as the struct itself says, to the address of one.
             Some(unsafe { function(comm, &raw mut native) })

@@ -23,7 +23,7 @@ use ranks_nccl_sys::{
 use super::error::{Caller, failure, is_refusal, missing};
 use super::family::Family;
 use super::group;
-use super::left;
+use super::left::{self, MOMENT};
 use super::turn::Turn;
 
 /// A rank of a communicator, as long as anything refers to it.
@@ -144,12 +144,21 @@ impl Shared {
         Ok(())
     }
 
-    /// The same for a call that is over when it returns, and in a group as well: one that asks, or takes back.
+    /// The same for a call that is over when it returns, and in a group as well: one that takes something back. It waits for
+    /// other threads' calls no longer than a moment, so that it may be made in `drop`.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call), and [`ErrorKind::TimedOut`] after that moment: then nothing was done.
     pub(crate) fn ask(
         &self,
         operation: &'static str,
         make: impl FnOnce(&Table, ncclComm_t) -> Option<ncclResult_t>,
     ) -> Result<()> {
+        let _turn = if group::has(self) {
+            None
+        } else {
+            Some(self.take_turn_within(Some(MOMENT), operation)?)
+        };
         self.accepted(operation, self.make(operation, make)?)
             .map(drop)
     }
@@ -223,10 +232,21 @@ impl Shared {
 
     /// Waits until no other thread is in a call.
     pub(super) fn take_turn(&self, operation: &'static str) -> Result<Taken<'_>> {
-        if self.turn.take(self.time_limit) {
+        self.take_turn_within(self.time_limit, operation)
+    }
+
+    fn take_turn_within(
+        &self,
+        limit: Option<Duration>,
+        operation: &'static str,
+    ) -> Result<Taken<'_>> {
+        if self.turn.take(limit) {
             return Ok(Taken(&self.turn));
         }
-        let text = "another thread has been in a call on this communicator, or holds it in a group, for longer than the time limit";
+        let limit = limit.unwrap_or_default();
+        let text = format_args!(
+            "another thread has been in a call on this communicator, or holds it in a group, for {limit:?}"
+        );
         Err(Error::new(ErrorKind::TimedOut, operation, text))
     }
 
