@@ -12,7 +12,8 @@ use crate::table::Handle;
 ///
 /// Two things are waited for. Memory that a device works on is kept until that is over: freeing it would be an error. And the driver
 /// waits for the whole device when memory is freed, whichever: a `drop` that must not block therefore frees nothing while any
-/// operation is under way that was enqueued through this crate (one of another rank that is gone, say, which never ends).
+/// operation is under way that was enqueued through this crate (one of another rank that is gone, say, which never ends), and nothing
+/// of another device: the thread that works with that one may be enqueueing what waits for this thread.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     waiting: Mutex<Vec<Waiting>>,
@@ -26,7 +27,7 @@ struct Waiting {
     until: Vec<Event>,
     /// Freed by being dropped, in this context: other libraries' slices may expect the current one to be theirs.
     what: Box<dyn Send>,
-    context: Option<Context>,
+    context: Context,
 }
 
 impl Waiting {
@@ -36,7 +37,7 @@ impl Waiting {
             what,
             context,
         } = self;
-        let entered = context.as_ref().map(Context::enter);
+        let entered = context.enter();
         drop(what);
         drop(entered);
         drop(until);
@@ -92,36 +93,39 @@ impl Aside {
     /// Drops `what` when that neither blocks nor takes memory from under a device that works on it: now, or later.
     ///
     /// `until` are the events that must be over before.
-    pub(crate) fn release(&self, mut until: Vec<Event>, what: impl Send + 'static) {
-        let context = until.first().map(|event| event.context().clone());
+    pub(crate) fn release(
+        &self,
+        context: &Context,
+        mut until: Vec<Event>,
+        what: impl Send + 'static,
+    ) {
         until.retain(|event| !event.is_over());
         if until.is_empty() && !self.under_way() {
-            let entered = context.as_ref().map(Context::enter);
+            let entered = context.enter();
             drop(what);
             drop(entered);
-            self.collect(false);
+            self.collect(Some(context));
             return;
         }
         lock(&self.waiting).push(Waiting {
             until,
             what: Box::new(what),
-            context,
+            context: context.clone(),
         });
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Frees what may be freed, and says how much is left. Where the caller may not block, nothing is freed while anything is under way.
-    pub(crate) fn collect(&self, may_block: bool) -> usize {
-        if !may_block && self.count.load(Ordering::Relaxed) == 0 {
-            return 0;
-        }
-        if self.under_way() && !may_block {
+    /// Frees what may be freed, and says how much is left. Where the caller may not block it names its context: then nothing is freed while
+    /// anything is under way, and nothing of another context.
+    pub(crate) fn collect(&self, here: Option<&Context>) -> usize {
+        if here.is_some() && (self.count.load(Ordering::Relaxed) == 0 || self.under_way()) {
             return self.count.load(Ordering::Relaxed);
         }
         let all = std::mem::take(&mut *lock(&self.waiting));
-        let (left, free): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .partition(|one| one.until.iter().any(|event| !event.is_over()));
+        let (left, free): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| {
+            let elsewhere = here.is_some_and(|here| *here != one.context);
+            elsewhere || one.until.iter().any(|event| !event.is_over())
+        });
         lock(&self.waiting).extend(left);
         self.count.fetch_sub(free.len(), Ordering::Relaxed);
         // Nothing is locked: what is dropped may put something aside in its turn.

@@ -42,11 +42,15 @@ pub struct DeviceVec<T> {
     elements: PhantomData<fn() -> T>,
 }
 
-/// Memory of the driver's.
+/// Memory of the driver's, or of another library.
 struct Block {
     context: Context,
     address: Address,
+    /// How it is freed where the driver is not to.
+    free: Option<Free>,
 }
+
+type Free = Box<dyn FnOnce() + Send + Sync>;
 
 /// The events of those who work on some memory.
 #[derive(Debug, Default)]
@@ -54,14 +58,40 @@ struct Users(Mutex<Vec<Event>>);
 
 impl<T: Pod> DeviceVec<T> {
     pub(crate) fn zeroed(context: &Context, len: usize) -> Result<Self> {
-        context.cuda().driver().aside.collect(false);
+        context.cuda().driver().aside.collect(Some(context));
         let bytes = size_of::<T>().checked_mul(len).ok_or_else(|| {
             let text = format_args!("{len} elements of {} bytes are too many", size_of::<T>());
             Error::refused(ErrorKind::Argument, "cuMemAlloc_v2", text)
         })?;
         // The driver has no empty memory.
-        let bytes = bytes.max(1);
-        let block = Block::new(context, bytes)?;
+        let block = Block::new(context, bytes.max(1))?;
+        Self::cleared(block, len, bytes)
+    }
+
+    /// `len` elements in memory that another library has allocated, all bits zero. When nobody works on them any more `free` is called, once, on any thread.
+    ///
+    /// # Errors
+    /// What the driver reports; the memory is then never freed.
+    ///
+    /// # Safety
+    /// At `address` there is memory of the context's device for so many elements, aligned to them, which is nobody else's until `free` is called, which may free it.
+    pub unsafe fn adopt(
+        context: &Context,
+        address: u64,
+        len: usize,
+        free: impl FnOnce() + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let block = Block {
+            context: context.clone(),
+            address,
+            free: Some(Box::new(free)),
+        };
+        // Does not overflow: the memory is there.
+        Self::cleared(block, len, len * size_of::<T>())
+    }
+
+    fn cleared(block: Block, len: usize, bytes: usize) -> Result<Self> {
+        let context = block.context.clone();
         let stream = context.own_stream();
         let cleared = context.call("cuMemsetD8Async", |table| {
             // SAFETY: the memory has so many bytes, and the stream lives as long as the context.
@@ -162,8 +192,9 @@ impl<T> Drop for DeviceVec<T> {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
             let users = std::mem::take(&mut *lock(&self.users.0));
-            let cuda = block.context.cuda();
-            cuda.driver().aside.release(users, block);
+            let context = block.context.clone();
+            let aside = &context.cuda().driver().aside;
+            aside.release(&context, users, block);
         }
     }
 }
@@ -185,13 +216,19 @@ impl Block {
             }
             other => other?,
         }
-        let context = context.clone();
-        Ok(Block { context, address })
+        Ok(Block {
+            context: context.clone(),
+            address,
+            free: None,
+        })
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
+        if let Some(free) = self.free.take() {
+            return free();
+        }
         // What fails here is told by the next call that matters.
         let _ = self.context.call("cuMemFree_v2", |table| {
             // SAFETY: the memory was allocated by `Block::new`, and all events of its users are over: see `Aside::release`.

@@ -232,7 +232,7 @@ impl Cuda {
     /// what was put aside is freed at the next drop, allocation or [`wait`](crate::Enqueued::wait) that finds nothing under way, and at an
     /// allocation that would fail else.
     pub fn collect(self) -> usize {
-        self.0.aside.collect(true)
+        self.0.aside.collect(None)
     }
 
     pub(crate) fn table(self) -> &'static Table {

@@ -131,7 +131,7 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
         }
         self.watch.over()?;
         let aside = &self.event.context().cuda().driver().aside;
-        aside.collect(false);
+        aside.collect(Some(self.event.context()));
         Ok(self.take().1)
     }
 
@@ -206,7 +206,7 @@ impl<B: Send + 'static, W: Watch> Drop for Enqueued<B, W> {
         // SAFETY: taken here, or by `take`, which prevents this drop.
         let buffers = unsafe { ManuallyDrop::take(&mut self.buffers) };
         let aside = &self.event.context().cuda().driver().aside;
-        aside.release(vec![self.event.clone()], buffers);
+        aside.release(self.event.context(), vec![self.event.clone()], buffers);
     }
 }
 

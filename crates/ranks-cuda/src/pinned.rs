@@ -52,7 +52,7 @@ unsafe impl<T: Pod> Sync for PinnedVec<T> {}
 impl<T: Pod> PinnedVec<T> {
     pub(crate) fn zeroed(context: &Context, len: usize) -> Result<Self> {
         const CALL: &str = "cuMemHostAlloc";
-        context.cuda().driver().aside.collect(false);
+        context.cuda().driver().aside.collect(Some(context));
         let bytes = size_of::<T>().checked_mul(len);
         let bytes = bytes.filter(|&bytes| isize::try_from(bytes).is_ok());
         let bytes = bytes.ok_or_else(|| {
@@ -121,8 +121,9 @@ impl<T> DerefMut for PinnedVec<T> {
 impl<T> Drop for PinnedVec<T> {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            let cuda = block.context.cuda();
-            cuda.driver().aside.release(Vec::new(), block);
+            let context = block.context.clone();
+            let aside = &context.cuda().driver().aside;
+            aside.release(&context, Vec::new(), block);
         }
     }
 }
