@@ -35,6 +35,7 @@
 //! [`Device`](ranks_comm::ErrorKind::Device) for what the driver reports; what NCCL reports, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut), after which the
 //! communicator is aborted; [`Aborted`](ranks_comm::ErrorKind::Aborted) from then on.
 
+mod attic;
 mod call;
 mod checked;
 mod communicator;
@@ -45,8 +46,11 @@ mod family;
 mod group;
 mod id;
 mod init;
+mod known;
 mod left;
 mod life;
+mod memory;
+mod one_sided;
 mod operations;
 mod options;
 mod owned;
@@ -56,12 +60,14 @@ mod queue;
 mod raw;
 mod readiness;
 mod reduction;
+mod registration;
 mod scope;
 mod shared;
 mod slot;
 mod split;
 mod turn;
 mod waiting;
+mod window;
 
 pub use communicator::NcclCommunicator;
 pub use element::{Element, Fp8E4m3, Fp8E5m2};
@@ -73,5 +79,7 @@ pub use properties::NcclProperties;
 pub use queue::Queue;
 pub use raw::RawNccl;
 pub use reduction::Reduction;
+pub use registration::Registered;
 pub use split::ShrinkMode;
 pub use waiting::NcclWatch;
+pub use window::Window;

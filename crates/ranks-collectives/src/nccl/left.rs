@@ -4,6 +4,7 @@
 //! after a moment is put aside here, and looked at again whenever a communicator is made or ends in this process.
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::ffi::CString;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +25,9 @@ const LONGEST: Duration = Duration::from_secs(120);
 
 static LEFT: Mutex<Vec<Leaving>> = Mutex::new(Vec::new());
 
+/// Memory of whichever kind.
+type Memory = Vec<Box<dyn Any + Send>>;
+
 /// A communicator on its way out.
 struct Leaving {
     nccl: &'static Nccl,
@@ -33,10 +37,18 @@ struct Leaving {
     since: Instant,
     /// What its configuration points at.
     _names: Arc<[CString]>,
+    /// What the library knows of until it is freed.
+    _memory: Memory,
 }
 
 /// Lets go of a communicator that nothing is under way on: frees it now or later. Does not wait for other ranks.
-pub(super) fn leave(nccl: &'static Nccl, context: Context, names: Arc<[CString]>, comm: Handle) {
+pub(super) fn leave(
+    nccl: &'static Nccl,
+    context: Context,
+    names: Arc<[CString]>,
+    memory: Memory,
+    comm: Handle,
+) {
     let mut leaving = Leaving {
         nccl,
         context,
@@ -44,6 +56,7 @@ pub(super) fn leave(nccl: &'static Nccl, context: Context, names: Arc<[CString]>
         finalizing: false,
         since: Instant::now(),
         _names: names,
+        _memory: memory,
     };
     // In a group nothing can be ended: the library would make that part of it.
     if group::is_open() {

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use ranks_comm::Result;
-use ranks_cuda::{Enqueued, Stream};
+use ranks_cuda::{Enqueued, Event, Stream};
 
 use super::NcclCommunicator;
 use super::call::Call;
@@ -28,26 +28,43 @@ impl NcclCommunicator {
         op: impl Operation,
         stream: &impl Stream,
     ) -> Result<Enqueued<B, NcclWatch>> {
-        let shared = self.shared();
         let operation = calls
             .first()
             .map_or("ncclGroupEnd", |call| call.what.name());
+        let tell = |event: &Event| op.used_until(event);
+        // SAFETY: the calls take the memory of the buffers and of `op`, which is of the communicator's device as the stream is.
+        let enqueue = || unsafe { Call::enqueue_all(calls, self.shared(), stream.raw()) };
+        // SAFETY: as above; addresses do not change when buffers are moved, by `DeviceSlice`.
+        unsafe { self.begin(operation, buffers, tell, stream, enqueue) }
+    }
+
+    /// Enqueues by `enqueue`. `tell` is for what else the operation uses.
+    ///
+    /// # Safety
+    /// What is enqueued is on `stream`, and works on nothing but what the buffers keep wherever they are moved, and what is told of its end.
+    pub(super) unsafe fn begin<B: Send + 'static>(
+        &self,
+        operation: &'static str,
+        buffers: B,
+        tell: impl FnOnce(&Event),
+        stream: &impl Stream,
+        enqueue: impl FnOnce() -> Result<()>,
+    ) -> Result<Enqueued<B, NcclWatch>> {
+        let shared = self.shared();
         // Its event would come before what a group enqueues at its end.
         group::none_open(operation)?;
         same_device(operation, shared, stream)?;
         let watch = shared.watch(operation);
-        // SAFETY: the calls take the memory of the buffers alone, which is of the communicator's device as the stream is. They are
-        // enqueued when this returns, for no group is open.
-        let enqueue = |_: &mut B| unsafe { Call::enqueue_all(calls, shared, stream.raw()) };
-        // SAFETY: as above; addresses do not change when buffers are moved, by `DeviceSlice`.
-        let enqueued = unsafe { Enqueued::begin(stream, buffers, watch, enqueue) };
+        // SAFETY: passed on; it is enqueued when this returns, for no group is open.
+        let enqueued = unsafe { Enqueued::begin(stream, buffers, watch, |_| enqueue()) };
+        // After a failure some of it may be under way all the same.
         match &enqueued {
-            Ok(enqueued) => op.used_until(enqueued.event()),
-            // Some of it may be under way all the same.
-            Err(_) => stream
-                .record()
-                .iter()
-                .for_each(|event| op.used_until(event)),
+            Ok(enqueued) => tell(enqueued.event()),
+            Err(_) => {
+                if let Ok(event) = stream.record() {
+                    tell(&event);
+                }
+            }
         }
         enqueued
     }

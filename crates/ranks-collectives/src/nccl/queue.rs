@@ -71,7 +71,7 @@ impl<'env> Queue<'env> {
         group(|_| body(self))
     }
 
-    fn checks(&self) -> Checks<'_> {
+    pub(super) fn checks(&self) -> Checks<'_> {
         Checks {
             comm: self.shared,
             stream: self.stream,
@@ -100,11 +100,24 @@ impl<'env> Queue<'env> {
             }
             op.used_until(event);
         };
-        // Kept first: whatever becomes of the calls, the memory is waited for.
-        self.kept.borrow_mut().push(Box::new(tell));
+        // Whatever becomes of the calls, the memory is waited for.
+        self.keep(tell);
         // SAFETY: what the addresses were taken from is kept until the queue ends, and then until an event that comes after;
         // the stream is borrowed, and of the communicator's device.
         unsafe { Call::enqueue_all(calls, self.shared, self.stream.raw()) }
+    }
+
+    /// Keeps what an operation uses that is enqueued next, until it was told of its end.
+    pub(super) fn keep(&self, tell: impl FnOnce(&Event) + 'env) {
+        self.kept.borrow_mut().push(Box::new(tell));
+    }
+
+    pub(super) fn shared(&self) -> &'env Arc<Shared> {
+        self.shared
+    }
+
+    pub(super) fn stream(&self) -> &'env dyn Stream {
+        self.stream
     }
 
     /// Tells all memory what it has to wait for. The event, if there was anything.

@@ -20,6 +20,7 @@ use ranks_nccl_sys::{
     Nccl, Table, ncclComm, ncclComm_t, ncclInProgress, ncclResult_t, ncclSuccess,
 };
 
+use super::attic::Attic;
 use super::error::{Caller, failure, is_refusal, missing};
 use super::family::Family;
 use super::group;
@@ -38,6 +39,7 @@ pub(crate) struct Shared {
     pub(super) names: Arc<[CString]>,
     pub(super) family: Family,
     pub(super) turn: Turn,
+    pub(super) attic: Attic,
     state: Mutex<State>,
 }
 
@@ -83,6 +85,7 @@ impl Shared {
             names,
             family,
             turn: Turn::default(),
+            attic: Attic::default(),
             state: Mutex::new(State::Live {
                 comm,
                 grouped: false,
@@ -404,6 +407,7 @@ impl Drop for Shared {
                 self.nccl,
                 self.context.clone(),
                 Arc::clone(&self.names),
+                self.attic.memory(),
                 comm,
             );
         }

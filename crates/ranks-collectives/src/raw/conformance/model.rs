@@ -104,7 +104,7 @@ fn combined(op: RawOp, left: Number, right: Number) -> Number {
     }
 }
 
-/// How far a result may be from the model's, relative to it.
+/// How far a result may be from the model's, relative to it, or to 1 if that is more: an average may be rounded before it is added up.
 pub(super) fn tolerance(dtype: Dtype, op: RawOp) -> f64 {
     match dtype {
         Dtype::Fp8E4m3 => 0.25,

@@ -117,7 +117,7 @@ pub(super) fn in_place(comm: &dyn RawCollectives, memory: &dyn Memory) -> Result
             .map(|index| model::reduced(dtype, op, size, index))
             .collect();
         let near = |(a, b): (&model::Number, &model::Number)| {
-            (a.0 - b.0).abs() <= model::tolerance(dtype, op) * b.0.abs()
+            (a.0 - b.0).abs() <= model::tolerance(dtype, op) * b.0.abs().max(1.0)
         };
         ensure(found.iter().zip(&numbers).all(near), || {
             format!(

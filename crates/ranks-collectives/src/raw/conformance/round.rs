@@ -121,7 +121,7 @@ impl Drop for Round<'_> {
 }
 
 fn near(found: f64, wanted: f64, tolerance: f64) -> bool {
-    (found - wanted).abs() <= tolerance * wanted.abs()
+    (found - wanted).abs() <= tolerance * wanted.abs().max(1.0)
 }
 
 fn excerpt(bytes: &[u8]) -> String {

@@ -1,0 +1,38 @@
+//! How the library is told to know no more of some memory.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use ranks_comm::Result;
+
+use super::shared::Shared;
+
+/// What the library has given for memory that it knows of, as a number: nothing is done behind it here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// A buffer that is registered.
+    Buffer(usize),
+    /// A window.
+    Window(usize),
+}
+
+impl Shared {
+    /// Lets the library forget it. Nobody works on the memory any more.
+    pub(super) fn forget(self: &Arc<Self>, known: Known) -> Result<()> {
+        match known {
+            Known::Buffer(handle) => self.call("ncclCommDeregister", |table, comm| {
+                let deregister = table.ncclCommDeregister?;
+                let handle: *mut c_void = ptr::with_exposed_provenance_mut(handle);
+                // SAFETY: the communicator is alive, and has given the handle, which is used here for the last time.
+                Some(unsafe { deregister(comm, handle) })
+            }),
+            Known::Window(handle) => self.call("ncclCommWindowDeregister", |table, comm| {
+                let deregister = table.ncclCommWindowDeregister?;
+                // SAFETY: as above.
+                Some(unsafe { deregister(comm, ptr::with_exposed_provenance_mut(handle)) })
+            }),
+        }
+    }
+}
