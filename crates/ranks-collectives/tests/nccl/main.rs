@@ -7,8 +7,14 @@
 mod faults;
 mod life;
 mod missing;
+mod misuse;
+mod one_sided;
+mod operations;
 mod over_mpi;
 mod processes;
+#[cfg(feature = "conformance")]
+mod raw;
 mod real;
+mod samples;
 mod support;
 mod under_way;
