@@ -118,7 +118,11 @@ impl Aside {
     /// Frees what may be freed, and says how much is left. Where the caller may not block it names its context: then nothing is freed while
     /// anything is under way, and nothing of another context.
     pub(crate) fn collect(&self, here: Option<&Context>) -> usize {
-        if here.is_some() && (self.count.load(Ordering::Relaxed) == 0 || self.under_way()) {
+        if here.is_some() && self.count.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        // This also lets go of events that are over, and of their contexts.
+        if self.under_way() && here.is_some() {
             return self.count.load(Ordering::Relaxed);
         }
         let all = std::mem::take(&mut *lock(&self.waiting));
