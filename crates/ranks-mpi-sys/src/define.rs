@@ -48,14 +48,16 @@ macro_rules! functions {
                     <R as Returned>::absent(stringify!($name))
                 }
 
-                pub(crate) const FUNCTION: Function =
-                    Function { name: stringify!($name), since: $since, library: &LIBRARY, fill };
-
                 entry!($class $(($base))? $name($($arg: $kind $(<$of>)?),*) -> $ret $(<$returned>)?);
             }
         )*
 
-        pub(crate) static FUNCTIONS: &[Function] = &[$($name::FUNCTION),*];
+        pub(crate) static FUNCTIONS: &[Function] = &[$(Function {
+            name: stringify!($name),
+            since: $since,
+            library: &$name::LIBRARY,
+            fill: $name::fill,
+        }),*];
 
         #[allow(unused_imports, reason = "not every family has hot functions")]
         pub mod native {

@@ -95,7 +95,8 @@ impl NcclCommunicator {
         S: DeviceSlice<Element: Element> + 'c,
     {
         if factor.len() != 1 {
-            let detail = format_args!("a factor is one element, and not {}", factor.len());
+            let len = factor.len();
+            let detail = format_args!("a factor is one element, and not {len}");
             return Err(Error::new(ErrorKind::Length, CREATE, detail));
         }
         let shared = self.shared();
