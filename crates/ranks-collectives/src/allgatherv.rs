@@ -35,11 +35,11 @@ pub(crate) fn allgatherv_into<T: Pod>(
     recv: &mut [T],
     blocks: &Blocks,
 ) -> Result<()> {
-    if let Some(ints) = blocks.ready_ints(TypeOf::<T>::items()) {
-        if let Some(over) = comm.express(1) {
-            let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
-            return mpi::allgatherv_small(over, ints, gathering);
-        }
+    if let Some(ints) = blocks.ready_ints(TypeOf::<T>::items())
+        && let Some(over) = comm.express(1)
+    {
+        let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
+        return mpi::allgatherv_small(over, ints, gathering);
     }
     in_full(comm, send, recv, blocks)
 }

@@ -49,7 +49,7 @@ pub(crate) fn block_of(
     length: usize,
 ) -> Result<usize> {
     let count = holders.into().count;
-    if length % count == 0 {
+    if length.is_multiple_of(count) {
         return Ok(length / count);
     }
     Err(indivisible(operation, length, count))

@@ -78,7 +78,10 @@ impl TwoLevelAlltoall {
 /// As many as the largest divisor of `size` that is not above its square root.
 fn rows(size: usize) -> usize {
     let most = size.isqrt();
-    (1..=most).rev().find(|rows| size % rows == 0).unwrap_or(1)
+    (1..=most)
+        .rev()
+        .find(|rows| size.is_multiple_of(*rows))
+        .unwrap_or(1)
 }
 
 /// The communicator of those that pass the same number.

@@ -61,7 +61,7 @@ fn free(nnodes: usize, dims: &[usize]) -> Result<usize> {
     let product = given.fold(1usize, |product, &dim| product.saturating_mul(dim));
     let open = dims.contains(&0);
     let possible = (1..=MOST).contains(&nnodes)
-        && nnodes % product == 0
+        && nnodes.is_multiple_of(product)
         && (open || product == nnodes)
         && dims.len() <= MOST;
     if possible {
@@ -99,7 +99,10 @@ fn split(
     if parts == 0 {
         return nodes == 1;
     }
-    let biggest_prime = factors.iter().rev().find(|&&prime| nodes % prime == 0);
+    let biggest_prime = factors
+        .iter()
+        .rev()
+        .find(|&&prime| nodes.is_multiple_of(prime));
     let least = biggest_prime.map_or(1, |&prime| prime);
     for largest in divisors(nodes, factors) {
         if largest < least || !reaches(largest, parts, nodes) {
@@ -134,7 +137,7 @@ fn prime_factors(mut number: usize) -> Vec<usize> {
     let mut factors = Vec::new();
     let mut candidate = 2;
     while candidate * candidate <= number {
-        while number % candidate == 0 {
+        while number.is_multiple_of(candidate) {
             factors.push(candidate);
             number /= candidate;
         }
@@ -153,7 +156,7 @@ fn divisors(number: usize, primes: &[usize]) -> Vec<usize> {
         let more: Vec<usize> = divisors
             .iter()
             .map(|divisor| divisor * prime)
-            .filter(|divisor| number % divisor == 0)
+            .filter(|divisor| number.is_multiple_of(*divisor))
             .collect();
         divisors.extend(more);
         divisors.sort_unstable();

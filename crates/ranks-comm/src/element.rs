@@ -56,7 +56,7 @@ pub use bytemuck::{Pod, Zeroable};
 pub(crate) fn whole<T>(bytes: usize) -> Option<usize> {
     match size_of::<T>() {
         0 => (bytes == 0).then_some(0),
-        width => (bytes % width == 0).then_some(bytes / width),
+        width => bytes.is_multiple_of(width).then_some(bytes / width),
     }
 }
 

@@ -62,7 +62,7 @@ impl Element {
     pub(crate) fn divides(self, bytes: usize) -> bool {
         match self.width {
             0 => bytes == 0,
-            width => bytes % width == 0,
+            width => bytes.is_multiple_of(width),
         }
     }
 

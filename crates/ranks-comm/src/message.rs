@@ -112,10 +112,10 @@ impl Message {
 
 impl Drop for Message {
     fn drop(&mut self) {
-        if let Claimed::Mpi(message) = std::mem::replace(&mut self.claimed, Claimed::Gone) {
-            if let Ok(_entered) = self.comm.enter("MPI_Mrecv") {
-                message.discard(&self.status);
-            }
+        if let Claimed::Mpi(message) = std::mem::replace(&mut self.claimed, Claimed::Gone)
+            && let Ok(_entered) = self.comm.enter("MPI_Mrecv")
+        {
+            message.discard(&self.status);
         }
     }
 }

@@ -252,12 +252,12 @@ impl<B: Send + 'static> Inner<B> {
     #[inline(never)]
     fn start_in_full(&mut self) -> Result<()> {
         let _entered = self.comm.enter("MPI_Start")?;
-        if let (Backend::Mpi(comm), Some(native)) = (self.comm.backend(), &mut self.native) {
-            if !native.receives() || !comm.has_claims() {
-                native.start()?;
-                self.phase = Phase::Started;
-                return Ok(());
-            }
+        if let (Backend::Mpi(comm), Some(native)) = (self.comm.backend(), &mut self.native)
+            && (!native.receives() || !comm.has_claims())
+        {
+            native.start()?;
+            self.phase = Phase::Started;
+            return Ok(());
         }
         self.flight = begin(&self.comm, &mut self.plan, &mut self.buffer)?;
         self.phase = Phase::Flying;

@@ -166,10 +166,10 @@ fn rank<E: Display>(
         Ok(Err(error)) => world.fail(number, error.to_string()),
         Err(panic) => world.fail(number, message(&**panic)),
     }
-    if let Err(error) = runtime.finalize() {
-        if error.kind() != ErrorKind::Finalized {
-            eprintln!("ranks: rank {number} of {}: {error}", world.size());
-        }
+    if let Err(error) = runtime.finalize()
+        && error.kind() != ErrorKind::Finalized
+    {
+        eprintln!("ranks: rank {number} of {}: {error}", world.size());
     }
     outcome
 }

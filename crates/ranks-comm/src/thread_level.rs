@@ -338,10 +338,10 @@ impl Entered<'_> {
 impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(gate) = self.serialized {
-            if gate.depth.fetch_sub(1, Ordering::Relaxed) == 1 {
-                gate.inside.store(0, Ordering::Release);
-            }
+        if let Some(gate) = self.serialized
+            && gate.depth.fetch_sub(1, Ordering::Relaxed) == 1
+        {
+            gate.inside.store(0, Ordering::Release);
         }
     }
 }

@@ -161,10 +161,10 @@ fn ranks_may_drop_in_any_order(world: Communicator) -> Result<()> {
         if round % 17 == world.rank() {
             kept.clear();
         }
-        if round % 5 == 0 {
-            if let Some(part) = part {
-                part.free()?;
-            }
+        if round % 5 == 0
+            && let Some(part) = part
+        {
+            part.free()?;
         }
     }
     Ok(())

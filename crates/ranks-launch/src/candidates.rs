@@ -299,18 +299,18 @@ impl Search<'_> {
                 });
             }
         }
-        if let Some(ancestor) = &self.ancestor {
-            if let Some(prefix) = ancestor.prefix() {
-                let why = format!(
-                    "the launcher {} (process {})",
-                    ancestor.file.display(),
-                    ancestor.pid
-                );
-                places.push(Place {
-                    folders: names::library_folders(prefix),
-                    why,
-                });
-            }
+        if let Some(ancestor) = &self.ancestor
+            && let Some(prefix) = ancestor.prefix()
+        {
+            let why = format!(
+                "the launcher {} (process {})",
+                ancestor.file.display(),
+                ancestor.pid
+            );
+            places.push(Place {
+                folders: names::library_folders(prefix),
+                why,
+            });
         }
         if let Some(paths) = self.variable("CRAY_LD_LIBRARY_PATH") {
             let folders = std::env::split_paths(&paths).collect();

@@ -217,10 +217,10 @@ impl<T: Pod> Inner<T> {
     /// Completes an operation that has begun, if it is to be over.
     #[inline(always)]
     fn end(&self, window: &mpi::Window<T>, over: Over, place: Place) {
-        if over == Over::AtOnce {
-            if let Err(error) = window.flush(place.rank) {
-                self.abort(&error);
-            }
+        if over == Over::AtOnce
+            && let Err(error) = window.flush(place.rank)
+        {
+            self.abort(&error);
         }
     }
 

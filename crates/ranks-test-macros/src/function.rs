@@ -97,13 +97,13 @@ fn name(signature: &[TokenTree]) -> Result<String, Mistake> {
         .position(|token| matches!(token, TokenTree::Ident(word) if word.to_string() == "fn"))
         .ok_or_else(|| Mistake::new(start, "#[ranks] stands on a function"))?;
     for token in &signature[..place] {
-        if let TokenTree::Ident(word) = token {
-            if ["async", "unsafe", "extern"].contains(&word.to_string().as_str()) {
-                return Err(Mistake::new(
-                    word.span(),
-                    format!("a test on ranks cannot be {word}"),
-                ));
-            }
+        if let TokenTree::Ident(word) = token
+            && ["async", "unsafe", "extern"].contains(&word.to_string().as_str())
+        {
+            return Err(Mistake::new(
+                word.span(),
+                format!("a test on ranks cannot be {word}"),
+            ));
         }
     }
     let Some(TokenTree::Ident(name)) = signature.get(place + 1) else {

@@ -29,10 +29,10 @@ pub fn run<R: Outcome>(test: &'static Test, body: fn(Communicator) -> R) {
 /// In process, then on each MPI; the text of all failures.
 fn everywhere<R: Outcome>(test: &'static Test, body: fn(Communicator) -> R) -> String {
     let mut failures = String::new();
-    if test.place != Place::MpiOnly {
-        if let Err(why) = in_process::run(test, body) {
-            let _ = writeln!(failures, "{} failed in process: {why}", test.name());
-        }
+    if test.place != Place::MpiOnly
+        && let Err(why) = in_process::run(test, body)
+    {
+        let _ = writeln!(failures, "{} failed in process: {why}", test.name());
     }
     if test.place == Place::InProcessOnly {
         return failures;

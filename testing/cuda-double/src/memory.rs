@@ -185,11 +185,11 @@ fn free(state: &State, address: usize) {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         // SAFETY: the mapping was made by `allocate_host`, and nothing of the driver works on it any more.
         unsafe { libc::mmap(pointer, bytes, libc::PROT_NONE, flags, -1, 0) };
-    } else if block.users == 0 {
-        if let Ok(layout) = Layout::from_size_align(block.bytes, ALIGNMENT) {
-            // SAFETY: allocated by `allocate` with this layout, and nothing works on it.
-            unsafe { std::alloc::dealloc(pointer.cast(), layout) };
-        }
+    } else if block.users == 0
+        && let Ok(layout) = Layout::from_size_align(block.bytes, ALIGNMENT)
+    {
+        // SAFETY: allocated by `allocate` with this layout, and nothing works on it.
+        unsafe { std::alloc::dealloc(pointer.cast(), layout) };
     }
 }
 

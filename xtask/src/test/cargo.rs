@@ -97,10 +97,10 @@ impl Counter {
             all.passed += number_before(rest, " passed");
             all.failed += number_before(rest, " failed");
             all.skipped += number_before(rest, " ignored");
-        } else if let Some(rest) = line.strip_prefix("test ") {
-            if let Some((name, verdict)) = rest.rsplit_once(" ... ") {
-                self.verdict(name, verdict);
-            }
+        } else if let Some(rest) = line.strip_prefix("test ")
+            && let Some((name, verdict)) = rest.rsplit_once(" ... ")
+        {
+            self.verdict(name, verdict);
         }
     }
 

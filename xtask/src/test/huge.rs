@@ -69,10 +69,10 @@ pub(super) fn places(places: &[Place]) -> Vec<&Place> {
     let mut chosen: Vec<&Place> = Vec::new();
     for name in PLACES {
         let here = |place: &&Place| place.name == name && place.installation.is_ok();
-        if let Some(place) = places.iter().find(here) {
-            if chosen.iter().all(|other| other.abi != place.abi) {
-                chosen.push(place);
-            }
+        if let Some(place) = places.iter().find(here)
+            && chosen.iter().all(|other| other.abi != place.abi)
+        {
+            chosen.push(place);
         }
     }
     chosen

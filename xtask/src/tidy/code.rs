@@ -133,10 +133,10 @@ fn character(rest: &mut Peekable<Chars<'_>>, out: &mut String, blank: Blank) {
     }
     if let Some(first) = rest.next() {
         inside(first, out, blank);
-        if first == '\\' {
-            if let Some(escaped) = rest.next() {
-                inside(escaped, out, blank);
-            }
+        if first == '\\'
+            && let Some(escaped) = rest.next()
+        {
+            inside(escaped, out, blank);
         }
     }
     for c in rest.by_ref() {

@@ -57,7 +57,7 @@ impl<'a> Call<'a> {
     /// Says that the block of `rank` has `theirs` bytes and not `ours`.
     pub(super) fn wrong_length(&self, rank: usize, theirs: usize, ours: usize) -> Error {
         let detail = match self.width {
-            width if width > 0 && theirs % width == 0 => format!(
+            width if width > 0 && theirs.is_multiple_of(width) => format!(
                 "rank {rank} passed a block of {} elements, rank {} one of {}",
                 theirs / width,
                 self.rank(),

@@ -52,7 +52,7 @@ impl NcclCommunicator {
         let shared = self.shared();
         let bytes = registrable(REGISTER, shared, &memory)?;
         let address = memory.address();
-        if address % NCCL_WIN_REQUIRED_ALIGNMENT.unsigned_abs() as u64 != 0 {
+        if !address.is_multiple_of(NCCL_WIN_REQUIRED_ALIGNMENT.unsigned_abs() as u64) {
             let detail = format_args!(
                 "a window begins at a multiple of {NCCL_WIN_REQUIRED_ALIGNMENT} bytes, and not at {address:#x}"
             );

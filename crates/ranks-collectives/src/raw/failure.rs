@@ -104,10 +104,10 @@ impl Failing {
         if asked.elapsed() >= INTERVAL {
             *asked = Instant::now();
             // A failure to ask is none of the communicator.
-            if let Ok(Some(message)) = self.comm.improbe(Source::Any, Self::tag(&self.comm)) {
-                if let Ok((bytes, _)) = message.recv_vec::<u8>() {
-                    self.told(&bytes);
-                }
+            if let Ok(Some(message)) = self.comm.improbe(Source::Any, Self::tag(&self.comm))
+                && let Ok((bytes, _)) = message.recv_vec::<u8>()
+            {
+                self.told(&bytes);
             }
         }
         self.check(operation)

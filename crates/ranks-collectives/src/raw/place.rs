@@ -62,7 +62,7 @@ impl Side {
 
     fn suits<T>(&self) -> bool {
         !matches!(self.kind, Kind::Device { taken: false, .. })
-            && self.address.addr() % align_of::<T>() == 0
+            && self.address.addr().is_multiple_of(align_of::<T>())
     }
 
     /// Memory for a copy.

@@ -89,7 +89,7 @@ fn rsmpi_all_gather(world: Communicator) -> Result<()> {
 #[ranks_test::ranks(2, 3, 4)]
 fn rsmpi_all_gather_bool(world: Communicator) -> Result<()> {
     let mut even = vec![0_u8; world.size()];
-    world.allgather(&[u8::from(world.rank() % 2 == 0)], &mut even)?;
+    world.allgather(&[u8::from(world.rank().is_multiple_of(2))], &mut even)?;
     let even: Vec<bool> = even.iter().map(|&byte| byte != 0).collect();
     assert_eq!(even, [true, false, true, false][..world.size()]);
     Ok(())

@@ -120,7 +120,7 @@ fn windows_of_different_lengths_or_of_other_memory_are_refused() {
             assert_eq!(error.kind(), ErrorKind::Length, "{error}");
             // A vector that begins anywhere is one of the program's own.
             let vec = on.zeros::<f32>(LEN);
-            if vec.address() % 4096 != 0 {
+            if !vec.address().is_multiple_of(4096) {
                 let error = comm.window(vec).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
             }

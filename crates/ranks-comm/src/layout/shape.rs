@@ -220,11 +220,11 @@ impl Shape {
 
 /// Appends a part, to the one before if it goes on there.
 fn push(parts: &mut Vec<(usize, Shape)>, start: usize, shape: Shape) -> Result<(), TooLarge> {
-    if let (Some((before, Shape::Run(length))), Shape::Run(more)) = (parts.last_mut(), &shape) {
-        if before.checked_add(*length) == Some(start) {
-            *length = length.checked_add(*more).ok_or(TooLarge)?;
-            return Ok(());
-        }
+    if let (Some((before, Shape::Run(length))), Shape::Run(more)) = (parts.last_mut(), &shape)
+        && before.checked_add(*length) == Some(start)
+    {
+        *length = length.checked_add(*more).ok_or(TooLarge)?;
+        return Ok(());
     }
     parts.push((start, shape));
     Ok(())

@@ -62,16 +62,16 @@ impl Comm {
         layout: &Layout,
     ) -> Result<SharedDatatype> {
         let single = layout.true_extent() == (0..1) && layout.elements() == 1;
-        if single && layout.extent() == 1 {
-            if let Element::Whole { size, item } = &element {
-                if item.width() == *size {
-                    return Ok(SharedDatatype {
-                        handle: item.datatype(),
-                        _committed: None,
-                        _session: Arc::clone(&self.session),
-                    });
-                }
-            }
+        if single
+            && layout.extent() == 1
+            && let Element::Whole { size, item } = &element
+            && item.width() == *size
+        {
+            return Ok(SharedDatatype {
+                handle: item.datatype(),
+                _committed: None,
+                _session: Arc::clone(&self.session),
+            });
         }
         let bytes = |elements: usize| {
             let bytes = elements.checked_mul(element.size())?;
@@ -217,15 +217,15 @@ unsafe fn bounds(operation: &'static str, datatype: MPI_Datatype) -> Result<Boun
         usize::try_from(start),
         usize::try_from(length),
     );
-    if let (Ok(size), Ok(extent), Ok(start), Ok(length)) = found {
-        if let Some(end) = start.checked_add(length) {
-            return Ok(Bounds {
-                size,
-                extent,
-                start,
-                end,
-            });
-        }
+    if let (Ok(size), Ok(extent), Ok(start), Ok(length)) = found
+        && let Some(end) = start.checked_add(length)
+    {
+        return Ok(Bounds {
+            size,
+            extent,
+            start,
+            end,
+        });
     }
     Err(Error::new(
         ErrorKind::Argument,

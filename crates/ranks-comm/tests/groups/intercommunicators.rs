@@ -101,7 +101,7 @@ fn every_way_of_receiving_works_between_groups(world: Communicator) -> Result<()
     assert_eq!(error.kind(), ErrorKind::Truncated);
     drop(between.mprobe(partner, 7)?);
     // Not all have partners: the rest is between these.
-    if world.rank() % 2 == 0 {
+    if world.rank().is_multiple_of(2) {
         between.ssend(&[number], partner, 9)?;
     } else {
         assert_eq!(between.recv_vec::<u32>(partner, 9)?.0, [theirs]);

@@ -52,7 +52,7 @@ fn dropped_topologies_are_freed_later(world: Communicator) -> Result<()> {
     let mut kept = Vec::new();
     for round in 0..40 {
         let grid = world.cart_create(&[world.size() - 1], &[true], false)?;
-        if (round + world.rank()) % 3 == 0 {
+        if (round + world.rank()).is_multiple_of(3) {
             kept.extend(grid);
         }
         if round % 8 == 0 {

@@ -391,7 +391,7 @@ mod tests {
                 for rank in 0..ranks {
                     let stripe = stripe::<f64>(length, rank, ranks);
                     assert_eq!(stripe.start, end);
-                    assert!(stripe.end == length || stripe.end % 512 == 0);
+                    assert!(stripe.end == length || stripe.end.is_multiple_of(512));
                     end = stripe.end;
                 }
                 assert_eq!(end, length);

@@ -68,7 +68,7 @@ impl Mark {
 
     fn arrived(&self, number: u64) -> &AtomicU64 {
         let [even, odd] = &self.arrived;
-        if number % 2 == 0 { even } else { odd }
+        if number.is_multiple_of(2) { even } else { odd }
     }
 
     /// The last word of its rank.

@@ -53,7 +53,7 @@ fn m_windows_are_dropped_in_every_state(world: Communicator) -> Result<()> {
         let fenced = Window::<u32>::allocate(&world, 3)?.fence()?;
         let passive = Window::<u32>::allocate(&world, 3)?.passive()?;
         let quiet = Window::<u32>::allocate(&world, 3)?;
-        if (rank + round) % 2 == 0 {
+        if (rank + round).is_multiple_of(2) {
             std::thread::spawn(move || drop((passive, fenced, quiet)))
                 .join()
                 .unwrap();

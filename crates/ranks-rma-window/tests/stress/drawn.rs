@@ -72,7 +72,7 @@ impl Blocks {
         Self {
             uses: (0..size).map(of).collect(),
             exclusive: (0..size)
-                .map(|target| locks && hash(&[draw, target]) % 2 == 0)
+                .map(|target| locks && hash(&[draw, target]).is_multiple_of(2))
                 .collect(),
             draw,
         }

@@ -73,7 +73,7 @@ impl Region {
 
     /// The word at `offset` bytes.
     fn word_at(&self, offset: usize) -> &AtomicU64 {
-        assert!(offset % 8 == 0 && offset + 8 <= self.length);
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.length);
         // SAFETY: inside of the mapping, by the line above.
         let word = unsafe { self.base.add(offset) };
         // SAFETY: aligned, as mappings begin with a page; it is mapped as long as `self`, and words are accessed atomically only.

@@ -122,12 +122,11 @@ pub(crate) fn join(
         Ordering::AcqRel,
         Ordering::Acquire,
     );
-    if let Err(others) = agreed {
-        if others != ranks as u64 {
-            let text =
-                format!("rank {rank} says {ranks} ranks, others of the same id say {others}");
-            return Err(Failure::argument(text));
-        }
+    if let Err(others) = agreed
+        && others != ranks as u64
+    {
+        let text = format!("rank {rank} says {ranks} ranks, others of the same id say {others}");
+        return Err(Failure::argument(text));
     }
     let taken = region.slot(rank, world::PID).compare_exchange(
         0,

@@ -33,7 +33,7 @@ impl<'a> Waiting<'a> {
 
     /// Whether it is time for what costs more than a look at memory.
     pub(crate) fn is_long(&self) -> bool {
-        self.turns > 60 && self.turns % 32 == 0
+        self.turns > 60 && self.turns.is_multiple_of(32)
     }
 
     /// Lets others work for a moment.

@@ -48,7 +48,7 @@ pub(crate) unsafe fn register(
 ) -> Outcome {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     comm.ready_for_operations()?;
-    if address % WINDOW_ALIGNMENT as u64 != 0 {
+    if !address.is_multiple_of(WINDOW_ALIGNMENT as u64) {
         return Err(Failure::argument(format!(
             "window address {address:#x} must be aligned to {WINDOW_ALIGNMENT} bytes"
         )));

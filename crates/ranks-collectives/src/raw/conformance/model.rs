@@ -32,17 +32,17 @@ pub(super) fn value(dtype: Dtype, rank: usize, index: usize) -> Number {
         _ => 1,
     };
     let size = u8::try_from(size).map_or(1.0, f64::from);
-    let negative = (rank + 2 * index) % 5 == 0;
+    let negative = (rank + 2 * index).is_multiple_of(5);
     match class(dtype) {
         Class::Unsigned | Class::Bool => (size, 0.0),
-        Class::Complex => (size, if index % 2 == 0 { 1.0 } else { -1.0 }),
+        Class::Complex => (size, if index.is_multiple_of(2) { 1.0 } else { -1.0 }),
         Class::Signed | Class::Float => (if negative { -size } else { size }, 0.0),
     }
 }
 
 /// The factor of a rank for [`RawOp::PreMulSum`].
 pub(super) fn factor(rank: usize) -> f64 {
-    if rank % 2 == 0 { 1.0 } else { 2.0 }
+    if rank.is_multiple_of(2) { 1.0 } else { 2.0 }
 }
 
 /// Every operation, as `rank` passes it.
