@@ -1,12 +1,14 @@
 //! Every operation on every type and number of ranks gives what a model says.
 
-use ranks_collectives::nccl::{self, Fp8E4m3, Fp8E5m2, PreMulSum, Queue, Reduction};
+use ranks_collectives::nccl::{
+    self, Fp8E4m3, Fp8E5m2, NcclCommunicator, PreMulSum, Queue, Reduction,
+};
 use ranks_collectives::ops::{Avg, Max, Min, Prod, Sum};
 use ranks_comm::Result;
 use ranks_cuda::{DeviceVec, Stream};
 
 use crate::samples::{Place, Sample, model, numbers, value};
-use crate::support::{each, isolated, on_devices};
+use crate::support::{each, isolated, old_nccl, on_devices, options};
 
 /// Elements of a block.
 const LEN: usize = 5;
@@ -464,4 +466,48 @@ fn what_is_enqueued_on_a_stream_comes_after_the_operation_that_it_waits_for() {
             });
         },
     );
+}
+
+#[test]
+fn a_release_without_alltoall_gather_and_scatter_is_given_sends_and_receives() {
+    let test =
+        "operations::a_release_without_alltoall_gather_and_scatter_is_given_sends_and_receives";
+    isolated(test, &[], || {
+        fn moves<T: Sample>(comm: &NcclCommunicator) {
+            let on = &Place::of(comm);
+            let (rank, size, stream) = (comm.rank(), comm.size(), &on.stream);
+            let all = LEN * size;
+            let everybody = |index: usize| value(index / LEN, index % LEN);
+            let send = on.vec::<T>(all, |index| value(rank, index / LEN));
+            let traded = comm.alltoall(send, on.zeros(all), stream).unwrap();
+            let theirs = model(all, |index| value(index / LEN, rank));
+            assert_eq!(numbers(on, &traded.wait().unwrap().1), theirs);
+            for root in 0..size {
+                let mine = on.vec::<T>(LEN, |index| value(rank, index));
+                let at_root = (rank == root).then(|| on.zeros::<T>(all));
+                let gathered = comm.gather(mine, at_root, root, stream).unwrap();
+                if let (_, Some(gathered)) = gathered.wait().unwrap() {
+                    assert_eq!(numbers(on, &gathered), model(all, everybody));
+                }
+                let buffer = match rank == root {
+                    true => on.vec::<T>(all, everybody),
+                    false => on.zeros::<T>(LEN),
+                };
+                let dealt = comm.scatter_in_place(buffer, root, stream).unwrap();
+                let dealt = dealt.wait().unwrap();
+                let first = if rank == root { rank * LEN } else { 0 };
+                let own = dealt.slice(first..first + LEN).unwrap();
+                assert_eq!(numbers(on, &own), model(LEN, |index| value(rank, index)));
+            }
+        }
+        for size in 1..=3 {
+            let devices: Vec<usize> = (0..size).collect();
+            let options = options().library(old_nccl());
+            let comms = NcclCommunicator::on_devices(&devices, &options).unwrap();
+            each(&comms, |comm| {
+                moves::<i8>(comm);
+                moves::<f64>(comm);
+            });
+        }
+    });
 }
