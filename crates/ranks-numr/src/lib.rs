@@ -1,4 +1,4 @@
-//! [numr]'s communicator over MPI, in process, and over NCCL.
+//! numr's communicator over MPI, in process, and over NCCL.
 //!
 //! [`NumrCommunicator`] implements numr's `Communicator` and, over NCCL, its `StreamSyncOps`. Programs that hold an
 //! `Arc<dyn Communicator>`, as boostr's do, run on any of them without a change:
@@ -52,7 +52,6 @@
 //! | one rank | as numr's `NoOpCommunicator`, for arguments that would be right on more of them |
 //! | a drop with operations under way | waits for them for as long as [`NumrOptions::drop_limit`] says, then logs an error by `tracing` and gives them up |
 //!
-//! [numr]: https://docs.rs/numr
 //! [`RawCollectives::takes`]: ranks_collectives::raw::RawCollectives::takes
 #![deny(unsafe_code)]
 #![cfg_attr(

@@ -36,9 +36,27 @@ fn every_case_of_the_trait_on_threads() {
 }
 
 #[test]
-fn every_case_of_the_trait_on_processes() {
-    let test = "raw::every_case_of_the_trait_on_processes";
-    processes(test, &[NOTHING; 3], |bootstrap| {
+fn every_case_of_the_trait_on_a_process() {
+    every_case_on_processes::<1>("raw::every_case_of_the_trait_on_a_process");
+}
+
+#[test]
+fn every_case_of_the_trait_on_two_processes() {
+    every_case_on_processes::<2>("raw::every_case_of_the_trait_on_two_processes");
+}
+
+#[test]
+fn every_case_of_the_trait_on_three_processes() {
+    every_case_on_processes::<3>("raw::every_case_of_the_trait_on_three_processes");
+}
+
+#[test]
+fn every_case_of_the_trait_on_four_processes() {
+    every_case_on_processes::<4>("raw::every_case_of_the_trait_on_four_processes");
+}
+
+fn every_case_on_processes<const SIZE: usize>(test: &str) {
+    processes(test, &[NOTHING; SIZE], |bootstrap| {
         let comm = NcclCommunicator::new(bootstrap, bootstrap.rank(), &options()).unwrap();
         let raw = RawNccl::new(comm).unwrap();
         passes(&raw);
