@@ -277,9 +277,16 @@ pub(super) fn start_in(nccl: &'static Nccl) -> Result<()> {
 pub(super) fn end_in(nccl: &'static Nccl) -> Result<i32> {
     let function = nccl.table().ncclGroupEnd;
     let function = function.ok_or_else(|| missing(nccl, END))?;
-    // SAFETY: one group was started on this thread; communicators with calls in it are not freed before it ends
+    // SAFETY: it takes nothing. Communicators with calls in the group are not freed before it ends
     // (`Shared::set_grouped`), and what their arguments point at is kept by those who made the calls.
     Ok(unsafe { function() })
+}
+
+/// Ends a group that the library may have left open on this thread when it could not begin a communicator. NCCL 2.32 does when it
+/// finds no device, and whatever the thread called later would wait for an end that nobody makes. Where none is open it refuses, which is as well.
+#[cold]
+pub(super) fn end_left_open(nccl: &'static Nccl) {
+    let _refused = end_in(nccl);
 }
 
 #[cfg(test)]

@@ -110,6 +110,9 @@ impl NcclCommunicator {
             }
         }
         let ended = group::end_in(nccl)?;
+        if outcome.is_err() {
+            group::end_left_open(nccl);
+        }
         outcome?;
         check(nccl, "ncclGroupEnd", ended, Caller::Nobody)?;
         let mut deadline = Deadline::after(options.time_limit);
@@ -167,8 +170,11 @@ impl Means {
 
     fn join(self, id: NcclId, place: Place) -> Result<NcclCommunicator> {
         let mut deadline = Deadline::after(self.time_limit);
+        let nccl = self.nccl;
         let mut joining = self.joining(place);
-        joining.begin(id)?;
+        joining
+            .begin(id)
+            .inspect_err(|_| group::end_left_open(nccl))?;
         joining.finish(INIT, &mut deadline)
     }
 

@@ -1,11 +1,12 @@
 //! The real NCCL where there is no GPU: what it says is an error here, and nothing waits or ends the process.
 //!
 //! `cargo xtask test` runs these; by hand it is `RANKS_NCCL=…/libnccl.so.2 cargo test -p ranks-collectives --test nccl -- --ignored real`.
+#![allow(unsafe_code)]
 
 use ranks_collectives::Bootstrap;
 use ranks_collectives::nccl::{NcclCommunicator, NcclId, NcclOptions};
 use ranks_comm::ErrorKind;
-use ranks_nccl_sys::Nccl;
+use ranks_nccl_sys::{Nccl, ncclInvalidUsage};
 
 use crate::support::{SHORT, driver, isolated, threads};
 
@@ -18,6 +19,13 @@ fn options() -> NcclOptions {
         .library(Nccl::load().unwrap())
         .cuda(driver())
         .time_limit(40 * SHORT)
+}
+
+/// What this thread calls next is carried out at once, and not kept for the end of a group.
+fn no_group_is_left_open() {
+    let end = Nccl::load().unwrap().table().ncclGroupEnd.unwrap();
+    // SAFETY: it takes nothing, and refuses where there is no group.
+    assert_eq!(unsafe { end() }, ncclInvalidUsage);
 }
 
 #[test]
@@ -34,6 +42,7 @@ fn without_a_gpu_every_rank_is_told_what_the_library_says() {
                 "{text}"
             );
             assert!(text.contains("the last error was: "), "{text}");
+            no_group_is_left_open();
             error.kind()
         });
         assert_eq!(kinds, [ErrorKind::Library; 2]);
@@ -47,6 +56,7 @@ fn without_a_gpu_many_devices_of_one_process_are_an_error() {
     isolated(test, ALONE, || {
         let error = NcclCommunicator::on_devices(&[0, 1], &options()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Library, "{error}");
+        no_group_is_left_open();
         // Ids are made without a device, and each is another one.
         let nccl = Nccl::load().unwrap();
         assert!(NcclId::new(nccl).unwrap() != NcclId::new(nccl).unwrap());
