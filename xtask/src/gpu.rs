@@ -2,10 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
-use crate::{Outcome, mpi, workspace};
-
-/// The NCCL that is fetched where no other is named.
-const WHEEL: &str = "nccl-2.32.3";
+use crate::{Outcome, nccl, workspace};
 
 /// What lets several ranks share a GPU, from NCCL 2.30 on: leave to do so, few blocks for each, and nothing of a network.
 const SHARED: [(&str, &str); 4] = [
@@ -39,12 +36,13 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         ])
         .args(arguments.devices.iter().map(usize::to_string));
     if std::env::var_os("RANKS_NCCL").is_none() {
-        if !arguments.offline {
-            mpi::provide(WHEEL)?;
-        }
-        let library = mpi::folder().join(WHEEL).join("lib/libnccl.so.2");
-        if library.is_file() {
-            command.env("RANKS_NCCL", library);
+        match nccl::library(!arguments.offline) {
+            Ok(library) => {
+                command.env("RANKS_NCCL", library);
+            }
+            // Then the machine may have one.
+            Err(_) if arguments.offline => {}
+            Err(why) => return Err(why.into()),
         }
     }
     if shares_a_device(&arguments.devices) {

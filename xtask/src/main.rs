@@ -13,6 +13,7 @@ mod coverage;
 mod demo;
 mod gpu;
 mod mpi;
+mod nccl;
 mod run;
 mod test;
 mod tidy;

@@ -1,19 +1,15 @@
 //! Tests of the real NCCL, without a GPU: they run once, on the library of the wheel that is pinned.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use ranks_test::driver::Binary;
 
 use super::jobs;
 use super::tally::{Cell, Failure, Row, Tally};
-use crate::mpi;
+use crate::nccl::{WHEEL, library};
 
 /// The reason with which such a test is ignored.
 pub(super) const REASON: &str = "needs an NCCL library";
-
-/// The wheel, below `target/mpi`.
-const WHEEL: &str = "nccl-2.32.3";
 
 /// Runs the tests of these names, wherever they are, and adds a row to the table.
 ///
@@ -88,21 +84,6 @@ fn lost<'names>(
         .filter(|name| !found(name))
         .map(String::as_str)
         .collect()
-}
-
-/// The library's file, or how to get it.
-fn library(provision: bool) -> Result<PathBuf, String> {
-    if provision {
-        mpi::provide(WHEEL).map_err(|error| error.to_string())?;
-    }
-    let library = mpi::folder().join(WHEEL).join("lib/libnccl.so.2");
-    if library.is_file() {
-        Ok(library)
-    } else {
-        Err(format!(
-            "{WHEEL} is not here: cargo xtask mpi install {WHEEL}"
-        ))
-    }
 }
 
 #[cfg(test)]
