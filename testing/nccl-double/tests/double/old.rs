@@ -10,7 +10,7 @@ use crate::support::{Rank, at, int, old, on_threads};
 macro_rules! old {
     ($name:ident($($argument:expr),* $(,)?)) => {{
         let function = old().table().$name.expect("it is there");
-        #[allow(clippy::undocumented_unsafe_blocks, reason = "the test keeps the contract")]
+        // SAFETY: the test that calls it keeps the contract of the C function.
         unsafe { function($($argument),*) }
     }};
 }

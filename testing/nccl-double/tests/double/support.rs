@@ -1,9 +1,4 @@
 //! The two doubles, and ranks that are threads.
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    clippy::undocumented_unsafe_blocks,
-    reason = "the contract of each C function is kept by the test that calls it"
-)]
 
 use std::ffi::{CString, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -44,6 +39,7 @@ fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let file = Candidate::new(beside("libnccl_double.so"), "the double");
+        // SAFETY: nothing happens when a double is loaded.
         unsafe { Library::open("NCCL", &[file], |_| Ok(())) }.expect("the double")
     })
 }
@@ -53,6 +49,7 @@ pub(crate) fn hook<F: Copy>(name: &str) -> F {
     let name = CString::new(name).expect("a name");
     let address = library().own_symbol(&name).expect("it is there").as_ptr();
     assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
+    // SAFETY: a function pointer is as large as an address, and the caller knows the function's type.
     unsafe { std::mem::transmute_copy(&address) }
 }
 
@@ -61,8 +58,10 @@ pub(crate) fn counted_by_cuda(name: &str) -> usize {
     cuda();
     let name = CString::new(format!("cudaDouble_{name}")).expect("a name");
     let file = Candidate::new(beside("libcuda_double.so"), "the double");
+    // SAFETY: nothing happens when a double is loaded.
     let library = unsafe { Library::open("CUDA", &[file], |_| Ok(())) }.expect("the double");
     let address = library.own_symbol(&name).expect("it is there").as_ptr();
+    // SAFETY: all of the driver's counters have this type.
     let count: extern "C" fn() -> usize = unsafe { std::mem::transmute(address) };
     count()
 }
@@ -85,8 +84,10 @@ pub(crate) fn set_delay(microseconds: u64) {
 /// The old double, told of the driver as well.
 pub(crate) fn old() -> &'static Nccl {
     let path = beside("libnccl_double_old.so");
+    // SAFETY: nothing happens when a double is loaded, and its functions do what NCCL's do.
     let old = unsafe { Nccl::open(&path) }.expect("the double");
     let file = Candidate::new(path, "the double");
+    // SAFETY: as above.
     let library = unsafe { Library::open("NCCL", &[file], |_| Ok(())) }.expect("the double");
     tell_cuda(&library);
     old
@@ -99,6 +100,7 @@ fn tell_cuda(library: &Library) {
     let address = library.own_symbol(c"ncclDouble_use_cuda");
     let address = address.expect("it is there").as_ptr();
     type UseCuda = extern "C" fn(*const std::ffi::c_char) -> c_int;
+    // SAFETY: the double's function has this type.
     let use_cuda: UseCuda = unsafe { std::mem::transmute(address) };
     assert_eq!(use_cuda(path.as_ptr()), 0);
 }
@@ -107,6 +109,7 @@ pub(crate) fn nccl() -> &'static Table {
     static TABLE: OnceLock<&'static Nccl> = OnceLock::new();
     static TOLD: Once = Once::new();
     TOLD.call_once(|| tell_cuda(library()));
+    // SAFETY: as in `old`.
     let open = || unsafe { Nccl::open(beside("libnccl_double.so")) }.expect("the double");
     TABLE.get_or_init(open).table()
 }
@@ -115,7 +118,7 @@ pub(crate) fn nccl() -> &'static Table {
 macro_rules! nccl {
     ($name:ident($($argument:expr),* $(,)?)) => {{
         let function = $crate::support::nccl().$name.expect("it is there");
-        #[allow(clippy::undocumented_unsafe_blocks, reason = "the test keeps the contract")]
+        // SAFETY: the test that calls it keeps the contract of the C function.
         unsafe { function($($argument),*) }
     }};
 }
@@ -123,6 +126,7 @@ macro_rules! nccl {
 pub(crate) fn unique_id() -> ncclUniqueId {
     let mut id = MaybeUninit::uninit();
     assert_eq!(nccl!(ncclGetUniqueId(id.as_mut_ptr())), 0);
+    // SAFETY: the call has written it, since it succeeded.
     unsafe { id.assume_init() }
 }
 
@@ -135,7 +139,9 @@ pub(crate) struct Rank {
     pub(crate) size: usize,
 }
 
+// SAFETY: the library lets any thread use a communicator, and the double takes care of two at once.
 unsafe impl Send for Rank {}
+// SAFETY: as above.
 unsafe impl Sync for Rank {}
 
 impl Rank {
