@@ -16,5 +16,6 @@ mod processes;
 mod raw;
 mod real;
 mod samples;
+mod scopes;
 mod support;
 mod under_way;

@@ -5,6 +5,8 @@ use std::fmt::Debug;
 use ranks_collectives::nccl::{Element, Fp8E4m3, Fp8E5m2, NcclCommunicator};
 use ranks_cuda::{CudaStream, DeviceSlice, DeviceVec};
 
+use crate::support::{each, on_devices};
+
 /// A type, with numbers in it.
 pub(crate) trait Sample: Element + Debug + PartialEq {
     /// The element for a small number, which it holds exactly.
@@ -111,4 +113,24 @@ pub(crate) fn value(rank: usize, index: usize) -> u8 {
 /// The numbers of the model for so many elements.
 pub(crate) fn model(len: usize, number: impl Fn(usize) -> u8) -> Vec<f64> {
     (0..len).map(|index| f64::from(number(index))).collect()
+}
+
+/// Elements of a block.
+pub(crate) const LEN: usize = 5;
+
+/// Does it on 1 to 4 ranks.
+pub(crate) fn on_ranks(body: impl Fn(&Place<'_>) + Sync) {
+    for size in 1..=4 {
+        each(&on_devices(size), |comm| body(&Place::of(comm)));
+    }
+}
+
+/// What all ranks have together at an index.
+pub(crate) fn folded(size: usize, index: usize, fold: impl Fn(u8, u8) -> u8) -> u8 {
+    let all = (0..size).map(|rank| value(rank, index));
+    all.reduce(fold).unwrap()
+}
+
+pub(crate) fn sum(size: usize, index: usize) -> u8 {
+    folded(size, index, |a, b| a + b)
 }
