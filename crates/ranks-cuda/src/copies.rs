@@ -12,6 +12,7 @@ use crate::stream::Stream;
 const TO_DEVICE: &str = "cuMemcpyHtoDAsync_v2";
 const TO_HOST: &str = "cuMemcpyDtoHAsync_v2";
 const ON_DEVICE: &str = "cuMemcpyDtoDAsync_v2";
+const FILL: &str = "cuMemsetD8Async";
 
 impl Context {
     /// Copies `from` to a device, and waits until it is there. First it waits for those who are known to work on `to`.
@@ -64,6 +65,52 @@ impl Context {
             unsafe { (table.cuMemcpyDtoH_v2)(to.as_mut_ptr().cast(), address, bytes) }
         })
     }
+}
+
+impl Context {
+    /// Sets every byte of `to`, and waits until it is done. First it waits for those who are known to work on it.
+    ///
+    /// # Errors
+    /// [`Argument`](ErrorKind::Argument) for memory of another driver; what the driver reports.
+    #[doc(alias = "cuMemsetD8Async")]
+    pub fn fill_bytes(&self, to: &mut (impl DeviceSliceMut + ?Sized), value: u8) -> Result<()> {
+        let stream = self.own_stream();
+        self.cuda().check_same(to.cuda()?, FILL)?;
+        to.order_writes_after_use(&stream)?;
+        // SAFETY: the memory is borrowed mutably until the call returns, and then it is done.
+        unsafe { self.enqueue_fill(&stream, to, value) }?;
+        stream.synchronize()
+    }
+
+    /// Enqueues that every byte of `to` is set.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    ///
+    /// # Safety
+    /// The memory stays until the stream has come past it, and the stream is of this context.
+    #[doc(alias = "cuMemsetD8Async")]
+    pub unsafe fn enqueue_fill(
+        &self,
+        stream: &dyn Stream,
+        to: &mut (impl DeviceSliceMut + ?Sized),
+        value: u8,
+    ) -> Result<()> {
+        let (address, bytes) = (to.address(), bytes_of(to));
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.call(FILL, |table| {
+            // SAFETY: the memory has so many bytes, and the caller vouches that it stays; the stream is live.
+            unsafe { (table.cuMemsetD8Async)(address, value, bytes, stream.raw().0) }
+        })
+    }
+}
+
+/// How many bytes there are.
+fn bytes_of<S: DeviceSlice + ?Sized>(slice: &S) -> usize {
+    // Does not overflow: the elements lie in memory.
+    slice.len() * size_of::<S::Element>()
 }
 
 /// [`Stream::upload`]

@@ -60,6 +60,20 @@ impl Device {
         Ok(text.to_string_lossy().into_owned())
     }
 
+    /// Whether it can read and write the memory of `peer` itself, over NVLink or PCIe; of its own, `false`.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    #[doc(alias = "cuDeviceCanAccessPeer")]
+    pub fn can_access(self, peer: Device) -> Result<bool> {
+        let mut can: c_int = 0;
+        // SAFETY: the driver writes one int to the address of one; both devices are the driver's own.
+        let code =
+            unsafe { (self.cuda.table().cuDeviceCanAccessPeer)(&raw mut can, self.raw, peer.raw) };
+        self.cuda.check("cuDeviceCanAccessPeer", code)?;
+        Ok(can != 0)
+    }
+
     /// Its primary context: the one that CUDA's runtime, NCCL and most programs work in.
     ///
     /// # Errors

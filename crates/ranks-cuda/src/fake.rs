@@ -126,6 +126,8 @@ fake! {
     cuDeviceGet(raw: *mut RawDevice, ordinal: c_int) unsafe { put(raw, ordinal) };
     cuDeviceGetName(_text: *mut c_char, _room: c_int, _raw: RawDevice) SUCCESS;
     // SAFETY: as above.
+    cuDeviceCanAccessPeer(can: *mut c_int, _raw: RawDevice, _peer: RawDevice) unsafe { put(can, 0) };
+    // SAFETY: as above.
     cuDevicePrimaryCtxRetain(context: *mut Handle, _raw: RawDevice) unsafe { put(context, handle()) };
     cuDevicePrimaryCtxRelease_v2(_raw: RawDevice) SUCCESS;
     // SAFETY: as above.
@@ -188,6 +190,13 @@ fake! {
     cuMemcpyDtoHAsync_v2(to: *mut c_void, from: Address, bytes: usize, _stream: Handle) copy(to.expose_provenance(), address(from), bytes);
     cuMemcpyDtoDAsync_v2(to: Address, from: Address, bytes: usize, _stream: Handle) copy(address(to), address(from), bytes);
     cuPointerGetAttributes(_count: c_uint, _which: *mut c_int, _places: *mut *mut c_void, _address: Address) SUCCESS;
+    // SAFETY: as above.
+    cuModuleLoadData(module: *mut Handle, _image: *const c_void) unsafe { put(module, handle()) };
+    cuModuleUnload(_module: Handle) SUCCESS;
+    // SAFETY: as above.
+    cuModuleGetFunction(function: *mut Handle, _module: Handle, _name: *const c_char) unsafe { put(function, handle()) };
+    cuModuleGetGlobal_v2(_address: *mut Address, _bytes: *mut usize, _module: Handle, _name: *const c_char) 500;
+    cuLaunchKernel(_function: Handle, _across: c_uint, _down: c_uint, _deep: c_uint, _wide: c_uint, _high: c_uint, _long: c_uint, _shared: c_uint, _stream: Handle, _arguments: *mut *mut c_void, _extra: *mut *mut c_void) SUCCESS;
 }
 
 mod tests {

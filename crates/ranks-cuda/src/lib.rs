@@ -35,6 +35,7 @@ mod event;
 #[cfg(test)]
 mod fake;
 mod memory;
+mod module;
 mod pause;
 mod pinned;
 mod stream;
@@ -48,5 +49,6 @@ pub use enqueued::{Alone, Enqueued, Watch};
 pub use error::{Error, ErrorKind, Result};
 pub use event::Event;
 pub use memory::{DeviceBuffers, DeviceSlice, DeviceSliceMut};
+pub use module::{Argument, Grid, Kernel, Module};
 pub use pinned::PinnedVec;
 pub use stream::{CudaStream, Priority, RawStream, Stream};

@@ -8,7 +8,7 @@ use ranks_load::Library;
 pub(crate) type Code = c_int;
 /// `CUdevice`.
 pub(crate) type RawDevice = c_int;
-/// `CUcontext`, `CUstream` and `CUevent`.
+/// `CUcontext`, `CUstream`, `CUevent`, `CUmodule` and `CUfunction`.
 pub(crate) type Handle = *mut c_void;
 /// `CUdeviceptr`.
 pub(crate) type Address = u64;
@@ -17,6 +17,7 @@ pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
 
 pub(crate) const SUCCESS: Code = 0;
 pub(crate) const OUT_OF_MEMORY: Code = 2;
+pub(crate) const NOT_FOUND: Code = 500;
 pub(crate) const NOT_READY: Code = 600;
 
 /// `CU_EVENT_DISABLE_TIMING`
@@ -69,6 +70,7 @@ table! {
     cuDeviceGetCount(*mut c_int);
     cuDeviceGet(*mut RawDevice, c_int);
     cuDeviceGetName(*mut c_char, c_int, RawDevice);
+    cuDeviceCanAccessPeer(*mut c_int, RawDevice, RawDevice);
     cuDevicePrimaryCtxRetain(*mut Handle, RawDevice);
     cuDevicePrimaryCtxRelease_v2(RawDevice);
     cuCtxGetCurrent(*mut Handle);
@@ -96,4 +98,9 @@ table! {
     cuMemcpyDtoHAsync_v2(*mut c_void, Address, usize, Handle);
     cuMemcpyDtoDAsync_v2(Address, Address, usize, Handle);
     cuPointerGetAttributes(c_uint, *mut c_int, *mut *mut c_void, Address);
+    cuModuleLoadData(*mut Handle, *const c_void);
+    cuModuleUnload(Handle);
+    cuModuleGetFunction(*mut Handle, Handle, *const c_char);
+    cuModuleGetGlobal_v2(*mut Address, *mut usize, Handle, *const c_char);
+    cuLaunchKernel(Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void);
 }

@@ -3,10 +3,13 @@
 use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint, c_void};
+use std::fs::File;
+use std::os::fd::{IntoRawFd, RawFd};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
 use crate::devices::current;
+use crate::files::{map_file, map_shared, unmap_file};
 use crate::state::{
     Answer, Code, INVALID_CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, STATE, State, call, lock, put,
 };
@@ -14,10 +17,15 @@ use crate::streams::{self, Operation};
 
 /// How many bytes of addresses there are. Address space costs nothing.
 const ADDRESSES: usize = 1 << 40;
+
+/// The same where there is no room for so many.
+const FEWER: usize = 1 << 30;
 /// What fresh memory of a device is filled with.
 const NONSENSE: u8 = 0xA5;
 const ALIGNMENT: usize = 512;
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
+/// From how many bytes on the memory of a device is that of a file, so that other processes can map it.
+const SHARED: usize = 1 << 16;
 
 /// All memory that is allocated, by address.
 pub(crate) struct Blocks {
@@ -30,12 +38,14 @@ pub(crate) struct Blocks {
 }
 
 #[derive(Clone, Copy)]
-struct Block {
-    bytes: usize,
+pub(crate) struct Block {
+    pub(crate) bytes: usize,
     /// Where the bytes are.
     memory: usize,
-    kind: Kind,
-    device: usize,
+    /// The file whose memory they are, if they are one's.
+    pub(crate) file: Option<RawFd>,
+    pub(crate) kind: Kind,
+    pub(crate) device: usize,
     /// How many operations that are enqueued work on it.
     users: usize,
     /// Whether a stream frees it later, so that nobody may use it any more.
@@ -47,6 +57,8 @@ pub(crate) enum Kind {
     Device,
     Pinned,
     Managed,
+    /// Another process's.
+    Peer,
 }
 
 /// Bytes that an operation works on.
@@ -69,7 +81,7 @@ impl Default for Blocks {
 
 impl Blocks {
     /// The block that holds these bytes.
-    fn find(&self, address: usize, bytes: usize) -> Option<(usize, &Block)> {
+    pub(crate) fn find(&self, address: usize, bytes: usize) -> Option<(usize, &Block)> {
         let (&base, block) = self.blocks.range(..=address).next_back()?;
         let end = address.checked_add(bytes)?;
         (!block.leaving && end <= base + block.bytes && address < base + block.bytes)
@@ -77,7 +89,8 @@ impl Blocks {
     }
 
     fn used(&self, device: usize) -> usize {
-        let of_device = |block: &&Block| block.kind != Kind::Pinned && block.device == device;
+        let own = |kind| matches!(kind, Kind::Device | Kind::Managed);
+        let of_device = |block: &&Block| own(block.kind) && block.device == device;
         self.blocks
             .values()
             .filter(of_device)
@@ -88,12 +101,19 @@ impl Blocks {
     /// An address that nothing can be read or written at, and that was never given before.
     fn address(&mut self, bytes: usize) -> Answer<usize> {
         if self.next == 0 {
-            self.next = map(ADDRESSES, libc::PROT_NONE)?;
-            self.end = self.next + ADDRESSES;
+            // A program that is run by another, such as valgrind, has fewer.
+            let (begin, bytes) = match map(ADDRESSES, libc::PROT_NONE) {
+                Ok(begin) => (begin, ADDRESSES),
+                Err(_) => (map(FEWER, libc::PROT_NONE)?, FEWER),
+            };
+            self.next = begin;
+            self.end = begin + bytes;
         }
         let address = self.next;
         // Between two blocks there is a gap, so that the end of one is not the beginning of the next.
-        self.next += bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT;
+        let alignment = if bytes < SHARED { ALIGNMENT } else { PAGE };
+        let address = address.next_multiple_of(alignment);
+        self.next = address + bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT;
         if self.next > self.end {
             return Err(OUT_OF_MEMORY);
         }
@@ -119,8 +139,31 @@ fn map(bytes: usize, access: c_int) -> Answer<usize> {
     Ok(address.expose_provenance())
 }
 
+/// Memory of another process, as a block of this one's that is not freed but forgotten.
+pub(crate) fn open_file(state: &State, device: usize, file: File, bytes: usize) -> Answer<usize> {
+    let memory = map_shared(&file, bytes.next_multiple_of(PAGE))?;
+    let mut blocks = lock(&state.blocks);
+    let address = blocks.address(bytes)?;
+    let block = Block {
+        bytes,
+        memory,
+        file: Some(file.into_raw_fd()),
+        kind: Kind::Peer,
+        device,
+        users: 0,
+        leaving: false,
+    };
+    blocks.blocks.insert(address, block);
+    Ok(address)
+}
+
+/// The end of a block of another process: after all that is enqueued on the device.
+pub(crate) fn forget(state: &State, address: usize) -> Answer {
+    free_now(state, address, &[Kind::Peer])
+}
+
 /// Memory of a device.
-fn allocate(state: &State, device: usize, bytes: usize) -> Answer<usize> {
+pub(crate) fn allocate(state: &State, device: usize, bytes: usize) -> Answer<usize> {
     if bytes == 0 {
         return Err(INVALID_VALUE);
     }
@@ -129,17 +172,30 @@ fn allocate(state: &State, device: usize, bytes: usize) -> Answer<usize> {
         return Err(OUT_OF_MEMORY);
     }
     let address = blocks.address(bytes)?;
-    let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| OUT_OF_MEMORY)?;
-    // SAFETY: there is at least one byte.
-    let memory = unsafe { std::alloc::alloc(layout) };
-    if memory.is_null() {
-        return Err(OUT_OF_MEMORY);
-    }
+    let (memory, file) = if bytes < SHARED {
+        let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| OUT_OF_MEMORY)?;
+        // SAFETY: there is at least one byte.
+        let memory = unsafe { std::alloc::alloc(layout) };
+        if memory.is_null() {
+            return Err(OUT_OF_MEMORY);
+        }
+        (memory.expose_provenance(), None)
+    } else {
+        let (memory, file) = map_file(bytes)?;
+        (memory, Some(file))
+    };
     // SAFETY: so many bytes were allocated just now.
-    unsafe { ptr::write_bytes(memory, NONSENSE, bytes) };
+    unsafe {
+        ptr::write_bytes(
+            ptr::with_exposed_provenance_mut::<u8>(memory),
+            NONSENSE,
+            bytes,
+        )
+    };
     let block = Block {
         bytes,
-        memory: memory.expose_provenance(),
+        memory,
+        file,
         kind: Kind::Device,
         device,
         users: 0,
@@ -164,6 +220,7 @@ fn allocate_host(state: &State, device: usize, bytes: usize, kind: Kind) -> Answ
     let block = Block {
         bytes,
         memory: address,
+        file: None,
         kind,
         device,
         users: 0,
@@ -174,20 +231,22 @@ fn allocate_host(state: &State, device: usize, bytes: usize, kind: Kind) -> Answ
 }
 
 /// Takes a block out, and gives its bytes back unless somebody works on them.
-fn free(state: &State, address: usize) {
+pub(crate) fn free(state: &State, address: usize) {
     let Some(block) = lock(&state.blocks).blocks.remove(&address) else {
         return;
     };
     let pointer = ptr::with_exposed_provenance_mut::<c_void>(block.memory);
-    if block.kind != Kind::Device {
+    if matches!(block.kind, Kind::Pinned | Kind::Managed) {
         // The addresses are kept and forbidden, so that nobody is given them again.
         let bytes = block.bytes.next_multiple_of(PAGE);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         // SAFETY: the mapping was made by `allocate_host`, and nothing of the driver works on it any more.
         unsafe { libc::mmap(pointer, bytes, libc::PROT_NONE, flags, -1, 0) };
-    } else if block.users == 0
-        && let Ok(layout) = Layout::from_size_align(block.bytes, ALIGNMENT)
-    {
+    } else if block.users > 0 {
+        // Somebody works on it still: it is lost.
+    } else if let Some(file) = block.file {
+        unmap_file(pointer, block.bytes, file);
+    } else if let Ok(layout) = Layout::from_size_align(block.bytes, ALIGNMENT) {
         // SAFETY: allocated by `allocate` with this layout, and nothing works on it.
         unsafe { std::alloc::dealloc(pointer.cast(), layout) };
     }
@@ -350,89 +409,6 @@ pub extern "C" fn cuMemGetAddressRange_v2(
         }
         if let Some(place) = bytes {
             *place = block.bytes;
-        }
-        Ok(())
-    })
-}
-
-/// The value of one attribute of an address, and how many bytes it has.
-fn attribute(state: &State, attribute: c_int, address: usize) -> Answer<(u64, usize)> {
-    let blocks = lock(&state.blocks);
-    let found = blocks.find(address, 1).map(|(_, block)| *block);
-    let kind = found.map(|block| block.kind);
-    Ok(match attribute {
-        // CU_POINTER_ATTRIBUTE_MEMORY_TYPE: host 1, device 2; none for what is not known.
-        2 => match kind {
-            Some(Kind::Pinned) => (1, 4),
-            Some(Kind::Device | Kind::Managed) => (2, 4),
-            None => (0, 4),
-        },
-        // …_DEVICE_POINTER, …_HOST_POINTER
-        3 => (found.map_or(0, |_| address as u64), 8),
-        4 if kind == Some(Kind::Device) => (0, 8),
-        4 => (found.map_or(0, |_| address as u64), 8),
-        // …_IS_MANAGED
-        8 => (u64::from(kind == Some(Kind::Managed)), 4),
-        // …_DEVICE_ORDINAL: CU_DEVICE_INVALID for what is not known.
-        9 => (
-            found.map_or(u64::from(u32::MAX - 1), |block| block.device as u64),
-            4,
-        ),
-        _ => return Err(INVALID_VALUE),
-    })
-}
-
-/// # Safety
-/// `place` has room for a value of the attribute.
-unsafe fn put_attribute(place: *mut c_void, (value, bytes): (u64, usize)) -> Answer {
-    if place.is_null() {
-        return Err(INVALID_VALUE);
-    }
-    // Little-endian: the first bytes are the lower ones.
-    let from = (&raw const value).cast::<u8>();
-    // SAFETY: the caller's promise.
-    unsafe { ptr::copy_nonoverlapping(from, place.cast(), bytes) };
-    Ok(())
-}
-
-/// # Safety
-/// `place` has room for a value of the attribute.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuPointerGetAttribute(
-    place: *mut c_void,
-    which: c_int,
-    address: usize,
-) -> Code {
-    call("cuPointerGetAttribute", |state| {
-        // The real one refuses what it does not know.
-        lock(&state.blocks).find(address, 1).ok_or(INVALID_VALUE)?;
-        let value = attribute(state, which, address)?;
-        // SAFETY: the caller's promise.
-        unsafe { put_attribute(place, value) }
-    })
-}
-
-/// # Safety
-/// `which` and `places` have `count` elements, and each place has room for a value of its attribute.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuPointerGetAttributes(
-    count: c_uint,
-    which: *const c_int,
-    places: *const *mut c_void,
-    address: usize,
-) -> Code {
-    call("cuPointerGetAttributes", |state| {
-        if which.is_null() || places.is_null() {
-            return Err(INVALID_VALUE);
-        }
-        // SAFETY: the caller's promise.
-        let which = unsafe { std::slice::from_raw_parts(which, count as usize) };
-        // SAFETY: the caller's promise.
-        let places = unsafe { std::slice::from_raw_parts(places, count as usize) };
-        for (&which, &place) in which.iter().zip(places) {
-            let value = attribute(state, which, address)?;
-            // SAFETY: the caller's promise.
-            unsafe { put_attribute(place, value) }?;
         }
         Ok(())
     })

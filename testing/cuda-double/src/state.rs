@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::events::Event;
 use crate::memory::Blocks;
+use crate::modules::Modules;
 use crate::streams::Stream;
 
 /// `CUresult`.
@@ -22,11 +23,14 @@ pub(crate) const NO_DEVICE: Code = 100;
 pub(crate) const INVALID_DEVICE: Code = 101;
 pub(crate) const INVALID_CONTEXT: Code = 201;
 pub(crate) const INVALID_HANDLE: Code = 400;
+pub(crate) const INVALID_IMAGE: Code = 200;
+pub(crate) const NOT_FOUND: Code = 500;
 pub(crate) const NOT_READY: Code = 600;
 pub(crate) const NOT_PERMITTED: Code = 800;
+pub(crate) const NOT_SUPPORTED: Code = 801;
 
 /// The names of codes and what they say.
-pub(crate) const CODES: [(Code, &str, &str); 11] = [
+pub(crate) const CODES: [(Code, &str, &str); 14] = [
     (SUCCESS, "CUDA_SUCCESS\0", "no error\0"),
     (
         INVALID_VALUE,
@@ -63,6 +67,16 @@ pub(crate) const CODES: [(Code, &str, &str); 11] = [
         "CUDA_ERROR_INVALID_HANDLE\0",
         "invalid resource handle\0",
     ),
+    (
+        INVALID_IMAGE,
+        "CUDA_ERROR_INVALID_IMAGE\0",
+        "device kernel image is invalid\0",
+    ),
+    (
+        NOT_FOUND,
+        "CUDA_ERROR_NOT_FOUND\0",
+        "named symbol not found\0",
+    ),
     (NOT_READY, "CUDA_ERROR_NOT_READY\0", "device not ready\0"),
     (
         700,
@@ -73,6 +87,11 @@ pub(crate) const CODES: [(Code, &str, &str); 11] = [
         NOT_PERMITTED,
         "CUDA_ERROR_NOT_PERMITTED\0",
         "operation not permitted\0",
+    ),
+    (
+        NOT_SUPPORTED,
+        "CUDA_ERROR_NOT_SUPPORTED\0",
+        "operation not supported\0",
     ),
 ];
 
@@ -88,6 +107,7 @@ pub(crate) struct State {
     /// The default stream of each device that has used it.
     pub(crate) defaults: Mutex<HashMap<usize, Arc<Stream>>>,
     pub(crate) events: Mutex<HashMap<usize, Arc<Event>>>,
+    pub(crate) modules: Mutex<Modules>,
     /// The next handle; none is used twice.
     pub(crate) next: AtomicUsize,
     pub(crate) uses_after_free: AtomicUsize,
@@ -115,6 +135,7 @@ pub(crate) static STATE: LazyLock<State> = LazyLock::new(|| State {
     leaving: Mutex::default(),
     defaults: Mutex::default(),
     events: Mutex::default(),
+    modules: Mutex::default(),
     next: AtomicUsize::new(0x10_000),
     uses_after_free: AtomicUsize::new(0),
     delay: AtomicU64::new(0),

@@ -83,6 +83,14 @@ impl Double {
         self.number(c"cudaDouble_live_host_allocations")
     }
 
+    pub(crate) fn modules(&self) -> usize {
+        self.number(c"cudaDouble_live_modules")
+    }
+
+    pub(crate) fn launches(&self) -> usize {
+        self.number(c"cudaDouble_launches")
+    }
+
     pub(crate) fn uses_after_free(&self) -> usize {
         self.number(c"cudaDouble_uses_after_free")
     }

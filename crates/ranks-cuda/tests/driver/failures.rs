@@ -49,6 +49,7 @@ fn there_are_so_many_devices() {
 fn everything(double: &Double) -> Result<()> {
     let device = double.cuda.device(3)?;
     device.name()?;
+    device.can_access(double.cuda.device(0)?)?;
     let context = device.context()?;
     let stream = context.stream()?;
     let other = context.stream()?;
@@ -73,10 +74,11 @@ fn everything(double: &Double) -> Result<()> {
     context.synchronize()
 }
 
-const CALLS: [&str; 30] = [
+const CALLS: [&str; 31] = [
     "cuDeviceGetCount",
     "cuDeviceGet",
     "cuDeviceGetName",
+    "cuDeviceCanAccessPeer",
     "cuDevicePrimaryCtxRetain",
     "cuDevicePrimaryCtxRelease_v2",
     "cuCtxGetCurrent",

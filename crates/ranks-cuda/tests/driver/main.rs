@@ -8,4 +8,5 @@ mod double;
 mod failures;
 mod loading;
 mod memory;
+mod modules;
 mod order;
