@@ -9,11 +9,18 @@
 //! * **Symbols are looked up in the global scope first** ([`Library::symbol`]), so that a preloaded
 //!   profiling tool sees each call, exactly as in a program that was linked to the library.
 //! * **What is in the process already is adopted** ([`Library::in_process`]), never opened again.
+//!
+//! [`Places`] lists the candidates of a library that comes with its vendor's own variables and Python packages; [`function()`] makes the address
+//! of a symbol a function.
 
 mod candidate;
 mod error;
+mod function;
 mod library;
+mod places;
 
 pub use candidate::Candidate;
 pub use error::{Attempt, LoadError};
+pub use function::function;
 pub use library::Library;
+pub use places::Places;

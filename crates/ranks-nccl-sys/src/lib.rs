@@ -23,9 +23,7 @@
 
 #![deny(missing_docs)]
 
-mod candidates;
 mod error;
-mod function;
 mod initial;
 mod nccl;
 mod version;

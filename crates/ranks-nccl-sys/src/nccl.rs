@@ -4,16 +4,23 @@ use std::ffi::{CStr, c_int};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use ranks_load::{Candidate, Library};
+use ranks_load::{Candidate, Library, Places, function};
 
-use crate::candidates::{self, SONAME};
+use crate::Error;
 use crate::generated::table::Table;
 use crate::generated::types::{ncclResult_t, ncclSuccess};
 use crate::version::{self, version_text};
-use crate::{Error, function::function};
 
 /// What is looked for, in the words of errors.
 const WHAT: &str = "NCCL library";
+
+/// Where it is looked for, by the name that every release of NCCL 2 has.
+const PLACES: Places = Places {
+    soname: "libnccl.so.2",
+    variable: "RANKS_NCCL",
+    home: "$NCCL_HOME",
+    package: "nvidia/nccl/lib",
+};
 
 /// The oldest release that serves.
 const NEEDED: &str = "2.14";
@@ -107,13 +114,13 @@ impl Nccl {
 
 /// Looks for one.
 fn find() -> Result<&'static Nccl, Error> {
-    if let Some(path) = candidates::named() {
+    if let Some(path) = PLACES.named() {
         let candidate = Candidate::new(path, "$RANKS_NCCL");
         // SAFETY: whoever sets the variable says that the file is an NCCL, which is made to be loaded into processes.
         let library = unsafe { Library::open(WHAT, &[candidate], |_| Ok(())) }?;
         return Ok(keep(take(library)?));
     }
-    let in_process = Library::in_process(MARK).or_else(|| Library::opened_as(SONAME));
+    let in_process = Library::in_process(MARK).or_else(|| Library::opened_as(PLACES.soname));
     if let Some(library) = in_process {
         return Ok(keep(take(library)?));
     }
@@ -122,7 +129,7 @@ fn find() -> Result<&'static Nccl, Error> {
         examined.map(drop)
     };
     // SAFETY: what has NCCL's name in the places where NCCL is installed is taken to be one.
-    let library = unsafe { Library::open(WHAT, &candidates::others(), accept) }?;
+    let library = unsafe { Library::open(WHAT, &PLACES.others(), accept) }?;
     Ok(keep(take(library)?))
 }
 

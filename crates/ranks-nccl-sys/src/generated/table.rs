@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr::NonNull;
 
 use super::types::*;
-use crate::function::function;
+use ranks_load::function;
 
 /// The functions of a library, each under its own name; `None` where the library lacks it.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 ///
 /// # Safety
 /// `F` is the type of a pointer to the function there.
-pub(crate) unsafe fn function<F: Copy>(address: Option<NonNull<c_void>>) -> Option<F> {
+pub unsafe fn function<F: Copy>(address: Option<NonNull<c_void>>) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) }
     let address = address?;
     // SAFETY: both are pointers of one size, as is checked above, and the caller vouches for the type.
