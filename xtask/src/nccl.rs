@@ -9,15 +9,5 @@ pub(crate) const WHEEL: &str = "nccl-2.32.3";
 
 /// The library's file, or how to get it. With `provision` the wheel is brought first.
 pub(crate) fn library(provision: bool) -> Result<PathBuf, String> {
-    if provision {
-        mpi::provide(WHEEL).map_err(|error| error.to_string())?;
-    }
-    let library = mpi::folder().join(WHEEL).join("lib/libnccl.so.2");
-    if library.is_file() {
-        Ok(library)
-    } else {
-        Err(format!(
-            "{WHEEL} is not here: cargo xtask mpi install {WHEEL}"
-        ))
-    }
+    mpi::library(WHEEL, "lib/libnccl.so.2", provision)
 }

@@ -1,15 +1,18 @@
-//! The driver, the GPUs and the NCCL of this machine.
+//! The driver, the GPUs, the NCCL and the NVSHMEM of this machine.
 
 use std::error::Error;
 use std::fmt;
 
 use ranks_cuda::{Context, Cuda};
 use ranks_nccl_sys::Nccl;
+use ranks_nvshmem_sys::NvshmemLibrary;
 
 /// What there is to run on.
 pub(crate) struct Machine {
     pub(crate) cuda: Cuda,
     pub(crate) nccl: &'static Nccl,
+    /// Or why there is none.
+    pub(crate) nvshmem: Result<&'static NvshmemLibrary, String>,
     /// One for each rank.
     pub(crate) devices: Vec<usize>,
     /// Of the first of them.
@@ -29,6 +32,7 @@ impl Machine {
         Ok(Machine {
             cuda,
             nccl,
+            nvshmem: NvshmemLibrary::load().map_err(|error| error.to_string()),
             devices: devices.to_vec(),
             context: cuda.device(first)?.context()?,
             names,
@@ -47,6 +51,13 @@ impl fmt::Display for Machine {
         )?;
         let (version, nccl) = (self.nccl.version_text(), self.nccl.path().display());
         writeln!(f, "NCCL {version} ({nccl})")?;
+        match &self.nvshmem {
+            Ok(library) => {
+                let path = library.path().display();
+                writeln!(f, "NVSHMEM {} ({path})", library.version())?;
+            }
+            Err(_) => writeln!(f, "no NVSHMEM")?,
+        }
         let names = self.names.join(", ");
         write!(f, "{} ranks on {names}", self.devices.len())
     }

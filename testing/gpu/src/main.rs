@@ -1,24 +1,28 @@
-//! Runs what ranks does with GPUs on the driver and the NCCL that are here, case by case, and says what came of each.
+//! Runs what ranks does with GPUs on the driver, the NCCL and the NVSHMEM that are here, case by case, and says what came of each.
 //!
 //! ```text
 //! ranks-gpu                  # one rank on the first GPU
 //! ranks-gpu 0 1 2 3          # a rank on each of these
-//! ranks-gpu 0 0              # two ranks on one GPU: NCCL 2.30 and NCCL_MULTI_RANK_GPU_ENABLE=1
+//! ranks-gpu 0 0              # two ranks on one GPU: NCCL 2.30 and NCCL_MULTI_RANK_GPU_ENABLE=1; NVSHMEM with MPS, or limited
 //! ```
 //!
-//! `RANKS_CUDA` and `RANKS_NCCL` name other files to open as the driver and as NCCL: tests run this program on doubles of both.
+//! Ranks of NCCL are threads of this process, and PEs of NVSHMEM processes that it starts. `RANKS_CUDA`, `RANKS_NCCL` and `RANKS_NVSHMEM` name other files to open as the driver
+//! and as the libraries: tests run this program on doubles. `RANKS_GPU_KERNEL` names a compiled `examples/device_put/ring_shift.cu`.
 
 #![allow(clippy::print_stdout, reason = "a program that reports to its user")]
 
 mod device;
+mod heap;
 mod machine;
 mod operations;
+mod pes;
 mod ranks;
 mod report;
 
 use std::process::ExitCode;
 
 use machine::Machine;
+use pes::Pes;
 use ranks::Ranks;
 use report::{Outcome, Report};
 
@@ -58,6 +62,14 @@ const ON_RANKS: &[Case<Ranks>] = &[
 ];
 
 fn main() -> ExitCode {
+    match pes::if_inside(heap::CASES) {
+        None => {}
+        Some(Ok(_)) => return ExitCode::SUCCESS,
+        Some(Err(error)) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    }
     let devices: Result<Vec<usize>, _> =
         std::env::args().skip(1).map(|word| word.parse()).collect();
     let Ok(mut devices) = devices else {
@@ -82,6 +94,14 @@ fn main() -> ExitCode {
     for (name, case) in ON_RANKS {
         report.run(name, || case(&Ranks::new(&machine)?));
     }
+    let pes = Pes::new(&devices);
+    for (name, _) in heap::CASES {
+        report.run(name, || match &machine.nvshmem {
+            Ok(_) => pes.run(name),
+            Err(why) => Ok(report::Seen::NotHere(why.clone())),
+        });
+    }
+    drop(pes);
     println!("{report}");
     if report.all_well() {
         ExitCode::SUCCESS

@@ -10,40 +10,68 @@ fn double(name: &str) -> PathBuf {
     here.parent().unwrap().join(format!("lib{name}.so"))
 }
 
-fn on_the_doubles(devices: &[&str]) -> Output {
+fn on_the_doubles(devices: &[&str], variables: &[(&str, &str)]) -> Output {
     let driver = double("cuda_double");
     Command::new(env!("CARGO_BIN_EXE_ranks-gpu"))
         .args(devices)
         .env("RANKS_NCCL", double("nccl_double"))
         .env("RANKS_CUDA", &driver)
         .env("NCCL_DOUBLE_CUDA", &driver)
+        .env("RANKS_NVSHMEM", double("nvshmem_double"))
+        .env("NVSHMEM_DOUBLE_CUDA", &driver)
+        .env("NVSHMEM_DOUBLE_DELAY_US", "100")
+        .envs(variables.iter().copied())
         .output()
         .unwrap()
 }
 
-fn passes(devices: &[&str]) {
-    let output = on_the_doubles(devices);
+fn passes(devices: &[&str], variables: &[(&str, &str)]) -> String {
+    let output = on_the_doubles(devices, variables);
     let (said, complained) = (
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr),
     );
     assert!(output.status.success(), "{said}{complained}");
     assert!(said.contains(" 0 failed"), "{said}");
+    said.into_owned()
 }
 
+/// What a compiler makes of `ring_shift.cu`, as far as the double reads it.
+const KERNEL: &str = ".version 8.0
+.const .align 8 .b8 nvshmemi_device_state_d[848];
+.const .align 4 .b8 nvshmemi_device_lib_version_d[12] = {3};
+.visible .entry ring_shift(.param .u64 to, .param .u64 from, .param .u64 count) { ret; }
+";
+
+/// With a kernel, which on the double puts to its own PE.
 #[test]
 fn one_rank_passes() {
-    passes(&[]);
+    let kernel = std::env::temp_dir().join(format!("ranks-gpu-kernel-{}", std::process::id()));
+    std::fs::write(&kernel, KERNEL).unwrap();
+    let said = passes(&[], &[("RANKS_GPU_KERNEL", kernel.to_str().unwrap())]);
+    std::fs::remove_file(kernel).unwrap();
+    assert!(said.contains("ok        a kernel that puts"), "{said}");
 }
 
 #[test]
 fn three_ranks_pass() {
-    passes(&["0", "1", "2"]);
+    let said = passes(&["0", "1", "2"], &[]);
+    assert!(
+        said.contains("NVSHMEM 3.8.0, 3 PEs, all that it has"),
+        "{said}"
+    );
+}
+
+/// As where PEs share a GPU: what would end a process there is left out.
+#[test]
+fn limited_pes_pass() {
+    let said = passes(&["0", "1"], &[("NVSHMEM_DOUBLE_LIMITED", "1")]);
+    assert!(said.contains("not in limited mode"), "{said}");
 }
 
 #[test]
 fn without_a_gpu_of_that_number_it_says_so() {
-    let output = on_the_doubles(&["99"]);
+    let output = on_the_doubles(&["99"], &[]);
     let complained = String::from_utf8_lossy(&output.stderr);
     assert!(
         !output.status.success() && complained.contains("99"),

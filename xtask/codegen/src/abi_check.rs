@@ -38,6 +38,9 @@ struct Row {
 const OPTIONAL: &str =
     "MPI_COMPLEX4 MPI_COMPLEX32 MPI_INTEGER16 MPI_LOGICAL16 MPI_REAL2 MPI_REAL16";
 
+/// The numbers of extensions, seen from the generated folder.
+const EXTENSIONS: &str = "../fault_tolerance.rs";
+
 /// What is known to differ and why: a text that marks the header, its family, the constants, the reason.
 ///
 /// A library with this header answers 1.0 to `MPI_Abi_get_version` and has the values of its header.
@@ -52,7 +55,9 @@ const KNOWN: (&str, Family, &str, &str) = (
 /// Reads the tables in `folder`, probes each header, prints a line for each and what differs.
 pub(crate) fn check(folder: &Path, headers: &[std::path::PathBuf]) -> Result<ExitCode> {
     let read = |name: &str| fs::read_to_string(folder.join(name)).with_context(|| name.to_owned());
-    let rows = rows(&read("columns.rs")?)?;
+    let mut rows = rows(&read("columns.rs")?)?;
+    // What is in no standard is written by hand.
+    rows.extend(self::rows(&read(EXTENSIONS)?)?);
     let lengths = lengths(&read("constants.rs")?);
     ensure!(
         rows.len() > 300 && lengths.len() == 10,
@@ -211,10 +216,11 @@ fn agrees(fact: &Fact, answer: &str) -> bool {
 fn rows(text: &str) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for line in text.lines() {
-        let Some((name, rest)) = line
-            .strip_prefix("    MPI_")
-            .and_then(|line| line.split_once(": "))
-        else {
+        let row = line
+            .strip_prefix("    ")
+            .and_then(|line| line.split_once(": "));
+        let of_c = |name: &str| name.starts_with("MPI_") || name.starts_with("MPIX_");
+        let Some((name, rest)) = row.filter(|(name, _)| of_c(name)) else {
             continue;
         };
         let cells: Vec<&str> = rest.trim_end_matches(';').split(", ").collect();
@@ -223,7 +229,7 @@ fn rows(text: &str) -> Result<Vec<Row>> {
         };
         let facts = [fact(standard)?, fact(mpich)?, fact(openmpi)?];
         rows.push(Row {
-            name: format!("MPI_{name}"),
+            name: name.to_owned(),
             facts,
         });
     }

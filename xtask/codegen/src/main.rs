@@ -1,5 +1,5 @@
-//! Writes the generated part of `ranks-mpi-sys` from the headers of MPI libraries, and checks it against others; and that
-//! of `ranks-nccl-sys` from NCCL's.
+//! Writes the generated part of `ranks-mpi-sys` from the headers of MPI libraries, and checks it against others; and those
+//! of `ranks-nccl-sys` from NCCL's and of `ranks-nvshmem-sys` from NVSHMEM's.
 //!
 //! Called by `cargo xtask codegen` and `cargo xtask abi-check`, which provision headers and libclang.
 
@@ -14,6 +14,7 @@ mod abi_check;
 mod classes;
 mod columns;
 mod constants;
+mod cuda_stubs;
 mod defines;
 mod families;
 mod functions;
@@ -21,19 +22,22 @@ mod groups;
 mod headers;
 mod kinds;
 mod layout;
+mod library;
 mod model;
 mod nccl;
+mod nvshmem;
 mod output;
 mod probe;
 mod types;
 
-const USAGE: &str = "usage: codegen write <target/mpi> <generated folder of MPI> <that of NCCL>
-       codegen check <target/mpi> <generated folder of MPI> <that of NCCL>
+const USAGE: &str =
+    "usage: codegen write <target/mpi> <generated folder of MPI> <that of NCCL> <that of NVSHMEM>
+       codegen check <target/mpi> <generated folder of MPI> <that of NCCL> <that of NVSHMEM>
        codegen abi-check <generated folder> <header>...";
 
-/// The files for MPI and those for NCCL.
-fn generated(headers: &Path) -> Result<[Vec<output::File>; 2]> {
-    let nccl = headers;
+/// The files for MPI, those for NCCL, and those for NVSHMEM.
+fn generated(headers: &Path) -> Result<[Vec<output::File>; 3]> {
+    let wheels = headers;
     let headers = headers::Headers::read(headers)?;
     let model = model::Model::new(&headers)?;
     let mut files = functions::files(&headers)?;
@@ -43,7 +47,8 @@ fn generated(headers: &Path) -> Result<[Vec<output::File>; 2]> {
     files.push(output::root());
     Ok([
         output::formatted(files)?,
-        output::formatted(nccl::files(nccl)?)?,
+        output::formatted(nccl::files(wheels)?)?,
+        output::formatted(nvshmem::files(wheels)?)?,
     ])
 }
 
@@ -51,7 +56,7 @@ fn run() -> Result<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        [what @ ("write" | "check"), headers, folders @ ..] if folders.len() == 2 => {
+        [what @ ("write" | "check"), headers, folders @ ..] if folders.len() == 3 => {
             let mut all = ExitCode::SUCCESS;
             for (files, folder) in generated(Path::new(headers))?.iter().zip(folders) {
                 let folder = Path::new(folder);

@@ -1,58 +1,19 @@
 //! Writes the generated part of `ranks-nccl-sys`: types, constants, and the table of functions, from NCCL's own header.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use bindgen::callbacks::{IntKind, ParseCallbacks};
-use quote::{ToTokens, quote};
-use syn::{ForeignItem, ForeignItemFn, Item, ItemType};
+use syn::ForeignItemFn;
 
+use crate::cuda_stubs;
 use crate::headers::compiler_headers;
-use crate::output::{File, preamble};
+use crate::library::{files_of, split};
+use crate::output::File;
 
 /// Whose headers are read, below `target/mpi`.
 const WHEEL: &str = "nccl-2.32.3";
-
-/// What NCCL's headers need of CUDA's, which are not at hand: the names and sizes alone, for nothing of it is called.
-const STUBS: [(&str, &str); 5] = [
-    (
-        "cuda.h",
-        "typedef struct CUmod_st *CUmodule;\ntypedef struct CUlib_st *CUlibrary;\ntypedef int CUmemLocationType;\n",
-    ),
-    (
-        "cuda_fp16.h",
-        "typedef struct { unsigned short x; } __half;\ntypedef __half half;\n",
-    ),
-    (
-        "cuda_bf16.h",
-        "typedef struct { unsigned short x; } __nv_bfloat16;\n",
-    ),
-    ("cuda_fp8.h", ""),
-    (
-        "cuda_runtime.h",
-        "#include <cuda.h>
-#include <assert.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-typedef struct CUstream_st *cudaStream_t;
-typedef struct CUevent_st *cudaEvent_t;
-#define CUDART_VERSION 13000
-#define __device__
-#define __host__
-#define __global__
-#define __constant__
-#define __shared__
-#define __forceinline__
-typedef struct { unsigned x, y, z; } dim3;
-typedef struct { double x, y; } double2;
-typedef struct { int x, y, z, w; } int4;
-",
-    ),
-];
 
 /// What host code needs of `nccl_device.h`; the rest of it is for code that runs on GPUs.
 const OF_THE_DEVICE_HEADER: &str =
@@ -125,53 +86,17 @@ impl ParseCallbacks for Macros {
 /// All files, from the headers below `folder`. libclang is known already.
 pub(crate) fn files(folder: &Path) -> Result<Vec<File>> {
     let include = folder.join(WHEEL).join("include");
-    let mut types = preamble("The types and constants of NCCL.", "nccl.h");
-    types.push_str("\nuse core::ffi::{c_char, c_int, c_uint, c_void};\n\n");
+    let rust = declarations(folder, &include)?;
     let mut functions = BTreeMap::new();
-    for item in syn::parse_file(&declarations(folder, &include)?)?.items {
-        match item {
-            Item::ForeignMod(block) => {
-                for item in block.items {
-                    // Each has a second name for tools that stand between, which nobody calls.
-                    if let ForeignItem::Fn(function) = item {
-                        functions.insert(function.sig.ident.to_string(), function);
-                    }
-                }
-            }
-            Item::Type(item) => writeln!(types, "{}", spelt(&signed(item)))?,
-            item => writeln!(types, "{}", spelt(&item))?,
-        }
-    }
+    let types = split(&rust, &mut functions)?;
+    // Each has a second name for tools that stand between, which nobody calls.
     functions.retain(|name, _| name.starts_with("nccl"));
-    let text = preamble("What is generated from NCCL's header.", "nccl.h")
-        + "\npub mod table;\npub mod types;\n";
-    Ok(vec![
-        File {
-            path: "mod.rs".to_owned(),
-            text,
-        },
-        File {
-            path: "types.rs".to_owned(),
-            text: types,
-        },
-        File {
-            path: "table.rs".to_owned(),
-            text: table(&functions)?,
-        },
-    ])
+    files_of("NCCL", "nccl.h", &types, &functions, &ages(&functions)?)
 }
 
 /// What bindgen makes of the headers.
 fn declarations(folder: &Path, include: &Path) -> Result<String> {
-    // Beside the folder with the wheels: in `target`.
-    let stubs = folder
-        .parent()
-        .context("target/mpi lies in target")?
-        .join("codegen/cuda-stubs");
-    fs::create_dir_all(&stubs)?;
-    for (name, text) in STUBS {
-        fs::write(stubs.join(name), text)?;
-    }
+    let stubs = cuda_stubs::written(folder)?;
     let built = bindgen::Builder::default()
         .header_contents("all.h", "#include <nccl.h>\n#include <nccl_device/host.h>\n")
         .clang_args(["-x", "c"])
@@ -199,24 +124,8 @@ fn declarations(folder: &Path, include: &Path) -> Result<String> {
     Ok(built.to_string())
 }
 
-/// An item as the generated files spell it: without paths.
-fn spelt(item: &impl ToTokens) -> String {
-    let text = quote!(#item).to_string();
-    let text = text.replace(":: std :: os :: raw :: ", "");
-    text.replace(":: core :: ffi :: ", "")
-        .replace(":: core :: option :: ", "")
-}
-
-/// Enumerations are ints: what they are in C, and what is compared with ints.
-fn signed(mut item: ItemType) -> ItemType {
-    if spelt(&item.ty) == "c_uint" {
-        item.ty = Box::new(syn::parse_quote!(c_int));
-    }
-    item
-}
-
-/// The table and the ages of its functions.
-fn table(functions: &BTreeMap<String, ForeignItemFn>) -> Result<String> {
+/// The release that brought each function.
+fn ages(functions: &BTreeMap<String, ForeignItemFn>) -> Result<BTreeMap<String, &'static str>> {
     let ages: BTreeMap<String, &str> = SINCE
         .iter()
         .flat_map(|(age, names)| {
@@ -228,41 +137,8 @@ fn table(functions: &BTreeMap<String, ForeignItemFn>) -> Result<String> {
     if let Some(name) = ages.keys().find(|name| !functions.contains_key(*name)) {
         anyhow::bail!("{name} is not in the header");
     }
-    let mut fields = String::new();
-    let mut values = String::new();
-    let mut names = String::new();
-    for (name, function) in functions {
-        let age = ages
-            .get(name)
-            .with_context(|| format!("which release brought {name}?"))?;
-        let signature = &function.sig;
-        ensure!(signature.variadic.is_none(), "{name} is variadic");
-        let (arguments, result) = (&signature.inputs, &signature.output);
-        let pointer = spelt(&quote!(Option<unsafe extern "C" fn(#arguments) #result>));
-        writeln!(
-            fields,
-            "    /// Since NCCL {age}.\n    pub {name}: {pointer},"
-        )?;
-        writeln!(
-            values,
-            "            // SAFETY: the symbol is NCCL's, whose header gives it this type.\n            \
-             {name}: unsafe {{ function(find(c\"{name}\")) }},"
-        )?;
-        writeln!(names, "    ({name:?}, {age:?}),")?;
+    if let Some(name) = functions.keys().find(|name| !ages.contains_key(*name)) {
+        anyhow::bail!("which release brought {name}?");
     }
-    let mut text = preamble("The functions of NCCL.", "nccl.h");
-    text.push_str(
-        "\nuse core::ffi::{CStr, c_char, c_int, c_uint, c_void};\nuse core::ptr::NonNull;\n\n",
-    );
-    text.push_str("use super::types::*;\nuse crate::function::function;\n\n");
-    write!(
-        text,
-        "/// The functions of a library, each under its own name; `None` where the library lacks it.\n\
-         #[derive(Debug, Clone, Copy)]\npub struct Table {{\n{fields}}}\n\n\
-         impl Table {{\n    /// # Safety\n    /// `find` gives the addresses of an NCCL library's own functions.\n    \
-         pub(crate) unsafe fn fill(mut find: impl FnMut(&'static CStr) -> Option<NonNull<c_void>>) -> Table {{\n        \
-         Table {{\n{values}        }}\n    }}\n}}\n\n\
-         /// Each function with the release that brought it.\npub(crate) static FUNCTIONS: &[(&str, &str)] = &[\n{names}];\n"
-    )?;
-    Ok(text)
+    Ok(ages)
 }

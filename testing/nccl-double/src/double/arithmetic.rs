@@ -7,6 +7,7 @@ use half::{bf16, f16};
 
 use super::failure::{Failure, Outcome};
 use super::float8::{e4m3_to_f32, e5m2_to_f32, f32_to_e4m3, f32_to_e5m2};
+use super::number::{Number, element};
 use super::operator::Operator;
 
 /// `ncclDataType_t`
@@ -64,12 +65,8 @@ impl Dtype {
     }
 }
 
-/// A type that is computed with.
-trait Number: Copy {
-    fn plus(self, other: Self) -> Self;
-    fn times(self, other: Self) -> Self;
-    fn least(self, other: Self) -> Self;
-    fn most(self, other: Self) -> Self;
+/// A type that averages are made of.
+trait Averaged: Number {
     /// What each element is multiplied by before an average is added up, for so many ranks.
     fn share(ranks: usize) -> Self;
     /// What the sum is divided by afterwards, where it is not.
@@ -78,19 +75,7 @@ trait Number: Copy {
 
 macro_rules! integers {
     ($($type:ty)*) => {$(
-        impl Number for $type {
-            fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-            fn times(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-            fn least(self, other: Self) -> Self {
-                self.min(other)
-            }
-            fn most(self, other: Self) -> Self {
-                self.max(other)
-            }
+        impl Averaged for $type {
             fn share(_ranks: usize) -> Self {
                 1
             }
@@ -104,19 +89,7 @@ macro_rules! integers {
 
 macro_rules! floats {
     ($($type:ty)*) => {$(
-        impl Number for $type {
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-            fn times(self, other: Self) -> Self {
-                self * other
-            }
-            fn least(self, other: Self) -> Self {
-                self.min(other)
-            }
-            fn most(self, other: Self) -> Self {
-                self.max(other)
-            }
+        impl Averaged for $type {
             fn share(ranks: usize) -> Self {
                 let mut count = 0.0;
                 for _ in 0..ranks {
@@ -188,44 +161,37 @@ struct Blocks<'a> {
 
 impl Blocks<'_> {
     /// Reduces elements of `SIZE` bytes, which `read` and `write` turn to what is computed with, and back.
-    fn reduce<const SIZE: usize, N: Number>(
+    fn reduce<const SIZE: usize, N: Averaged>(
         &self,
         read: impl Fn([u8; SIZE]) -> N,
         write: impl Fn(N) -> [u8; SIZE],
         result: &mut [u8],
     ) {
-        let element = |bytes: &[u8], at: usize| {
-            let bytes = bytes.get(at..at + SIZE)?;
-            Some(read(bytes.try_into().ok()?))
-        };
         let ranks = self.blocks.len();
         for (place, out) in result.chunks_exact_mut(SIZE).enumerate() {
-            let mut whole: Option<N> = None;
-            for (block, factor) in self.blocks.iter().zip(self.factors) {
-                let Some(mut value) = element(block, place * SIZE) else {
-                    continue;
-                };
-                match self.operator {
-                    Operator::Avg => value = value.times(N::share(ranks)),
+            let values = self.blocks.iter().zip(self.factors);
+            let values = values.filter_map(|(block, factor)| {
+                let value = element(block, place, &read)?;
+                Some(match self.operator {
+                    Operator::Avg => value.times(N::share(ranks)),
                     Operator::PreMulSum(_) => {
-                        if let Some(factor) = element(factor, 0) {
-                            value = value.times(factor);
-                        }
+                        element(factor, 0, &read).map_or(value, |factor| value.times(factor))
                     }
-                    _ => {}
-                }
-                whole = Some(match (whole, self.operator) {
-                    (None, _) => value,
-                    (Some(whole), Operator::Prod) => whole.times(value),
-                    (Some(whole), Operator::Max) => whole.most(value),
-                    (Some(whole), Operator::Min) => whole.least(value),
-                    (Some(whole), _) => whole.plus(value),
-                });
-            }
-            if let Some(mut whole) = whole {
-                if matches!(self.operator, Operator::Avg) {
-                    whole = whole.average(ranks);
-                }
+                    _ => value,
+                })
+            });
+            let whole = values.reduce(|whole, value| match self.operator {
+                Operator::Prod => whole.times(value),
+                Operator::Max => whole.most(value),
+                Operator::Min => whole.least(value),
+                _ => whole.plus(value),
+            });
+            if let Some(whole) = whole {
+                let whole = if matches!(self.operator, Operator::Avg) {
+                    whole.average(ranks)
+                } else {
+                    whole
+                };
                 out.copy_from_slice(&write(whole));
             }
         }

@@ -17,6 +17,7 @@ pub(crate) mod init;
 pub(crate) mod launch;
 pub(crate) mod life;
 pub(crate) mod memory;
+pub(crate) mod number;
 pub(crate) mod one_sided;
 pub(crate) mod operation;
 pub(crate) mod operator;

@@ -1,0 +1,35 @@
+//! What one allocation of the symmetric heap is on this PE, and places in it.
+
+use std::any::Any;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// One allocation: as many bytes on every PE.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// Where this PE's part lies: memory of the device, or of the host in process.
+    pub(crate) local: NonNull<u8>,
+    /// Its length in bytes, the same on all PEs, and not 0.
+    pub(crate) bytes: usize,
+    /// Which of the allocations of the heap it is, the same on all PEs.
+    pub(crate) number: u64,
+    /// What the backend keeps with it: in process the parts of all PEs.
+    pub(crate) kept: Option<Arc<dyn Any>>,
+}
+
+/// Where something begins in an allocation: the same on every PE. Whoever makes one has checked that what is there lies inside.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    pub(crate) block: &'a Block,
+    /// In bytes from the beginning.
+    pub(crate) offset: usize,
+}
+
+/// Memory of this PE that something is put from or gotten into.
+#[derive(Debug, Clone, Copy)]
+pub enum Local<'a> {
+    /// In the symmetric heap.
+    Symmetric(Place<'a>),
+    /// Other memory of the PE's device; not in process.
+    Device(u64),
+}

@@ -1,0 +1,3 @@
+//! What goes wrong, in words that say what to do.
+
+pub(crate) use ranks_collectives::backend::of_driver;

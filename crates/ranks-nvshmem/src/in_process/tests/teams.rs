@@ -1,0 +1,99 @@
+//! Teams of some PEs.
+
+use super::*;
+use crate::backend::TeamHandle;
+
+fn members(heap: &dyn Backend, team: TeamHandle) -> Result<Vec<usize>> {
+    let world = heap.world();
+    let of_world = |pe| Ok(heap.translate(team, pe, world)?.unwrap());
+    (0..heap.team_n_pes(team)?).map(of_world).collect()
+}
+
+#[test]
+fn teams_of_the_beginning_are_all_pes() {
+    everywhere(|heap| {
+        for team in [heap.world(), heap.shared()?, heap.node()?] {
+            assert_eq!(heap.team_my_pe(team)?, heap.my_pe());
+            assert_eq!(heap.team_n_pes(team)?, heap.n_pes());
+            assert_eq!(kind_of(heap.destroy(team)), ErrorKind::Argument);
+            assert_eq!(heap.translate(team, heap.n_pes(), heap.world())?, None);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn strided_parts_are_teams_and_end() {
+    everywhere(|heap| {
+        let (me, n) = (heap.my_pe(), heap.n_pes());
+        let even = heap.split_strided(heap.world(), 0, 2, n.div_ceil(2))?;
+        assert_eq!(even.is_some(), me % 2 == 0);
+        if let Some(team) = even {
+            let expected: Vec<usize> = (0..n).step_by(2).collect();
+            assert_eq!(members(heap, team)?, expected);
+            assert_eq!(heap.team_my_pe(team)?, me / 2);
+            heap.barrier(team, Order::Now)?;
+            heap.sync(team, Order::Now)?;
+            // The last of it alone.
+            let last = heap.split_strided(team, n.div_ceil(2) - 1, 1, 1)?;
+            assert_eq!(last.is_some(), me == (n - 1) / 2 * 2);
+            heap.destroy(team)?;
+            assert_eq!(kind_of(heap.team_n_pes(team)), ErrorKind::Argument);
+            if let Some(last) = last {
+                heap.barrier(last, Order::Now)?;
+                heap.destroy(last)?;
+            }
+        }
+        heap.sync_all(Order::Now)
+    });
+}
+
+#[test]
+fn rows_and_columns_are_teams() {
+    everywhere(|heap| {
+        let (me, n) = (heap.my_pe(), heap.n_pes());
+        let (row, column) = heap.split_2d(heap.world(), 2)?;
+        let expected: Vec<usize> = (0..n).filter(|pe| pe / 2 == me / 2).collect();
+        assert_eq!(members(heap, row)?, expected);
+        let expected: Vec<usize> = (0..n).filter(|pe| pe % 2 == me % 2).collect();
+        assert_eq!(members(heap, column)?, expected);
+        heap.barrier(column, Order::Now)?;
+        heap.barrier(row, Order::Now)?;
+        heap.destroy(row)?;
+        heap.destroy(column)
+    });
+}
+
+/// The first and the last in reverse, by an id that PE 0 tells.
+#[test]
+fn any_pes_are_a_team_by_an_id() {
+    everywhere(|heap| {
+        let (me, n) = (heap.my_pe(), heap.n_pes());
+        let id = heap.alloc(8, 0)?;
+        if me == 0 {
+            write(heap, &id, &[heap.team_unique_id()?]);
+        }
+        heap.broadcast(heap.world(), at(&id, 0), at(&id, 0), 8, 0, Order::Now)?;
+        let id = read::<u64>(heap, &id, 1)[0];
+        if n > 1 && (me == 0 || me == n - 1) {
+            let team = heap.team_init(id, usize::from(me == 0), 2)?;
+            assert_eq!(members(heap, team)?, [n - 1, 0]);
+            assert_eq!(heap.team_my_pe(team)?, usize::from(me == 0));
+            heap.barrier(team, Order::Now)?;
+            heap.destroy(team)?;
+        }
+        heap.sync_all(Order::Now)
+    });
+}
+
+#[test]
+fn teams_that_do_not_agree_are_errors() {
+    let errors = on_pes(2, Some(LONG), Delivery::AtOnce, |heap| {
+        assert_eq!(kind_of(heap.team_init(5, 2, 2)), ErrorKind::Argument);
+        assert_eq!(kind_of(heap.team_init(5, 0, 3)), ErrorKind::Argument);
+        let twice = kind_of(heap.team_init(6, 0, 2));
+        let other = kind_of(heap.split_2d(heap.world(), 1 + heap.my_pe()));
+        (twice, other)
+    });
+    assert_eq!(errors, [(ErrorKind::Mismatch, ErrorKind::Mismatch); 2]);
+}

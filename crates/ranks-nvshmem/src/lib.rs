@@ -1,0 +1,123 @@
+//! A symmetric heap: memory that has a place of the same length on every PE, which all others put to and get from.
+//!
+//! Over NVSHMEM, which is found at run time, the memory is that of GPUs and a PE is a process. In process, without any library, the memory is that of the host and
+//! a PE is a thread. Programs are the same. In process is chosen by [`HeapBackend::InProcess`] or `RANKS_BACKEND=inprocess`, and never taken in silence.
+//!
+//! ```
+//! use ranks_collectives::ThreadBootstrap;
+//! use ranks_comm::Result;
+//! use ranks_nvshmem::{Comparison, HeapBackend, Nvshmem, NvshmemOptions, SignalOp};
+//!
+//! fn ring(bootstrap: &ThreadBootstrap) -> Result<()> {
+//!     let pe = Nvshmem::init(bootstrap, &NvshmemOptions::new().backend(HeapBackend::InProcess))?;
+//!     let next = (pe.my_pe() + 1) % pe.n_pes();
+//!     let mut mine = pe.alloc::<u32>(4)?;                   // zeros, on every PE
+//!     let (came, arrived) = (pe.alloc::<u32>(4)?, pe.signal()?);
+//!     mine.copy_from_host(&[pe.my_pe() as u32; 4])?;
+//!
+//!     let stream = pe.stream()?;
+//!     pe.scope(&stream, |queue| {
+//!         queue.put_signal(&came, &mine, &arrived, 1, SignalOp::Set, next)?;
+//!         queue.signal_wait_until(&arrived, Comparison::Equal, 1)
+//!     })?;
+//!     let before = (pe.my_pe() + pe.n_pes() - 1) % pe.n_pes();
+//!     assert_eq!(came.to_vec()?, [before as u32; 4]);
+//!
+//!     drop((mine, came, arrived));                          // freed when all PEs have dropped them
+//!     pe.finalize()
+//! }
+//!
+//! std::thread::scope(|s| {
+//!     for pe in ThreadBootstrap::of(2, std::time::Duration::from_secs(10)) {
+//!         s.spawn(move || ring(&pe).unwrap());
+//!     }
+//! });
+//! ```
+//!
+//! | what | where |
+//! |---|---|
+//! | the beginning and the end | [`Nvshmem::init`], [`finalize`](Nvshmem::finalize); a handle that was dropped: [`resume`](Nvshmem::resume) |
+//! | elements on every PE | [`SymmetricVec`], parts of it [`SymmetricSlice`], [`SymmetricSliceMut`]; for other libraries of GPUs [`SymmetricView`] |
+//! | one-sided operations, each before it returns | [`Nvshmem::put`], [`get`](Nvshmem::get), [`iput`](Nvshmem::iput), [`iget`](Nvshmem::iget), [`quiet`](Nvshmem::quiet), [`fence`](Nvshmem::fence), [`barrier_all`](Nvshmem::barrier_all) |
+//! | … in the order of a stream, on what is borrowed | [`Queue`], in [`Nvshmem::scope`] |
+//! | … in the order of a stream, on what is moved in | methods with `_on_stream`, which give [`Enqueued`] |
+//! | words that tell a PE that something has come | [`Signal`], [`Signals`] |
+//! | some of the PEs, and what they do together | [`Team`], [`TeamRef`] |
+//! | kernels of the program that put and get | [`Nvshmem::init_module`] |
+//! | frameworks that have addresses | [`RawNvshmem`] |
+//!
+//! # What cannot happen
+//!
+//! NVSHMEM ends the process for most mistakes, reads past what it is given, and waits for ever for a PE that is gone. Here PEs, lengths, places, teams, streams and threads
+//! are compared before each call, nothing is called before the library is initialised or after its end, and what would end the process (several PEs
+//! on one GPU without MPS: [`Nvshmem::limited`]; strides over a network) is an `Err`. Collective calls of the host are agreed over the bootstrap first. No `drop` waits for others.
+//! There is no reference to elements of the heap: others may write to them at any time, and are copied from and to the host, or worked on by operations.
+//!
+//! # What is not offered
+//!
+//! Atomic operations called by the host and `g` on a stream: the library only pretends to do them. Signals set and add 64 bits.
+#![deny(unsafe_code)]
+
+mod agree;
+mod any_team;
+mod backend;
+mod block;
+mod calls;
+mod check;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod device;
+mod dropped;
+mod element;
+mod enqueued;
+mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+mod in_process;
+mod library;
+mod life;
+mod memory;
+mod module;
+mod movement;
+mod nvshmem;
+mod one_sided;
+mod options;
+mod order;
+mod owned;
+mod pe;
+mod queue;
+mod raw;
+mod reach;
+mod reduction;
+mod reduction_names;
+mod registration;
+mod scope;
+mod signals;
+mod stream;
+mod symmetric;
+mod symmetric_vec;
+mod team;
+mod team_id;
+mod team_use;
+mod under_way;
+mod waiting;
+
+pub use any_team::AnyTeam;
+pub use backend::{Comparison, SignalOp, Strides};
+pub use device::{SymmetricView, SymmetricViewMut};
+pub use element::{Bits, Element};
+pub use enqueued::{Enqueued, Owned, SymmetricPart};
+pub use in_process::HostStream;
+pub use module::InitialisedCode;
+pub use nvshmem::Nvshmem;
+pub use options::{HeapBackend, NvshmemOptions};
+pub use queue::Queue;
+pub use raw::RawNvshmem;
+pub use reduction::Reduction;
+pub use registration::Registered;
+pub use signals::{Signal, SignalRef, Signals};
+pub use stream::{Ordered, PeStream};
+pub use symmetric::{Destination, OnDevice, Source, Symmetric, SymmetricMut};
+pub use symmetric_vec::{SymmetricSlice, SymmetricSliceMut, SymmetricVec};
+pub use team::{Team, TeamRef, TeamUniqueId};

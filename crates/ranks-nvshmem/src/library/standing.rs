@@ -1,0 +1,61 @@
+//! What has become of NVSHMEM in this process: it begins once, and ends once.
+
+use std::sync::{Mutex, PoisonError};
+
+use ranks_comm::{Error, ErrorKind, Result};
+
+static STANDING: Mutex<Standing> = Mutex::new(Standing::Unused);
+
+/// How far it has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    Unused,
+    /// It is being initialised, or is.
+    InUse,
+    Finalized,
+    /// It could not be initialised, and why: it can be neither used nor finalized.
+    Failed(String),
+}
+
+/// # Errors
+/// Unless it can be initialised: [`ErrorKind::Argument`], [`ErrorKind::Finalized`], [`ErrorKind::Library`].
+pub(super) fn check(operation: &'static str) -> Result<()> {
+    refuse(
+        operation,
+        &STANDING.lock().unwrap_or_else(PoisonError::into_inner),
+    )
+}
+
+/// From now on it is in use. As [`check`].
+pub(super) fn claim(operation: &'static str) -> Result<()> {
+    let mut standing = STANDING.lock().unwrap_or_else(PoisonError::into_inner);
+    refuse(operation, &standing)?;
+    *standing = Standing::InUse;
+    Ok(())
+}
+
+/// What has become of it.
+pub(super) fn becomes(standing: Standing) {
+    *STANDING.lock().unwrap_or_else(PoisonError::into_inner) = standing;
+}
+
+fn refuse(operation: &'static str, standing: &Standing) -> Result<()> {
+    let (kind, text) = match standing {
+        Standing::Unused => return Ok(()),
+        Standing::InUse => (
+            ErrorKind::Argument,
+            "this process is a PE of NVSHMEM already, which it can be once",
+        ),
+        Standing::Finalized => (
+            ErrorKind::Finalized,
+            "NVSHMEM was finalized, and a process can begin it once",
+        ),
+        Standing::Failed(why) => {
+            let text = format_args!(
+                "NVSHMEM could not be initialised before, and a process can try once: {why}"
+            );
+            return Err(Error::new(ErrorKind::Library, operation, text));
+        }
+    };
+    Err(Error::new(kind, operation, text))
+}

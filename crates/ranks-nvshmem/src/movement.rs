@@ -1,0 +1,192 @@
+//! What the PEs of a team do together, checked as far as one PE can.
+
+use bytemuck::Pod;
+use ranks_comm::{Error, ErrorKind, Result};
+
+use crate::backend::{Backend, Kind, Order, Reduce, TeamHandle};
+use crate::block::Place;
+use crate::check;
+use crate::element::Element;
+use crate::reduction::Reduction;
+use crate::reduction_names;
+use crate::symmetric::part::Part;
+
+/// What the PEs of a team do together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Movement {
+    Barrier,
+    Sync,
+    /// From the PE of the team with this number.
+    Broadcast(usize),
+    Fcollect,
+    Alltoall,
+    Reduce(Kind, Reduce),
+    Reducescatter(Kind, Reduce),
+}
+
+/// From where to where, and how much: bytes, or elements that are reduced; for each PE, where each has its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moved<'a> {
+    pub(crate) dest: Place<'a>,
+    pub(crate) source: Place<'a>,
+    pub(crate) amount: usize,
+}
+
+impl Movement {
+    pub(crate) fn reduce<T: Element, O: Reduction<T>>(_: O) -> Self {
+        Self::Reduce(T::KIND, O::REDUCE)
+    }
+
+    pub(crate) fn reducescatter<T: Element, O: Reduction<T>>(_: O) -> Self {
+        Self::Reducescatter(T::KIND, O::REDUCE)
+    }
+
+    /// The C function that does it.
+    pub(crate) fn name(self, order: Order<'_>) -> &'static str {
+        match (self, order) {
+            (Self::Barrier, Order::Now) => "nvshmem_barrier",
+            (Self::Barrier, Order::On(_)) => "nvshmemx_barrier_on_stream",
+            (Self::Sync, Order::Now) => "nvshmem_team_sync",
+            (Self::Sync, Order::On(_)) => "nvshmemx_team_sync_on_stream",
+            (Self::Broadcast(_), Order::Now) => "nvshmem_broadcastmem",
+            (Self::Broadcast(_), Order::On(_)) => "nvshmemx_broadcastmem_on_stream",
+            (Self::Fcollect, Order::Now) => "nvshmem_fcollectmem",
+            (Self::Fcollect, Order::On(_)) => "nvshmemx_fcollectmem_on_stream",
+            (Self::Alltoall, Order::Now) => "nvshmem_alltoallmem",
+            (Self::Alltoall, Order::On(_)) => "nvshmemx_alltoallmem_on_stream",
+            (Self::Reduce(kind, op), _) => reduction_names::reduce(kind, op, order),
+            (Self::Reducescatter(kind, op), _) => reduction_names::reducescatter(kind, op, order),
+        }
+    }
+
+    /// From where to where, in a team of `n_pes`; `None` if there are no bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Root`], [`ErrorKind::Length`].
+    pub(crate) fn check<'a, T: Pod>(
+        self,
+        n_pes: usize,
+        order: Order<'_>,
+        dest: &'a impl Part<Element = T>,
+        source: &'a impl Part<Element = T>,
+    ) -> Result<Option<Moved<'a>>> {
+        let name = self.name(order);
+        let (to, from) = (dest.count(), source.count());
+        let amount = match self {
+            Self::Barrier | Self::Sync => return Ok(None),
+            Self::Broadcast(root) => {
+                check_root(name, root, n_pes)?;
+                check::same_length(name, to, from)?;
+                check::bytes::<T>(name, from)?
+            }
+            Self::Fcollect => {
+                shares(name, n_pes, to, from)?;
+                check::bytes::<T>(name, from)?
+            }
+            Self::Alltoall => {
+                check::same_length(name, to, from)?;
+                let share = from / n_pes.max(1);
+                shares(name, n_pes, from, share)?;
+                check::bytes::<T>(name, share)?
+            }
+            Self::Reduce(..) => {
+                check::same_length(name, to, from)?;
+                from
+            }
+            Self::Reducescatter(..) => {
+                shares(name, n_pes, from, to)?;
+                to
+            }
+        };
+        let (Some(dest), Some(source)) = (dest.place(), source.place()) else {
+            return Ok(None);
+        };
+        Ok(Some(Moved {
+            dest,
+            source,
+            amount,
+        }))
+    }
+
+    /// Whether there is nothing to do.
+    pub(crate) fn is_nothing(self, moved: Option<Moved<'_>>) -> bool {
+        moved.is_none() && !matches!(self, Self::Barrier | Self::Sync)
+    }
+
+    /// Has the backend do it, unless it is nothing.
+    pub(crate) fn run(
+        self,
+        backend: &dyn Backend,
+        team: TeamHandle,
+        moved: Option<Moved<'_>>,
+        order: Order<'_>,
+    ) -> Result<()> {
+        let Some(Moved {
+            dest,
+            source,
+            amount,
+        }) = moved
+        else {
+            return match self {
+                Self::Barrier => backend.barrier(team, order),
+                Self::Sync => backend.sync(team, order),
+                _ => Ok(()),
+            };
+        };
+        match self {
+            Self::Barrier => backend.barrier(team, order),
+            Self::Sync => backend.sync(team, order),
+            Self::Broadcast(root) => backend.broadcast(team, dest, source, amount, root, order),
+            Self::Fcollect => backend.fcollect(team, dest, source, amount, order),
+            Self::Alltoall => backend.alltoall(team, dest, source, amount, order),
+            Self::Reduce(kind, op) => backend.reduce(team, dest, source, amount, kind, op, order),
+            Self::Reducescatter(kind, op) => {
+                backend.reducescatter(team, dest, source, amount, kind, op, order)
+            }
+        }
+    }
+
+    /// What must be the same on all PEs: places, lengths, root.
+    pub(crate) fn words(self, moved: Option<Moved<'_>>) -> Vec<u64> {
+        let Some(Moved {
+            dest,
+            source,
+            amount,
+        }) = moved
+        else {
+            return Vec::new();
+        };
+        let root = match self {
+            Self::Broadcast(root) => root,
+            _ => 0,
+        };
+        let counts = [dest.offset, source.offset, amount, root];
+        let blocks = [dest.block.number, source.block.number];
+        let counts = counts.into_iter().map(|count| count as u64);
+        blocks.into_iter().chain(counts).collect()
+    }
+}
+
+/// # Errors
+/// [`ErrorKind::Root`] unless the team has it.
+fn check_root(name: &'static str, root: usize, n_pes: usize) -> Result<()> {
+    if root < n_pes {
+        return Ok(());
+    }
+    let text = format_args!(
+        "there is no root {root} in a team of {n_pes}; PEs are counted from 0 in the team"
+    );
+    Err(Error::new(ErrorKind::Root, name, text))
+}
+
+/// # Errors
+/// [`ErrorKind::Length`] unless the whole has one share for each PE.
+fn shares(name: &'static str, n_pes: usize, whole: usize, share: usize) -> Result<()> {
+    if n_pes.checked_mul(share) == Some(whole) {
+        return Ok(());
+    }
+    let text = format_args!(
+        "{whole} elements are not {n_pes} shares of {share}, one for each PE of the team"
+    );
+    Err(Error::new(ErrorKind::Length, name, text))
+}

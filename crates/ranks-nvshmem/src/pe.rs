@@ -1,0 +1,93 @@
+//! What a PE knows of itself, whatever its heap is made of.
+
+use std::cell::{Cell, RefCell};
+use std::thread::{self, ThreadId};
+
+use ranks_comm::{Error, ErrorKind, Result};
+
+use crate::backend::{Backend, Limit};
+use crate::dropped::Dropped;
+use crate::reach::OwnStream;
+use crate::registration::Gone;
+use crate::team::Lasting;
+use crate::under_way::UnderWay;
+
+/// This PE.
+#[derive(Debug)]
+pub(crate) struct Pe {
+    backend: Box<dyn Backend>,
+    pub(crate) my_pe: usize,
+    pub(crate) n_pes: usize,
+    /// The one that may call.
+    thread: ThreadId,
+    pub(crate) limit: Limit,
+    pub(crate) limited: bool,
+    /// How many blocks there were, the same on all PEs.
+    pub(crate) blocks: Cell<u64>,
+    /// What is to be freed when all PEs have dropped it.
+    pub(crate) dropped: RefCell<Vec<Dropped>>,
+    /// Memory that the library is still to be told of that it is gone.
+    pub(crate) gone: RefCell<Vec<Gone>>,
+    /// What works on the heap.
+    pub(crate) under_way: UnderWay,
+    /// What the host has begun, and the stream that it waits on.
+    pub(crate) own: OwnStream,
+    /// The teams that every heap has.
+    pub(crate) teams: Lasting,
+    /// Why nothing can be called any more.
+    failed: RefCell<Option<String>>,
+}
+
+impl Pe {
+    pub(crate) fn new(backend: Box<dyn Backend>, limit: Limit) -> Self {
+        Self {
+            my_pe: backend.my_pe(),
+            n_pes: backend.n_pes(),
+            limited: backend.limited(),
+            backend,
+            thread: thread::current().id(),
+            limit,
+            blocks: Cell::new(0),
+            dropped: RefCell::new(Vec::new()),
+            gone: RefCell::new(Vec::new()),
+            under_way: UnderWay::default(),
+            own: OwnStream::default(),
+            teams: Lasting::default(),
+            failed: RefCell::new(None),
+        }
+    }
+
+    /// What `operation` is called on: begins every call.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`]; [`ErrorKind::Aborted`] after a failure that left the heap in no known state.
+    #[inline]
+    pub(crate) fn begin(&self, operation: &'static str) -> Result<&dyn Backend> {
+        if thread::current().id() != self.thread {
+            return Err(wrong_thread(operation));
+        }
+        if let Some(why) = &*self.failed.borrow() {
+            let text = format_args!("the symmetric heap cannot be used any more: {why}");
+            return Err(Error::new(ErrorKind::Aborted, operation, text));
+        }
+        Ok(&*self.backend)
+    }
+
+    /// The backend, for what asks nothing of other PEs and calls nothing that could fail.
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    /// From now on nothing is called.
+    pub(crate) fn fail(&self, why: &Error) {
+        self.failed
+            .borrow_mut()
+            .get_or_insert_with(|| why.to_string());
+    }
+}
+
+#[cold]
+fn wrong_thread(operation: &'static str) -> Error {
+    let text = "a PE is used by the thread that has initialised it, and by no other";
+    Error::new(ErrorKind::WrongThread, operation, text)
+}

@@ -1,0 +1,423 @@
+//! Some of the PEs, with numbers of their own.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::fmt;
+use std::ops::Deref;
+use std::rc::Rc;
+
+use ranks_comm::{Error, ErrorKind, Result};
+
+use crate::backend::{Backend, TeamHandle};
+use crate::check;
+use crate::dropped::{Dropped, DroppedTeam, TeamName};
+use crate::nvshmem::Nvshmem;
+use crate::pe::Pe;
+use crate::reach::{Reach, What};
+use crate::team_id::{Origin, TeamId};
+use crate::team_use::TeamUse;
+
+mod collectives;
+mod of_id;
+mod on_stream;
+mod splits;
+
+pub use of_id::TeamUniqueId;
+
+const DESTROY: &str = "nvshmem_team_destroy";
+const TRANSLATE: &str = "nvshmem_team_translate_pe";
+
+/// Some of the PEs of a heap, numbered from 0 in the team, that do something together: barriers, broadcasts, reductions.
+///
+/// A team is made by a split of another ([`split_strided`](Self::split_strided), [`split_2d`](Self::split_2d)), or of any PEs by an id
+/// ([`Nvshmem::team_from_unique_id`]). It ends by [`destroy`](Self::destroy), which is collective; one that is dropped is put aside, and destroyed when all its PEs
+/// have dropped it, at a collective point of the heap.
+///
+/// It borrows the team that it was split from, and the heap:
+///
+/// ```compile_fail,E0597
+/// # use ranks_nvshmem::{Nvshmem, Team};
+/// # fn f(pe: &Nvshmem<'_>) -> ranks_comm::Result<()> {
+/// let row: Team<'_>;
+/// {
+///     let parent = pe.world().split_strided(0, 1, 1)?.unwrap();
+///     row = parent.split_2d(1)?.0;
+/// } // the parent is gone here
+/// row.barrier()
+/// # }
+/// ```
+///
+/// ```compile_fail,E0505
+/// # use ranks_nvshmem::Nvshmem;
+/// # fn f(pe: Nvshmem<'_>) -> ranks_comm::Result<()> {
+/// let team = pe.world().split_strided(0, 1, 1)?.unwrap();
+/// pe.finalize()?; // and so is the heap here
+/// team.barrier()
+/// # }
+/// ```
+///
+/// Nothing is done with a team that was destroyed, and those that every heap has cannot be:
+///
+/// ```compile_fail,E0382
+/// # use ranks_nvshmem::Team;
+/// # fn f(team: Team<'_>) -> ranks_comm::Result<()> {
+/// team.destroy()?;
+/// team.barrier()
+/// # }
+/// ```
+///
+/// ```compile_fail,E0507
+/// # use ranks_nvshmem::Nvshmem;
+/// # fn f(pe: &Nvshmem<'_>) -> ranks_comm::Result<()> {
+/// pe.world().destroy()
+/// # }
+/// ```
+///
+/// # Operations
+///
+/// All PEs of a team call the same operations on it in the same order, with slices at the same place of the same vector. One that returns when
+/// it is over is a method of this, one that is only enqueued a method of the [`Queue`](crate::Queue) of a scope. A team does one thing at a time: what is called
+/// on another stream than before waits there for what came before.
+///
+/// Roots are numbers of the team. Slices without elements are nothing to do, not even to wait for others.
+///
+/// **Errors.** [`Root`](ErrorKind::Root) and [`Length`](ErrorKind::Length), before anything is called; [`NotAvailable`](ErrorKind::NotAvailable) where several PEs share a
+/// GPU without MPS ([`Nvshmem::limited`]); [`TimedOut`](ErrorKind::TimedOut); what NVSHMEM reports.
+/// With `RANKS_CHECK=collective`, and in builds with debug assertions, all PEs compare what they call on a team of all of them, as far as it does not only enqueue:
+/// then it is [`Mismatch`](ErrorKind::Mismatch) on all of them where they differ.
+#[doc(alias = "nvshmem_team_t")]
+pub struct Team<'p> {
+    heap: &'p Nvshmem<'p>,
+    state: Rc<TeamState>,
+}
+
+/// What a team is, wherever it is kept.
+#[derive(Debug)]
+pub struct TeamState {
+    pub(crate) handle: TeamHandle,
+    pub(crate) id: TeamId,
+    pub(crate) my_pe: usize,
+    pub(crate) n_pes: usize,
+    /// Whether every heap has it.
+    lasting: bool,
+    /// Whether it was destroyed.
+    gone: Cell<bool>,
+    /// How many splits there were.
+    splits: Cell<u64>,
+    /// Its PEs, by their numbers in the world; asked for once.
+    members: OnceCell<Vec<usize>>,
+    pub(crate) in_use: TeamUse,
+}
+
+/// A team that every heap has, and that cannot be destroyed. It is used as a [`Team`] is.
+#[derive(Debug)]
+pub struct TeamRef<'p>(Team<'p>);
+
+impl<'p> Deref for TeamRef<'p> {
+    type Target = Team<'p>;
+
+    fn deref(&self) -> &Team<'p> {
+        &self.0
+    }
+}
+
+impl TeamRef<'_> {
+    /// For another who uses it.
+    fn again(&self) -> Self {
+        Self(Team {
+            heap: self.0.heap,
+            state: Rc::clone(&self.0.state),
+        })
+    }
+}
+
+impl Clone for TeamRef<'_> {
+    fn clone(&self) -> Self {
+        self.again()
+    }
+}
+
+/// Whether what is called on a team of all PEs is compared: as `RANKS_CHECK` says, or in builds with debug assertions.
+fn compares() -> bool {
+    match std::env::var("RANKS_CHECK").as_deref().map(str::trim) {
+        Ok("collective") => true,
+        Ok("local" | "off") => false,
+        _ => cfg!(debug_assertions),
+    }
+}
+
+/// The teams that a heap has while it lives, and what is remembered of others.
+#[derive(Debug)]
+pub(crate) struct Lasting {
+    world: OnceCell<Rc<TeamState>>,
+    shared: OnceCell<Rc<TeamState>>,
+    node: OnceCell<Rc<TeamState>>,
+    /// The numbers of unique ids that teams were made with.
+    ids: RefCell<Vec<u64>>,
+    /// Whether what is called on a team of all PEs is compared.
+    compares: bool,
+}
+
+impl Default for Lasting {
+    fn default() -> Self {
+        Self {
+            world: OnceCell::new(),
+            shared: OnceCell::new(),
+            node: OnceCell::new(),
+            ids: RefCell::default(),
+            compares: compares(),
+        }
+    }
+}
+
+impl Lasting {
+    /// How many teams were made here with the unique id of this number.
+    fn uses_of(&self, number: u64) -> u64 {
+        let mut ids = self.ids.borrow_mut();
+        let uses = ids.iter().filter(|id| **id == number).count();
+        ids.push(number);
+        uses as u64
+    }
+
+    /// Whether what is called on a team of all PEs is compared.
+    pub(crate) fn compares(&self) -> bool {
+        self.compares
+    }
+}
+
+impl Nvshmem<'_> {
+    /// All PEs.
+    #[doc(alias = "NVSHMEM_TEAM_WORLD")]
+    #[must_use]
+    pub fn world(&self) -> TeamRef<'_> {
+        self.team_ref(self.pe().world())
+    }
+
+    /// The PEs whose memory this one can load from and store to directly.
+    ///
+    /// # Errors
+    /// As [all operations on teams](Team#operations).
+    #[doc(alias = "NVSHMEM_TEAM_SHARED")]
+    pub fn shared(&self) -> Result<TeamRef<'_>> {
+        let backend = self.begin("NVSHMEM_TEAM_SHARED")?;
+        let of = || backend.shared();
+        self.lasting(&self.pe().teams.shared, Origin::Shared, backend, of)
+    }
+
+    /// The PEs on the same node as this one.
+    ///
+    /// # Errors
+    /// As [all operations on teams](Team#operations).
+    #[doc(alias = "NVSHMEMX_TEAM_NODE")]
+    pub fn node(&self) -> Result<TeamRef<'_>> {
+        let backend = self.begin("NVSHMEMX_TEAM_NODE")?;
+        let of = || backend.node();
+        self.lasting(&self.pe().teams.node, Origin::Node, backend, of)
+    }
+
+    fn lasting(
+        &self,
+        kept: &OnceCell<Rc<TeamState>>,
+        origin: Origin,
+        backend: &dyn Backend,
+        handle: impl FnOnce() -> Result<TeamHandle>,
+    ) -> Result<TeamRef<'_>> {
+        if let Some(state) = kept.get() {
+            return Ok(self.team_ref(state));
+        }
+        let handle = handle()?;
+        let (my_pe, n_pes) = (backend.team_my_pe(handle)?, backend.team_n_pes(handle)?);
+        let state = kept.get_or_init(|| TeamState::lasting(handle, origin, my_pe, n_pes));
+        Ok(self.team_ref(state))
+    }
+
+    fn team_ref(&self, state: &Rc<TeamState>) -> TeamRef<'_> {
+        TeamRef(Team {
+            heap: self,
+            state: Rc::clone(state),
+        })
+    }
+}
+
+impl Pe {
+    /// What [`Nvshmem::world`] refers to.
+    pub(crate) fn world(&self) -> &Rc<TeamState> {
+        let handle = || self.backend().world();
+        let made = || TeamState::lasting(handle(), Origin::World, self.my_pe, self.n_pes);
+        self.teams.world.get_or_init(made)
+    }
+}
+
+impl TeamState {
+    fn lasting(handle: TeamHandle, origin: Origin, my_pe: usize, n_pes: usize) -> Rc<Self> {
+        let members = OnceCell::new();
+        if origin == Origin::World {
+            let _ = members.set((0..n_pes).collect());
+        }
+        Rc::new(Self {
+            handle,
+            id: origin.into(),
+            my_pe,
+            n_pes,
+            lasting: true,
+            gone: Cell::new(false),
+            splits: Cell::new(0),
+            members,
+            in_use: TeamUse::default(),
+        })
+    }
+
+    /// A team of these PEs that was made by the program.
+    fn made(handle: TeamHandle, id: TeamId, my_pe: usize, members: Vec<usize>) -> Rc<Self> {
+        Rc::new(Self {
+            handle,
+            id,
+            my_pe,
+            n_pes: members.len(),
+            lasting: false,
+            gone: Cell::new(false),
+            splits: Cell::new(0),
+            members: OnceCell::from(members),
+            in_use: TeamUse::default(),
+        })
+    }
+
+    /// The PEs, by their numbers in the world.
+    pub(crate) fn members(&self, heap: &Nvshmem<'_>) -> Result<&[usize]> {
+        if let Some(members) = self.members.get() {
+            return Ok(members);
+        }
+        let backend = heap.begin(TRANSLATE)?;
+        let world = backend.world();
+        let mut members = Vec::with_capacity(self.n_pes);
+        for pe in 0..self.n_pes {
+            let of_world = backend.translate(self.handle, pe, world)?;
+            members.push(of_world.ok_or_else(|| no_place(pe))?);
+        }
+        Ok(self.members.get_or_init(|| members))
+    }
+
+    /// The number of the next split.
+    fn next_split(&self) -> u64 {
+        self.splits.replace(self.splits.get() + 1)
+    }
+
+    /// Waits until nothing is under way on it.
+    pub(crate) fn rest(&self, reach: &Reach<'_>, name: &'static str) -> Result<()> {
+        let Some(mark) = self.in_use.before(name)? else {
+            return Ok(());
+        };
+        let what = What { name, pe: None };
+        reach
+            .finish(what, mark, None)
+            .inspect_err(|_| self.in_use.lose())
+    }
+
+    /// All PEs of the heap tell each other what they call on the team, or why they do not, if they are those of the team.
+    ///
+    /// # Errors
+    /// `mine`, if it is one; else as [`Nvshmem::meet`].
+    pub(crate) fn meet(
+        &self,
+        heap: &Nvshmem<'_>,
+        name: &'static str,
+        mine: Result<Vec<u64>>,
+    ) -> Result<()> {
+        if self.n_pes != heap.n_pes() {
+            return mine.map(drop);
+        }
+        let mut words = self.id.words();
+        let mine = mine.map(|more| words.extend(more));
+        heap.meet(name, &words, mine)
+    }
+}
+
+#[cold]
+fn no_place(pe: usize) -> Error {
+    let text = format_args!("the library knows no PE of the world for PE {pe} of a team");
+    Error::new(ErrorKind::Library, TRANSLATE, text)
+}
+
+impl<'p> Team<'p> {
+    fn of(heap: &'p Nvshmem<'p>, state: Rc<TeamState>) -> Self {
+        Self { heap, state }
+    }
+
+    /// This PE's number in the team, from 0.
+    #[doc(alias = "nvshmem_team_my_pe")]
+    #[must_use]
+    pub fn my_pe(&self) -> usize {
+        self.state.my_pe
+    }
+
+    /// How many PEs are in it.
+    #[doc(alias = "nvshmem_team_n_pes")]
+    #[must_use]
+    pub fn n_pes(&self) -> usize {
+        self.state.n_pes
+    }
+
+    /// The heap that it is of.
+    #[must_use]
+    pub fn heap(&self) -> &'p Nvshmem<'p> {
+        self.heap
+    }
+
+    /// The number that PE `pe` of this team has in another one; `None` if it is not in that.
+    ///
+    /// One-sided operations take numbers of the [world](Nvshmem::world).
+    ///
+    /// # Errors
+    /// [`Rank`](ErrorKind::Rank) unless there is a PE `pe` in the team; else as [all operations](Self#operations).
+    #[doc(alias = "nvshmem_team_translate_pe")]
+    pub fn translate(&self, pe: usize, to: &Team<'_>) -> Result<Option<usize>> {
+        let backend = self.heap.begin(TRANSLATE)?;
+        check::pe(TRANSLATE, pe, self.n_pes())?;
+        backend.translate(self.state.handle, pe, to.state.handle)
+    }
+
+    /// Destroys the team. Collective over it.
+    ///
+    /// What was enqueued on it is waited for. If that fails it is as if the team were dropped.
+    ///
+    /// # Errors
+    /// As [all operations](Self#operations).
+    #[doc(alias = "nvshmem_team_destroy")]
+    pub fn destroy(self) -> Result<()> {
+        let reach = self.heap.reach(DESTROY)?;
+        self.state.rest(&reach, DESTROY)?;
+        self.state.meet(self.heap, DESTROY, Ok(Vec::new()))?;
+        // From here on it is gone, whatever is reported.
+        self.state.gone.set(true);
+        reach.backend.destroy(self.state.handle)
+    }
+
+    pub(crate) fn state(&self) -> &Rc<TeamState> {
+        &self.state
+    }
+}
+
+impl Drop for Team<'_> {
+    fn drop(&mut self) {
+        if self.state.lasting || self.state.gone.get() {
+            return;
+        }
+        let members = self.state.members.get().into_iter().flatten();
+        self.heap.put_aside(Dropped::Team(DroppedTeam {
+            handle: self.state.handle,
+            name: TeamName {
+                path: self.state.id.words(),
+                members: members.map(|&pe| pe as u64).collect(),
+            },
+        }));
+    }
+}
+
+impl fmt::Debug for Team<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Team")
+            .field("name", &format_args!("{}", self.state.id))
+            .field("my_pe", &self.my_pe())
+            .field("n_pes", &self.n_pes())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,125 @@
+//! What tests ask for: modes and delays. Each can be said in the environment as well.
+
+use std::env;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
+
+use super::abi::Code;
+use super::lock;
+
+fn variable<T: FromStr>(name: &str) -> Option<T> {
+    env::var(name).ok()?.parse().ok()
+}
+
+/// A number that the environment says until a test says another.
+pub(crate) struct Setting {
+    name: &'static str,
+    default: i64,
+    said: AtomicI64,
+}
+
+const NOT_SAID: i64 = i64::MIN;
+
+impl Setting {
+    const fn new(name: &'static str, default: i64) -> Self {
+        let said = AtomicI64::new(NOT_SAID);
+        Self {
+            name,
+            default,
+            said,
+        }
+    }
+
+    pub(crate) fn number(&self) -> i64 {
+        match self.said.load(Ordering::Relaxed) {
+            NOT_SAID => {
+                let value = variable(self.name).unwrap_or(self.default);
+                self.set(value);
+                value
+            }
+            said => said,
+        }
+    }
+
+    /// Whether it is not 0.
+    pub(crate) fn get(&self) -> bool {
+        self.number() != 0
+    }
+
+    pub(crate) fn set(&self, value: i64) {
+        self.said.store(value, Ordering::Relaxed);
+    }
+}
+
+/// Whether PEs that call different things end with a diagnosis.
+pub(crate) static STRICT: Setting = Setting::new("NVSHMEM_DOUBLE_STRICT", 1);
+/// Whether PEs share a GPU without MPS.
+pub(crate) static LIMITED: Setting = Setting::new("NVSHMEM_DOUBLE_LIMITED", 0);
+/// Whether they share one with MPS.
+pub(crate) static FULL: Setting = Setting::new("NVSHMEM_DOUBLE_FULL", 0);
+/// Whether there is no GPU, whatever the driver says.
+pub(crate) static NO_GPU: Setting = Setting::new("NVSHMEM_DOUBLE_NO_GPU", 0);
+/// Whether the heaps of other PEs cannot be loaded from and stored to, so that `nvshmem_ptr` gives NULL.
+pub(crate) static REMOTE: Setting = Setting::new("NVSHMEM_DOUBLE_REMOTE", 0);
+/// How many microseconds what is put is under way, unless somebody waits for it.
+pub(crate) static DELAY: Setting = Setting::new("NVSHMEM_DOUBLE_DELAY_US", 2000);
+static PATIENCE: Setting = Setting::new("NVSHMEM_DOUBLE_PATIENCE", 60);
+
+/// How long anybody waits for what does not come.
+pub(crate) fn patience() -> Duration {
+    Duration::from_secs(u64::try_from(PATIENCE.number()).unwrap_or(0))
+}
+
+pub(crate) fn delay() -> Duration {
+    Duration::from_micros(u64::try_from(DELAY.number()).unwrap_or(0))
+}
+
+/// How many bytes a heap has: `NVSHMEM_SYMMETRIC_SIZE`, with K, M or G; 16 MiB.
+pub(crate) fn symmetric_size() -> usize {
+    let said: Option<String> = variable("NVSHMEM_SYMMETRIC_SIZE");
+    let bytes = said.and_then(|text| {
+        let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        let scale = match text[digits.len()..].chars().next() {
+            Some('k' | 'K') => 1 << 10,
+            Some('m' | 'M') => 1 << 20,
+            Some('g' | 'G') => 1 << 30,
+            _ => 1,
+        };
+        digits.parse::<usize>().ok()?.checked_mul(scale)
+    });
+    bytes.unwrap_or(16 << 20).clamp(1 << 16, 1 << 32)
+}
+
+/// Which function fails at its next call, and with which code: `NVSHMEM_DOUBLE_FAIL=nvshmemx_cumodule_init=7`.
+static FAILURE: LazyLock<Mutex<Option<(String, Code)>>> = LazyLock::new(|| {
+    let asked: Option<String> = variable("NVSHMEM_DOUBLE_FAIL");
+    let parsed = asked.and_then(|text| {
+        let (name, code) = text.split_once('=')?;
+        Some((name.to_owned(), code.parse().ok()?))
+    });
+    Mutex::new(parsed)
+});
+
+/// Asks that the next call of a function fails. Both forms of a collective operation have the name of that without a stream.
+pub(crate) fn fail_next(name: String, code: Code) {
+    *lock(&FAILURE) = Some((name, code));
+}
+
+/// The code that the call of a function is to fail with, once, doing nothing.
+pub(crate) fn failure_asked_of(name: &str) -> Option<Code> {
+    let mut asked = lock(&FAILURE);
+    let (_, code) = asked.take_if(|(function, _)| function == name)?;
+    eprintln!("nvshmem double: {name} fails because a test asked for it");
+    Some(code)
+}
+
+/// A setting by the end of its variable's name.
+pub(crate) fn by_name(name: &str) -> Option<&'static Setting> {
+    let all = [
+        &STRICT, &LIMITED, &FULL, &NO_GPU, &REMOTE, &DELAY, &PATIENCE,
+    ];
+    all.into_iter()
+        .find(|setting| setting.name.strip_prefix("NVSHMEM_DOUBLE_") == Some(name))
+}
