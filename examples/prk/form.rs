@@ -10,6 +10,8 @@ pub enum Form {
     Rma,
     /// They are on one node, and load and store it.
     Shm,
+    /// They put to each other in a symmetric heap: over NVSHMEM, or in process.
+    Shmem,
 }
 
 impl FromStr for Form {
@@ -19,7 +21,8 @@ impl FromStr for Form {
         match text {
             "rma" => Ok(Form::Rma),
             "shm" => Ok(Form::Shm),
-            other => Err(format!("no form `{other}`: give rma or shm")),
+            "shmem" => Ok(Form::Shmem),
+            other => Err(format!("no form `{other}`: give rma, shm or shmem")),
         }
     }
 }
@@ -29,6 +32,7 @@ impl Display for Form {
         formatter.write_str(match self {
             Form::Rma => "rma",
             Form::Shm => "shm",
+            Form::Shmem => "shmem",
         })
     }
 }

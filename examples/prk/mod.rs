@@ -4,6 +4,7 @@
 //! the formulas that it gives for their results.
 
 mod form;
+pub(crate) mod heap;
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use ranks::prelude::*;
 use crate::report::{Outcome, Report};
 
 pub use form::Form;
+pub use heap::options_for;
 
 /// What a kernel is to compute.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +61,7 @@ pub fn run(
     };
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.len() > 3 {
-        return Err(format!("usage: {name} [rma|shm [ITERATIONS [ORDER]]]").into());
+        return Err(format!("usage: {name} [rma|shm|shmem [ITERATIONS [ORDER]]]").into());
     }
     if let Some(form) = arguments.first() {
         problem.form = form.parse()?;

@@ -3,14 +3,17 @@
 //! The weights are those of a divergence, ±1 ∕ 2kR at the distance k, and the input is a plane that is lifted each time: so
 //! each iteration adds the sum of the plane's slopes, at every point.
 
+mod heap;
 mod rma;
 mod shm;
 
 use std::array;
 use std::ops::Range;
 
+use ranks::nvshmem::Nvshmem;
 use ranks::prelude::*;
 
+use crate::prk::heap::{sum, with_heap};
 use crate::prk::{Form, Problem};
 use crate::report::Report;
 
@@ -28,27 +31,52 @@ const TOLERANCE: f64 = 1e-8;
 /// # Errors
 /// [`ErrorKind::Argument`] if the rows are too few for the star or for the ranks; what the communication reports.
 pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
-    let order = problem.order;
-    let fewest = if world.size() == 1 { 1 } else { RADIUS };
-    if order <= 2 * RADIUS || order / world.size() < fewest {
-        return Err(Error::new(
-            ErrorKind::Argument,
-            "prk_stencil",
-            format_args!(
-                "{order} rows are too few for a star of radius {RADIUS} on {} ranks",
-                world.size()
-            ),
-        ));
-    }
-    let blocks = Blocks::even(order, world.size());
+    check(problem, world.size())?;
+    let blocks = Blocks::even(problem.order, world.size());
     let (output, seconds) = match problem.form {
         Form::Rma => rma::run(world, problem, blocks.range(world.rank()))?,
         Form::Shm => shm::run(world, problem, &blocks)?,
+        Form::Shmem => return with_heap(world, |pe| on_heap(pe, problem)),
     };
+    let total = world.allreduce_value(magnitude(&output), Sum)?;
+    Ok(report(problem, total, seconds))
+}
 
+/// The same with the PEs of a symmetric heap, whatever that is made of.
+///
+/// # Errors
+/// As [`benchmark`].
+pub fn on_heap(pe: &Nvshmem<'_>, problem: Problem) -> Result<Report> {
+    check(problem, pe.n_pes())?;
+    let blocks = Blocks::even(problem.order, pe.n_pes());
+    let (output, seconds) = heap::run(pe, problem, &blocks)?;
+    let total = sum(pe, magnitude(&output))?;
+    Ok(report(problem, total, seconds))
+}
+
+/// Whether there are rows enough for the star, on each rank.
+fn check(problem: Problem, ranks: usize) -> Result<()> {
+    let order = problem.order;
+    let fewest = if ranks == 1 { 1 } else { RADIUS };
+    if order <= 2 * RADIUS || order / ranks < fewest {
+        return Err(Error::new(
+            ErrorKind::Argument,
+            "prk_stencil",
+            format_args!("{order} rows are too few for a star of radius {RADIUS} on {ranks} ranks"),
+        ));
+    }
+    Ok(())
+}
+
+fn magnitude(output: &[f64]) -> f64 {
+    output.iter().map(|value| value.abs()).sum()
+}
+
+/// What came of it, where the outputs of all ranks add up to `total`.
+fn report(problem: Problem, total: f64, seconds: f64) -> Report {
+    let order = problem.order;
     let points = (order - 2 * RADIUS).pow(2) as f64;
-    let sum: f64 = output.iter().map(|value| value.abs()).sum();
-    let norm = world.allreduce_value(sum, Sum)? / points;
+    let norm = total / points;
     let exact = problem.sweeps() * (SLOPES[0] + SLOPES[1]);
     let verified = (norm - exact).abs() < TOLERANCE;
     let title = format!(
@@ -56,11 +84,10 @@ pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
         problem.iterations, problem.form
     );
     let rate = problem.sweeps() * points / seconds;
-    let report = Report::new(title, problem.machine_readable(), verified, seconds)
+    Report::new(title, problem.machine_readable(), verified, seconds)
         .with("norm", format_args!("{norm:.12}"))
         .with("exact", format_args!("{exact:.12}"))
-        .with("rate", format_args!("{rate:.3e} points/s"));
-    Ok(report)
+        .with("rate", format_args!("{rate:.3e} points/s"))
 }
 
 /// The input at first, in some rows.

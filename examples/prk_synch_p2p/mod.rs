@@ -2,15 +2,18 @@
 //!
 //! The last corner of a wave, negated, is the first corner of the next one.
 
+mod heap;
 mod rma;
 mod shm;
 mod strip;
 
 use std::time::Duration;
 
+use ranks::nvshmem::Nvshmem;
 use ranks::prelude::*;
 
-use crate::prk::{Form, Problem, wait_for};
+use crate::prk::heap::{from_pe, with_heap};
+use crate::prk::{Form, Problem};
 use crate::report::Report;
 
 use strip::Strip;
@@ -27,22 +30,42 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// [`ErrorKind::Argument`] if there are no points; [`ErrorKind::TimedOut`] if a value does not come for half a
 /// minute; what the communication reports.
 pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
-    let order = problem.order;
-    if order == 0 {
+    check(problem)?;
+    let (corner, seconds) = match problem.form {
+        Form::Rma => rma::run(world, problem)?,
+        Form::Shm => shm::run(world, problem)?,
+        Form::Shmem => return with_heap(world, |pe| on_heap(pe, problem)),
+    };
+    let mut corner = [corner];
+    world.bcast(&mut corner, 0)?;
+    Ok(report(problem, corner[0], seconds))
+}
+
+/// The same with the PEs of a symmetric heap, whatever that is made of.
+///
+/// # Errors
+/// As [`benchmark`].
+pub fn on_heap(pe: &Nvshmem<'_>, problem: Problem) -> Result<Report> {
+    check(problem)?;
+    let (corner, seconds) = heap::run(pe, problem)?;
+    Ok(report(problem, from_pe(pe, corner, 0)?, seconds))
+}
+
+/// Whether there are points.
+fn check(problem: Problem) -> Result<()> {
+    if problem.order == 0 {
         return Err(Error::new(
             ErrorKind::Argument,
             "prk_synch_p2p",
             "a square of no points has no corner",
         ));
     }
-    let (corner, seconds) = match problem.form {
-        Form::Rma => rma::run(world, problem)?,
-        Form::Shm => shm::run(world, problem)?,
-    };
+    Ok(())
+}
 
-    let mut corner = [corner];
-    world.bcast(&mut corner, 0)?;
-    let [corner] = corner;
+/// What came of it, with this corner of the last wave.
+fn report(problem: Problem, corner: f64, seconds: f64) -> Report {
+    let order = problem.order;
     let exact = problem.sweeps() * (2 * (order - 1)) as f64;
     let verified = (corner - exact).abs() < TOLERANCE;
     let title = format!(
@@ -50,11 +73,10 @@ pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
         problem.iterations, problem.form
     );
     let rate = problem.sweeps() * (order - 1).pow(2) as f64 / seconds;
-    let report = Report::new(title, problem.machine_readable(), verified, seconds)
+    Report::new(title, problem.machine_readable(), verified, seconds)
         .with("corner", format_args!("{corner:.12}"))
         .with("exact", format_args!("{exact:.12}"))
-        .with("rate", format_args!("{rate:.3e} points/s"));
-    Ok(report)
+        .with("rate", format_args!("{rate:.3e} points/s"))
 }
 
 /// A slot for each line, at each rank: what its predecessor hands over is put there.
@@ -62,15 +84,15 @@ trait Slots {
     /// Puts a value into an empty slot of `rank`.
     fn put(&self, value: f64, rank: usize, slot: usize) -> Result<()>;
 
-    /// Takes what is in a slot of this rank, if it is not empty.
-    fn take(&self, slot: usize) -> Result<Option<f64>>;
+    /// Takes what is in a slot of this rank, when it is not empty any more.
+    fn take(&self, slot: usize) -> Result<f64>;
 }
 
-/// Sends the waves through; the corner of the last one, on rank 0.
+/// Sends the waves through, as rank `me` of `size`; the corner of the last one, on rank 0.
 ///
 /// Each slot is empty when a value is put there: a wave begins when the one before it has been through all ranks.
-fn waves(world: &Communicator, problem: Problem, slots: &impl Slots) -> Result<f64> {
-    let (me, size, lines) = (world.rank(), world.size(), problem.order);
+fn waves(me: usize, size: usize, problem: Problem, slots: &impl Slots) -> Result<f64> {
+    let lines = problem.order;
     let columns = Blocks::even(lines - 1, size).range(me); // the first one is given
     let mut strip = Strip::new(columns.start + 1..columns.end + 1, lines);
     let mut corner = 0.0;
@@ -80,7 +102,7 @@ fn waves(world: &Communicator, problem: Problem, slots: &impl Slots) -> Result<f
             let before = match (me, line) {
                 (0, 0) => -corner,
                 (0, _) => line as f64,
-                _ => wait_for(PATIENCE, || slots.take(line))?,
+                _ => slots.take(line)?,
             };
             last = strip.advance(line, before);
             if me + 1 < size {
@@ -91,7 +113,7 @@ fn waves(world: &Communicator, problem: Problem, slots: &impl Slots) -> Result<f
             slots.put(last, 0, 0)?;
         }
         if me == 0 {
-            corner = wait_for(PATIENCE, || slots.take(0))?;
+            corner = slots.take(0)?;
         }
     }
     Ok(corner)

@@ -3,8 +3,8 @@
 use ranks::prelude::*;
 use ranks::{Locked, Replace};
 
-use super::{Slots, waves};
-use crate::prk::Problem;
+use super::{PATIENCE, Slots, waves};
+use crate::prk::{Problem, wait_for};
 use crate::report::timed;
 
 /// What is in an empty slot: no value that a wave has.
@@ -20,7 +20,7 @@ pub(super) fn run(world: &Communicator, problem: Problem) -> Result<(f64, f64)> 
         epoch: &epoch,
         me: world.rank(),
     };
-    let ended = timed(world, || waves(world, problem, &slots))?;
+    let ended = timed(world, || waves(world.rank(), world.size(), problem, &slots))?;
     epoch.unlock()?;
     window.close()?.free()?;
     Ok(ended)
@@ -37,8 +37,10 @@ impl Slots for InWindow<'_> {
         self.epoch.accumulate(&[value], Replace, rank, slot)
     }
 
-    fn take(&self, slot: usize) -> Result<Option<f64>> {
-        let found = self.epoch.fetch_and_op(EMPTY, Replace, self.me, slot)?;
-        Ok(Some(found).filter(|found| !found.is_nan()))
+    fn take(&self, slot: usize) -> Result<f64> {
+        wait_for(PATIENCE, || {
+            let found = self.epoch.fetch_and_op(EMPTY, Replace, self.me, slot)?;
+            Ok(Some(found).filter(|found| !found.is_nan()))
+        })
     }
 }

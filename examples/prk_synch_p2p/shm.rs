@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use ranks::phase::Concurrent;
 use ranks::prelude::*;
 
-use super::{Slots, waves};
-use crate::prk::Problem;
+use super::{PATIENCE, Slots, waves};
+use crate::prk::{Problem, wait_for};
 use crate::report::timed;
 
 /// What is in an empty slot: the bits of no value that a wave has.
@@ -21,7 +21,7 @@ pub(super) fn run(world: &Communicator, problem: Problem) -> Result<(f64, f64)> 
         window: &window,
         me: world.rank(),
     };
-    let ended = timed(world, || waves(world, problem, &slots))?;
+    let ended = timed(world, || waves(world.rank(), world.size(), problem, &slots))?;
     window.fence()?.free()?;
     Ok(ended)
 }
@@ -38,12 +38,12 @@ impl Slots for InSegments<'_> {
         Ok(())
     }
 
-    fn take(&self, slot: usize) -> Result<Option<f64>> {
-        let found = self.window.segment(self.me)[slot].load(Ordering::Acquire);
-        if found == EMPTY {
-            return Ok(None);
-        }
-        self.window.segment(self.me)[slot].store(EMPTY, Ordering::Relaxed);
-        Ok(Some(f64::from_bits(found)))
+    fn take(&self, slot: usize) -> Result<f64> {
+        let slot = &self.window.segment(self.me)[slot];
+        let found = wait_for(PATIENCE, || {
+            Ok(Some(slot.load(Ordering::Acquire)).filter(|&found| found != EMPTY))
+        })?;
+        slot.store(EMPTY, Ordering::Relaxed);
+        Ok(f64::from_bits(found))
     }
 }

@@ -1,12 +1,15 @@
 //! PRK Transpose: B += Aᵀ, A += 1, of two matrices of which each rank has some columns.
 
+mod heap;
 mod rma;
 mod shm;
 
 use std::ops::Range;
 
+use ranks::nvshmem::Nvshmem;
 use ranks::prelude::*;
 
+use crate::prk::heap::{sum, with_heap};
 use crate::prk::{Form, Problem};
 use crate::report::Report;
 
@@ -20,14 +23,31 @@ const TOLERANCE: f64 = 1e-8;
 /// # Errors
 /// What the communication reports.
 pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
-    let order = problem.order;
-    let blocks = Blocks::even(order, world.size());
+    let blocks = Blocks::even(problem.order, world.size());
     let (sums, seconds) = match problem.form {
         Form::Rma => rma::run(world, problem, &blocks)?,
         Form::Shm => shm::run(world, problem, &blocks)?,
+        Form::Shmem => return with_heap(world, |pe| on_heap(pe, problem)),
     };
+    let error = error_of(&sums, problem, blocks.range(world.rank()));
+    let error = world.allreduce_value(error, Sum)?;
+    Ok(report(problem, error, seconds))
+}
 
-    let columns = blocks.range(world.rank());
+/// The same with the PEs of a symmetric heap, whatever that is made of.
+///
+/// # Errors
+/// As [`benchmark`].
+pub fn on_heap(pe: &Nvshmem<'_>, problem: Problem) -> Result<Report> {
+    let blocks = Blocks::even(problem.order, pe.n_pes());
+    let (sums, seconds) = heap::run(pe, problem, &blocks)?;
+    let error = error_of(&sums, problem, blocks.range(pe.my_pe()));
+    Ok(report(problem, sum(pe, error)?, seconds))
+}
+
+/// How far these columns of B are from what they must be.
+fn error_of(sums: &[f64], problem: Problem, columns: Range<usize>) -> f64 {
+    let order = problem.order;
     let lifted = problem.iterations as f64 * problem.sweeps() / 2.0; // 0 + 1 + … + iterations
     let exact = elements(columns, order, |row, column| {
         problem.sweeps() * original(column, row, order) + lifted
@@ -36,20 +56,24 @@ pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
         .iter()
         .zip(exact)
         .map(|(sum, exact)| (sum - exact).abs());
-    let error = world.allreduce_value(error.sum::<f64>(), Sum)?;
+    error.sum()
+}
+
+/// What came of it, where the errors of all ranks add up to `error`.
+fn report(problem: Problem, error: f64, seconds: f64) -> Report {
+    let order = problem.order;
     let verified = error < TOLERANCE;
     let title = format!(
         "PRK Transpose: matrices of order {order}, {} iterations, {}",
         problem.iterations, problem.form
     );
     let moved = problem.sweeps() * 2.0 * size_of::<f64>() as f64 * (order * order) as f64;
-    let report = Report::new(title, problem.machine_readable(), verified, seconds)
+    Report::new(title, problem.machine_readable(), verified, seconds)
         .with(
             "errors",
             format_args!("{error:.1e} (may be {TOLERANCE:.0e})"),
         )
-        .with("rate", format_args!("{:.3e} bytes/s", moved / seconds));
-    Ok(report)
+        .with("rate", format_args!("{:.3e} bytes/s", moved / seconds))
 }
 
 /// What A is at first.

@@ -1,5 +1,8 @@
 //! The examples on every backend: each compares its own results with those published, or with what it was given.
 
+mod heap;
+
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -64,6 +67,8 @@ fn sorted(world: &Communicator, keys: usize, order: &str) -> Result<()> {
 /// Fewer rows than the star reaches beyond are refused by all ranks.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn stencil(world: Communicator) -> Result<()> {
+    // One of the forms is for ranks that share memory: each host works by itself.
+    let world = world.split_shared(0)?;
     for problem in both_forms(23, 5) {
         assert_verified(&prk_stencil::benchmark(&world, problem)?);
     }
@@ -77,6 +82,8 @@ fn stencil(world: Communicator) -> Result<()> {
 /// Of whole tiles and parts of such, and of fewer columns than ranks.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn transpose(world: Communicator) -> Result<()> {
+    // One of the forms is for ranks that share memory: each host works by itself.
+    let world = world.split_shared(0)?;
     for problem in both_forms(75, 3).into_iter().chain(both_forms(2, 1)) {
         assert_verified(&prk_transpose::benchmark(&world, problem)?);
     }
@@ -86,6 +93,8 @@ fn transpose(world: Communicator) -> Result<()> {
 /// With fewer columns than ranks as well.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn pipeline(world: Communicator) -> Result<()> {
+    // One of the forms is for ranks that share memory: each host works by itself.
+    let world = world.split_shared(0)?;
     for problem in both_forms(20, 2).into_iter().chain(both_forms(2, 3)) {
         assert_verified(&prk_synch_p2p::benchmark(&world, problem)?);
     }
@@ -107,13 +116,16 @@ fn training(world: Communicator) -> Outcome<()> {
     Ok(())
 }
 
+/// The file of a double, which cargo builds beside this program.
+#[allow(clippy::unwrap_used, reason = "of a test")]
+fn double(name: &str) -> PathBuf {
+    let here = std::env::current_exe().unwrap();
+    here.with_file_name(format!("lib{name}.so"))
+}
+
 /// The program as it is, on doubles of NCCL and of the driver.
 #[test]
 fn training_on_gpus() {
-    let double = |name: &str| {
-        let here = std::env::current_exe().unwrap();
-        here.with_file_name(format!("lib{name}.so"))
-    };
     for ranks in ["1", "2", "3", "4"] {
         let ended = Command::new(env!("CARGO_BIN_EXE_sgd"))
             .args(["--backend", "nccl"])
