@@ -73,8 +73,12 @@ impl Ancestor {
 
 /// The parent of `pid`: the second field after the name, which stands in brackets and may hold anything.
 pub(crate) fn parent(proc: &Path, pid: u32) -> Option<u32> {
-    let stat = fs::read(proc.join(pid.to_string()).join("stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
+    parent_in(&fs::read(proc.join(pid.to_string()).join("stat")).ok()?)
+}
+
+/// The same of the bytes of `stat`.
+pub(crate) fn parent_in(stat: &[u8]) -> Option<u32> {
+    let stat = String::from_utf8_lossy(stat);
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(1)?.parse().ok()
 }

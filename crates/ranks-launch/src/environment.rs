@@ -260,6 +260,37 @@ mod tests {
     }
 
     #[test]
+    fn what_intel_mpi_sets_itself_makes_no_hydra_of_slurm() {
+        // Recorded from Intel MPI 2021.19 under `srun --mpi=pmi2`, behind MPI_Init, which sets the last two.
+        let list = [
+            ("SLURM_STEP_ID", "0"),
+            ("SLURM_STEP_NUM_TASKS", "4"),
+            ("SLURM_PROCID", "3"),
+            ("PMI_FD", "11"),
+            ("PMI_JOBID", "30.0"),
+            ("PMI_RANK", "3"),
+            ("PMI_SIZE", "4"),
+            ("MPI_LOCALRANKID", "1"),
+            ("MPI_LOCALNRANKS", "2"),
+        ];
+        let environment = Environment::from_vars(vars(&list));
+        assert_eq!(
+            environment.launcher,
+            Some(Launcher::Slurm(crate::Pmi::Pmi2))
+        );
+        // mpiexec in an allocation whose default plugin is pmi2: the step is of its daemons, one on each of two nodes.
+        let mut inside = list;
+        inside[1].1 = "2";
+        inside[2].1 = "1";
+        let environment = Environment::from_vars(vars(&inside));
+        assert_eq!(environment.launcher, Some(Launcher::Hydra));
+        assert_eq!(
+            (environment.rank, environment.local_rank),
+            (Some(3), Some(1))
+        );
+    }
+
+    #[test]
     fn pals_and_flux_and_plain_protocols() {
         let pals = [
             ("PALS_RANKID", "5"),
@@ -290,6 +321,19 @@ mod tests {
         assert_eq!(
             (environment.launcher, environment.size),
             (Some(Launcher::Pmix), None)
+        );
+        let torchrun = [
+            ("TORCHELASTIC_RUN_ID", "none"),
+            ("RANK", "3"),
+            ("WORLD_SIZE", "4"),
+            ("LOCAL_RANK", "1"),
+            ("LOCAL_WORLD_SIZE", "2"),
+        ];
+        let environment = Environment::from_vars(vars(&torchrun));
+        assert_eq!(environment.launcher, Some(Launcher::Torchrun));
+        assert_eq!(
+            (environment.rank, environment.size, environment.local_rank),
+            (Some(3), Some(4), Some(1))
         );
         let pmi = [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("PMI_FD", "3")];
         assert_eq!(

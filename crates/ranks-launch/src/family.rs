@@ -52,6 +52,15 @@ impl Family {
             .map(|&(_, family)| family)
     }
 
+    /// The plugin by whose protocol `srun --mpi=…` lets its ranks find each other: with another one each rank is alone, and succeeds.
+    pub fn slurm_plugin(self) -> &'static str {
+        match self {
+            Family::OpenMpi => "pmix",
+            Family::Cray => "cray_shasta",
+            Family::Mpich | Family::Intel => "pmi2",
+        }
+    }
+
     /// The word that `RANKS_MPI` takes for it.
     pub fn word(self) -> &'static str {
         match self {

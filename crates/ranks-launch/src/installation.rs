@@ -12,6 +12,7 @@ use crate::launchers::inherited;
 use crate::names;
 
 mod cores;
+mod srun;
 
 /// A library and a launcher that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +99,24 @@ impl Installation {
             return [native].into_iter().chain(standard).collect();
         }
         Vec::new()
+    }
+
+    /// The one that a library belongs to: of those that are [found](Self::all), or else by the prefix that the library lies in.
+    pub fn of_library(file: &Path, provisioned: Option<&Path>) -> Option<Installation> {
+        let real = |file: &Path| file.canonicalize().ok();
+        let library = real(file)?;
+        let known = Self::all(provisioned);
+        let same = |found: &&Installation| real(&found.library).as_ref() == Some(&library);
+        known.iter().find(same).cloned().or_else(|| {
+            let mut prefixes = library.ancestors().skip(2);
+            let at = |prefix: &Path| {
+                let name = prefix.file_name().unwrap_or_default().to_string_lossy();
+                Self::at(prefix, &name)
+                    .into_iter()
+                    .find(|found| same(&found))
+            };
+            prefixes.find_map(at)
+        })
     }
 
     /// Those of the system: launchers in the folders of `PATH` and the libraries in the prefixes of those folders.
@@ -207,9 +226,26 @@ impl Installation {
 
     /// The command that starts `ranks` ranks on this node; program and arguments are to be appended.
     ///
-    /// It names the library in `RANKS_MPI`, allows more ranks than cores where there are more, and takes away the
+    /// It names the library in `RANKS_MPI`, allows more ranks than the job has cores where there are more, and takes away the
     /// variables of a job that this process may itself be a rank of.
     pub fn command(&self, ranks: usize) -> Command {
+        let mut command = self.command_in_allocation(ranks, &[]);
+        if ranks > cores::of_job() {
+            command.envs(oversubscribed(self.family).iter().copied());
+        }
+        command
+    }
+
+    /// The same as [`command`](Self::command) on these hosts, in blocks of equally many ranks; no hosts leave it to the launcher.
+    pub fn command_on(&self, ranks: usize, hosts: &[String]) -> Command {
+        let mut command = self.command(ranks);
+        self.place(&mut command, ranks, hosts);
+        command
+    }
+
+    /// The same as [`command_on`](Self::command_on) for a job that a batch system will have given a core for each rank, as for a script of one:
+    /// how many cores this machine has does not matter.
+    pub fn command_in_allocation(&self, ranks: usize, hosts: &[String]) -> Command {
         let mut command = Command::new(&self.launcher);
         let names: Vec<String> = std::env::vars_os()
             .filter_map(|(name, _)| name.into_string().ok())
@@ -217,18 +253,44 @@ impl Installation {
         for name in inherited(names.iter().map(String::as_str)) {
             command.env_remove(name);
         }
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        if ranks > cores::physical() {
-            command.envs(oversubscribed(self.family).iter().copied());
-        }
         command
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env(CHOICE, &self.library)
             .arg("-n")
             .arg(ranks.to_string());
         if self.family == Family::OpenMpi {
             command.args(["-x", CHOICE]);
         }
+        self.place(&mut command, ranks, hosts);
         command
+    }
+
+    /// Puts ranks on hosts in blocks of equally many.
+    fn place(&self, command: &mut Command, ranks: usize, hosts: &[String]) {
+        if hosts.is_empty() {
+            return;
+        }
+        let slots = ranks.div_ceil(hosts.len());
+        if self.family == Family::OpenMpi {
+            // Without a number it takes a host for one rank.
+            let with_slots = hosts.iter().map(|host| format!("{host}:{slots}"));
+            let list: Vec<String> = with_slots.collect();
+            command.arg("--host").arg(list.join(","));
+            // Allowed more ranks than cores, version 5 takes the first host for all of them.
+            command.arg("--map-by");
+            command.arg(format!("ppr:{slots}:node:oversubscribe"));
+        } else {
+            // Without a number MPICH deals ranks by turns, and Intel MPI fills the first host's cores.
+            let slots = slots.to_string();
+            command.args(["-hosts", &hosts.join(","), "-ppn", &slots]);
+        }
+    }
+
+    /// The options with which its launcher lets a job go on without a rank that dies; `None` if it has none that work.
+    ///
+    /// Hydra has `-disable-auto-cleanup`, but the ranks that are left wait for ever then.
+    pub fn fault_tolerance(&self) -> Option<&'static [&'static str]> {
+        self.is_prrte().then_some(&["--with-ft", "ulfm"])
     }
 
     /// Whether the launcher is Open MPI's of version 5 or later, whose options differ.

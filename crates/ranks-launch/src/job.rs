@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 use crate::installation::Installation;
 use crate::launchers::inherited;
 
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod output;
 mod supervisor;
 mod tree;
 
-use output::Labels;
 pub use output::RankOutput;
+use output::{Labels, Splitter};
 use supervisor::Supervised;
 
 /// What is to be started.
@@ -36,6 +38,12 @@ pub struct Job {
     pub installation: Option<Installation>,
     /// How many ranks, at least 1.
     pub ranks: usize,
+    /// The hosts to run on; none leaves it to the launcher.
+    pub hosts: Vec<String>,
+    /// Whether Slurm's `srun` starts the ranks, instead of the launcher that belongs to the MPI.
+    pub by_srun: bool,
+    /// Whether it goes on without a rank that dies, where the launcher can.
+    pub fault_tolerant: bool,
     /// The program.
     pub program: PathBuf,
     /// Its arguments.
@@ -54,6 +62,9 @@ impl Job {
         Job {
             installation: None,
             ranks: 1,
+            hosts: Vec::new(),
+            by_srun: false,
+            fault_tolerant: false,
             program: program.into(),
             args: Vec::new(),
             env: Vec::new(),
@@ -71,6 +82,24 @@ impl Job {
     /// Runs this many ranks.
     pub fn ranks(mut self, ranks: usize) -> Job {
         self.ranks = ranks;
+        self
+    }
+
+    /// Runs on these hosts.
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = String>) -> Job {
+        self.hosts.extend(hosts);
+        self
+    }
+
+    /// Lets Slurm's `srun` start the ranks, as is right inside of an allocation of Slurm.
+    pub fn by_srun(mut self, yes: bool) -> Job {
+        self.by_srun = yes;
+        self
+    }
+
+    /// Lets the job go on without a rank that dies, where the [launcher can](Installation::fault_tolerance).
+    pub fn fault_tolerant(mut self, yes: bool) -> Job {
+        self.fault_tolerant = yes;
         self
     }
 
@@ -134,8 +163,14 @@ impl Job {
     fn command(&self) -> (Command, Labels) {
         let (mut command, labels) = match &self.installation {
             Some(installation) => {
-                let mut command = installation.command(self.ranks);
-                let labels = Labels::of(installation);
+                let (mut command, labels) = if self.by_srun {
+                    (installation.srun(self.ranks, &self.hosts), Labels::Slurm)
+                } else {
+                    let mut command = installation.command_on(self.ranks, &self.hosts);
+                    let options = installation.fault_tolerance().unwrap_or_default();
+                    command.args(options.iter().filter(|_| self.fault_tolerant));
+                    (command, Labels::of(installation))
+                };
                 command.args(labels.arguments()).arg(&self.program);
                 (command, labels)
             }
@@ -196,6 +231,54 @@ impl Running {
         self.supervised.id()
     }
 
+    /// As [`wait`](Self::wait), and hands on what the job writes while it comes, which is then not in the [`Outcome`].
+    ///
+    /// `stop` is asked some fifty times a second; when it says yes, the job is ended with all of its processes.
+    pub fn follow(
+        mut self,
+        mut stop: impl FnMut() -> bool,
+        mut write: impl FnMut(Written<'_>),
+    ) -> Outcome {
+        const STEP: Duration = Duration::from_millis(20);
+        let mut streams =
+            [false, true].map(|is_error| (is_error, Splitter::new(self.labels, self.ranks)));
+        let mut hand_on = |(out, err): (Vec<u8>, Vec<u8>), at_end: bool| {
+            for ((is_error, splitter), fresh) in streams.iter_mut().zip([out, err]) {
+                splitter.take(&fresh, at_end, &mut |rank, text| {
+                    write(Written {
+                        rank,
+                        is_error: *is_error,
+                        text,
+                    });
+                });
+            }
+        };
+        let mut timed_out = false;
+        let status = loop {
+            let ended = self.supervised.wait(Some(Instant::now() + STEP));
+            if ended.is_some() {
+                break ended;
+            }
+            timed_out = self.deadline.is_some_and(|(_, at)| Instant::now() >= at);
+            if timed_out || stop() {
+                break self.supervised.kill();
+            }
+            hand_on(self.supervised.fresh(), false);
+        };
+        hand_on(self.supervised.output(), true);
+        Outcome {
+            status,
+            timed_out,
+            output: Vec::new(),
+            launcher: RankOutput::default(),
+            elapsed: self.started.elapsed(),
+            timeout: self
+                .deadline
+                .filter(|_| timed_out)
+                .map(|(timeout, _)| timeout),
+        }
+    }
+
     /// Waits until the job ends or its time is up; whatever of it still runs then is killed.
     pub fn wait(mut self) -> Outcome {
         let ended = self.supervised.wait(self.deadline.map(|(_, at)| at));
@@ -217,6 +300,18 @@ impl Running {
             timeout,
         }
     }
+}
+
+/// A piece of what a job writes while it runs: a line, or less where output of others was put between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written<'a> {
+    /// The rank that wrote it; `None` for the launcher, and where ranks are threads of one process.
+    pub rank: Option<usize>,
+    /// Whether it came from standard error.
+    pub is_error: bool,
+    /// The bytes, with the end of the line if there is one.
+    pub text: &'a [u8],
 }
 
 /// How a job ended.

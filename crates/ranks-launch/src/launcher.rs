@@ -26,6 +26,8 @@ pub enum Launcher {
     Pmix,
     /// Some launcher that offers PMI-1 or PMI-2.
     Pmi,
+    /// PyTorch's `torchrun`, whose processes make no job of an MPI.
+    Torchrun,
 }
 
 /// The protocol by which `srun` lets the ranks of an MPI find each other.
@@ -53,7 +55,8 @@ impl Launcher {
             | Launcher::Pals
             | Launcher::Flux
             | Launcher::Pmix
-            | Launcher::Pmi => None,
+            | Launcher::Pmi
+            | Launcher::Torchrun => None,
         }
     }
 
@@ -83,6 +86,7 @@ impl fmt::Display for Launcher {
             Launcher::Flux => "flux run",
             Launcher::Pmix => "a launcher that offers PMIx",
             Launcher::Pmi => "a launcher that offers PMI",
+            Launcher::Torchrun => "torchrun",
         })
     }
 }

@@ -14,6 +14,7 @@ mod open_mpi;
 mod pals;
 mod pmi;
 mod slurm;
+mod torchrun;
 
 /// What is known of one launcher: each list of variables is tried in order, the first that is set counts.
 pub(crate) struct Rule {
@@ -37,7 +38,7 @@ pub(crate) struct Rule {
 ///
 /// The launchers of an MPI come before the schedulers, because they run inside of them: under `mpiexec` in a Slurm
 /// allocation Slurm's variables describe the step of the daemons, not the ranks.
-pub(crate) const RULES: [&Rule; 12] = [
+pub(crate) const RULES: [&Rule; 13] = [
     &open_mpi::PRRTE,
     &open_mpi::ORTE,
     &hydra::INTEL,
@@ -50,6 +51,7 @@ pub(crate) const RULES: [&Rule; 12] = [
     &slurm::NONE,
     &pmi::PMIX,
     &pmi::PMI,
+    &torchrun::TORCHRUN,
 ];
 
 /// The variables of a process, read through a function; it remembers the ones that made no sense.

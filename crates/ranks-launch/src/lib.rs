@@ -1,32 +1,46 @@
 //! Finds MPI libraries and their launchers, tells where a process runs, starts jobs.
 //!
 //! * [`Environment`]: which launcher started this process, as which rank of how many.
+//! * [`Allocation`]: what a batch system gave to the job: nodes, tasks, CPUs, memory, GPUs, the time that is left.
 //! * [`candidates()`]: which `libmpi`s may be opened for it, best first, each with the reason.
 //! * [`check_before_init`], [`check_after_init`]: does the library that was opened belong to that launcher?
+//! * [`Host`]: the machine: CPUs, memories, limits, GPUs.
 //! * [`Installation`]: an MPI of this machine with the launcher that belongs to it.
+//! * [`StopRequest`]: whether a batch system has asked this process to stop.
 //! * [`Job`]: n ranks of a program, output told apart by rank, killed as a whole when time is up.
 //!
 //! Nothing here opens a library or calls MPI.
 
 #![deny(unsafe_code)]
 
+mod allocation;
 mod ancestors;
 mod candidates;
 mod environment;
 mod family;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+mod host;
 mod installation;
 mod job;
 mod launcher;
 mod launchers;
+mod linker_script;
 mod mismatch;
 mod names;
+mod stop;
 
+pub use allocation::{Allocation, Binding, Component, MemoryLimit, Scheduler};
 pub use ancestors::Ancestor;
 pub use candidates::{ConfigError, Search, candidates};
 pub use environment::{Environment, Malformed};
 pub use family::Family;
+pub use host::{ControlGroups, Cpu, CpuSet, Domain, Gpu, Host, Meminfo, NumaNode, Processors};
 pub use installation::Installation;
-pub use job::{Job, JobError, Outcome, RankOutput, Running};
+pub use job::{Job, JobError, Outcome, RankOutput, Running, Written};
 pub use launcher::{Launcher, Pmi};
+pub use linker_script::LinkerScript;
 pub use mismatch::{LoadedMpi, Mismatch, check_after_init, check_before_init};
 pub use names::Preference;
+pub use stop::StopRequest;

@@ -18,6 +18,10 @@ pub struct LoadedMpi<'a> {
     pub name: &'a str,
     /// The file that was opened.
     pub file: &'a Path,
+    /// Whether it may understand PMIx: `false` only where it is known that it does not.
+    pub pmix: bool,
+    /// Whether it may understand PMI-1 or PMI-2: `false` only where it is known that it does not.
+    pub pmi: bool,
 }
 
 impl LoadedMpi<'_> {
@@ -45,6 +49,18 @@ pub enum Mismatch {
         /// The family that the launcher belongs to.
         word: Family,
     },
+    /// The library does not understand the protocol that the launcher was told to offer.
+    #[error("{started}, but {library} does not understand {protocol}; {advice}")]
+    Protocol {
+        /// Who started the process, as which rank.
+        started: String,
+        /// What was loaded.
+        library: String,
+        /// What it does not understand.
+        protocol: &'static str,
+        /// What to change.
+        advice: &'static str,
+    },
     /// The library sees another number of ranks than the launcher started.
     #[error(
         "{started}, but {library} sees {world} of them: the library and the launcher do not understand each other; {advice}"
@@ -61,13 +77,13 @@ pub enum Mismatch {
     },
 }
 
-/// To be asked before `MPI_Init`: is the library of the family that the launcher starts?
+/// To be asked before `MPI_Init`: is the library of the family that the launcher starts, and does it understand the launcher?
 ///
-/// A launcher that binds to no family, no launcher, and a library of unknown family pass;
+/// A launcher that binds to no family, no launcher, and a library of unknown family pass, as does what a library may understand;
 /// [`check_after_init`] tells then.
 ///
 /// # Errors
-/// [`Mismatch::Family`], naming both sides and what to set.
+/// [`Mismatch::Family`] and [`Mismatch::Protocol`], naming both sides and what to change.
 pub fn check_before_init(
     environment: &Environment,
     library: &LoadedMpi<'_>,
@@ -79,8 +95,26 @@ pub fn check_before_init(
             library: library.text(),
             word: launcher,
         }),
-        _ => Ok(()),
+        _ => understood(environment, library),
     }
+}
+
+/// Of a protocol that it does not understand a library makes an abort in `MPI_Init`, whose text does not say what to do, or lone ranks.
+fn understood(environment: &Environment, library: &LoadedMpi<'_>) -> Result<(), Mismatch> {
+    let (launcher, protocol) = match environment.launcher {
+        Some(launcher @ Launcher::Slurm(Pmi::Pmix)) if !library.pmix => (launcher, "PMIx"),
+        Some(launcher @ Launcher::Slurm(Pmi::Pmi2)) if !library.pmi => (launcher, "PMI-2"),
+        Some(launcher @ Launcher::Slurm(Pmi::None)) if !library.pmi => {
+            (launcher, "a launcher without PMIx")
+        }
+        _ => return Ok(()),
+    };
+    Err(Mismatch::Protocol {
+        started: environment.to_string(),
+        library: library.text(),
+        protocol,
+        advice: advice(launcher, library.family),
+    })
 }
 
 /// To be asked after `MPI_Init`: is `MPI_COMM_WORLD` as large as the launcher said?
@@ -120,6 +154,9 @@ fn advice(launcher: Launcher, family: Option<Family>) -> &'static str {
         (Launcher::Slurm(_), None) => {
             "use another srun --mpi=…; srun --mpi=list shows which there are"
         }
+        (Launcher::Torchrun, _) => {
+            "torchrun starts no job of an MPI: start the program with mpiexec, or use TcpStore and NCCL alone"
+        }
         _ => {
             "start the program with the mpiexec of that MPI, or set RANKS_MPI to the MPI of this launcher"
         }
@@ -144,6 +181,8 @@ mod tests {
             family: Some(Family::Mpich),
             name: "MPICH 5.0.2",
             file: Path::new("/opt/m/lib/libmpi.so.12"),
+            pmix: true,
+            pmi: true,
         }
     }
 
@@ -187,6 +226,57 @@ mod tests {
             check_before_init(&Environment::default(), &open_mpi),
             Ok(())
         );
+    }
+
+    #[test]
+    fn what_a_library_does_not_understand_is_known_before_init() {
+        let mpich = LoadedMpi {
+            pmix: false,
+            ..mpich()
+        };
+        let open_mpi = LoadedMpi {
+            family: Some(Family::OpenMpi),
+            name: "Open MPI 5.0.11",
+            pmi: false,
+            ..self::mpich()
+        };
+        for (library, pmi, text) in [
+            (
+                mpich,
+                Pmi::Pmix,
+                "MPICH 5.0.2 (libmpi.so.12) does not understand PMIx; use srun --mpi=pmi2 ",
+            ),
+            (
+                open_mpi,
+                Pmi::Pmi2,
+                "Open MPI 5.0.11 (libmpi.so.12) does not understand PMI-2; use srun --mpi=pmix, ",
+            ),
+            (
+                open_mpi,
+                Pmi::None,
+                "does not understand a launcher without PMIx; use srun --mpi=pmix, ",
+            ),
+        ] {
+            let environment = environment(Launcher::Slurm(pmi));
+            let error = check_before_init(&environment, &library).unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.starts_with("started by srun (") && error.contains(text),
+                "{error}"
+            );
+        }
+        for (library, pmi) in [
+            (mpich, Pmi::Pmi2),
+            // One that was built with Slurm's PMI-1 finds its ranks in the variables of Slurm alone.
+            (mpich, Pmi::None),
+            (open_mpi, Pmi::Pmix),
+            (self::mpich(), Pmi::Pmix),
+        ] {
+            let environment = environment(Launcher::Slurm(pmi));
+            assert_eq!(check_before_init(&environment, &library), Ok(()), "{pmi:?}");
+        }
+        let by_mpiexec = environment(Launcher::Prrte);
+        assert_eq!(check_before_init(&by_mpiexec, &open_mpi), Ok(()));
     }
 
     #[test]

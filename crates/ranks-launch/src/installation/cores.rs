@@ -4,6 +4,14 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+use crate::Allocation;
+
+/// Cores of all nodes that a batch system has given to the job, as if each had as many as this machine.
+pub(crate) fn of_job() -> usize {
+    let nodes = Allocation::detect().map_or(1, |given| given.step_nodes.len().max(1));
+    physical().saturating_mul(nodes)
+}
+
 /// Cores, not hardware threads, that this process may use: launchers count a slot per core.
 pub(crate) fn physical() -> usize {
     let usable = std::thread::available_parallelism().map_or(1, usize::from);

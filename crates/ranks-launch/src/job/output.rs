@@ -37,10 +37,12 @@ pub(super) enum Labels {
     Orte,
     /// The same of Open MPI 5, followed by a blank.
     Prrte,
+    /// `3: ` of `srun --label`, at the beginning of each line and nowhere else.
+    Slurm,
 }
 
 const HYDRA: (&str, &str) = ("<ranks:rank:", ">");
-const OPEN_MPI: [&str; 2] = ["]<stdout>:", "]<stderr>:"];
+const OPEN_MPI: (&str, [&str; 2]) = ("]<std", ["out>:", "err>:"]);
 
 impl Labels {
     pub(super) fn of(installation: &Installation) -> Labels {
@@ -61,16 +63,18 @@ impl Labels {
             ],
             Labels::Orte => vec!["--tag-output".into()],
             Labels::Prrte => vec!["--output".into(), "tag".into()],
+            Labels::Slurm => vec!["--label".into()],
         }
     }
 
-    /// The first label in `text`: where it starts, where it ends, and its rank.
-    fn find(self, text: &[u8]) -> Option<(usize, usize, usize)> {
+    /// The first label of one of so many ranks in `text`: where it starts, where it ends, and its rank.
+    fn find(self, ranks: usize, text: &[u8]) -> Option<(usize, usize, usize)> {
         match self {
             Labels::None => None,
-            Labels::Hydra => find_hydra(text),
-            Labels::Orte => find_open_mpi(text, 0),
-            Labels::Prrte => find_open_mpi(text, 1),
+            Labels::Hydra => find_hydra(ranks, text),
+            Labels::Orte => find_open_mpi(ranks, text, 0),
+            Labels::Prrte => find_open_mpi(ranks, text, 1),
+            Labels::Slurm => find_slurm(ranks, text),
         }
     }
 }
@@ -79,11 +83,13 @@ fn position(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|window| window == part)
 }
 
-fn number(digits: &[u8]) -> Option<usize> {
-    std::str::from_utf8(digits).ok()?.parse().ok()
+/// A rank that there is.
+fn rank_of(ranks: usize, digits: &[u8]) -> Option<usize> {
+    let rank = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    (rank < ranks).then_some(rank)
 }
 
-fn find_hydra(text: &[u8]) -> Option<(usize, usize, usize)> {
+fn find_hydra(ranks: usize, text: &[u8]) -> Option<(usize, usize, usize)> {
     let mut from = 0;
     loop {
         let start = from + position(&text[from..], HYDRA.0.as_bytes())?;
@@ -94,7 +100,7 @@ fn find_hydra(text: &[u8]) -> Option<(usize, usize, usize)> {
             .count();
         let end = digits + length + HYDRA.1.len();
         if let (Some(rank), true) = (
-            number(&text[digits..digits + length]),
+            rank_of(ranks, &text[digits..digits + length]),
             text[digits + length..].starts_with(HYDRA.1.as_bytes()),
         ) {
             return Some((start, end, rank));
@@ -103,30 +109,35 @@ fn find_hydra(text: &[u8]) -> Option<(usize, usize, usize)> {
     }
 }
 
+/// Finds `rank: ` at the very beginning; `srun` fills it up with blanks on the left.
+fn find_slurm(ranks: usize, text: &[u8]) -> Option<(usize, usize, usize)> {
+    let colon = position(text, b": ")?;
+    let rank = rank_of(ranks, text[..colon].trim_ascii_start())?;
+    Some((0, colon + 2, rank))
+}
+
 /// Finds `[job,rank]<stream>:` and takes up to `blanks` blanks after it as part of it.
-fn find_open_mpi(text: &[u8], blanks: usize) -> Option<(usize, usize, usize)> {
+fn find_open_mpi(ranks: usize, text: &[u8], blanks: usize) -> Option<(usize, usize, usize)> {
     let mut from = 0;
     loop {
-        let found = OPEN_MPI
+        let bracket = from + position(&text[from..], OPEN_MPI.0.as_bytes())?;
+        let after = bracket + OPEN_MPI.0.len();
+        let tag = OPEN_MPI
+            .1
             .iter()
-            .filter_map(|tag| position(&text[from..], tag.as_bytes()))
-            .min()?;
-        let bracket = from + found;
-        let after = bracket + OPEN_MPI[0].len();
-        let line = text[..bracket]
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |at| at + 1);
-        let open = text[line..bracket]
-            .iter()
-            .rposition(|&byte| byte == b'[')
-            .map(|at| line + at);
-        let label = open.and_then(|open| {
-            let inside = &text[open + 1..bracket];
+            .find(|tag| text[after..].starts_with(tag.as_bytes()));
+        // What stands before an earlier bracket of this kind is not looked at again.
+        let before = &text[from..bracket];
+        let line = before.iter().rposition(|&byte| byte == b'\n');
+        let line = line.map_or(0, |at| at + 1);
+        let open = before[line..].iter().rposition(|&byte| byte == b'[');
+        let label = open.zip(tag).and_then(|(open, tag)| {
+            let inside = &before[line + open + 1..];
             let comma = inside.iter().rposition(|&byte| byte == b',')?;
-            Some((open, number(&inside[comma + 1..])?))
+            let rank = rank_of(ranks, &inside[comma + 1..])?;
+            Some((from + line + open, after + tag.len(), rank))
         });
-        if let Some((open, rank)) = label {
+        if let Some((open, after, rank)) = label {
             let blanks = text[after..]
                 .iter()
                 .take(blanks)
@@ -180,24 +191,68 @@ fn distribute(labels: Labels, ranks: usize, stream: &[u8]) -> (BTreeMap<usize, V
     let mut by_rank: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     let mut launcher = Vec::new();
     for line in stream.split_inclusive(|&byte| byte == b'\n') {
-        let mut rest = line;
-        let mut writer = None;
-        loop {
-            let label = labels.find(rest).filter(|&(_, _, rank)| rank < ranks);
-            let (before, after) = match label {
-                Some((start, end, rank)) => (&rest[..start], Some((&rest[end..], rank))),
-                None => (rest, None),
-            };
-            match writer {
-                Some(rank) => by_rank.entry(rank).or_default().extend_from_slice(before),
-                None => launcher.extend_from_slice(before),
-            }
-            let Some((next, rank)) = after else { break };
-            rest = next;
-            writer = Some(rank);
-        }
+        pieces(labels, ranks, line, &mut |writer, text| match writer {
+            Some(rank) => by_rank.entry(rank).or_default().extend_from_slice(text),
+            None => launcher.extend_from_slice(text),
+        });
     }
     (by_rank, launcher)
+}
+
+/// Says of each piece of a line which rank wrote it; none for the launcher.
+fn pieces(labels: Labels, ranks: usize, line: &[u8], write: &mut dyn FnMut(Option<usize>, &[u8])) {
+    let mut rest = line;
+    let mut writer = None;
+    loop {
+        let again = writer.is_none() || labels != Labels::Slurm;
+        let label = labels.find(ranks, rest).filter(|_| again);
+        let (before, after) = match label {
+            Some((start, end, rank)) => (&rest[..start], Some((&rest[end..], rank))),
+            None => (rest, None),
+        };
+        if !before.is_empty() {
+            write(writer, before);
+        }
+        let Some((next, rank)) = after else { break };
+        rest = next;
+        writer = Some(rank);
+    }
+}
+
+/// One stream that is told apart while it comes.
+#[derive(Debug)]
+pub(super) struct Splitter {
+    labels: Labels,
+    ranks: usize,
+    unfinished: Vec<u8>,
+}
+
+impl Splitter {
+    pub(super) fn new(labels: Labels, ranks: usize) -> Splitter {
+        Splitter {
+            labels,
+            ranks,
+            unfinished: Vec::new(),
+        }
+    }
+
+    /// Takes what came; hands on the lines that are whole, and at the end what is left.
+    pub(super) fn take(
+        &mut self,
+        fresh: &[u8],
+        at_end: bool,
+        write: &mut dyn FnMut(Option<usize>, &[u8]),
+    ) {
+        // What is unfinished has no end of a line.
+        let end = fresh.iter().rposition(|&byte| byte == b'\n');
+        let whole = end.map_or(0, |at| self.unfinished.len() + at + 1);
+        self.unfinished.extend_from_slice(fresh);
+        let whole = if at_end { self.unfinished.len() } else { whole };
+        let lines: Vec<u8> = self.unfinished.drain(..whole).collect();
+        for line in lines.split_inclusive(|&byte| byte == b'\n') {
+            pieces(self.labels, self.ranks, line, write);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -253,6 +308,20 @@ mod tests {
     }
 
     #[test]
+    fn the_label_of_a_rank_that_is_not_there_hides_none() {
+        let (ranks, _) = both(
+            Labels::Hydra,
+            "<ranks:rank:0>a<ranks:rank:7><ranks:rank:1>b\n",
+        );
+        assert_eq!(ranks, ["a<ranks:rank:7>", "b\n"]);
+        let (ranks, _) = both(
+            Labels::Orte,
+            "[1,0]<stdout>:a[1,7]<stdout>:[1,1]<stdout>:b\n",
+        );
+        assert_eq!(ranks, ["a[1,7]<stdout>:", "b\n"]);
+    }
+
+    #[test]
     fn a_process_without_a_launcher_is_rank_0() {
         let (output, launcher) = split(Labels::None, 3, b"a\n", b"b\xff");
         assert_eq!(
@@ -270,5 +339,34 @@ mod tests {
     fn last_lines_are_the_last() {
         assert_eq!(last_lines("a\nb\nc\n", 2).collect::<Vec<_>>(), ["b", "c"]);
         assert_eq!(last_lines("", 2).count(), 0);
+    }
+
+    #[test]
+    fn labels_of_srun_stand_at_the_beginning_only() {
+        let (ranks, launcher) = both(
+            Labels::Slurm,
+            "0: one\n 1: 0: two\nsrun: error: three\n7: four\n",
+        );
+        assert_eq!(ranks, ["one\n", "0: two\n"]);
+        assert_eq!(launcher, "srun: error: three\n7: four\n");
+    }
+
+    #[test]
+    fn what_comes_in_parts_is_told_apart_by_whole_lines() {
+        let mut splitter = Splitter::new(Labels::Hydra, 2);
+        let mut seen: Vec<(Option<usize>, String)> = Vec::new();
+        for (part, at_end) in [
+            ("<ranks:ra", false),
+            ("nk:1>a\n<ranks:rank:0>", false),
+            ("b", true),
+        ] {
+            splitter.take(part.as_bytes(), at_end, &mut |rank, text| {
+                seen.push((rank, String::from_utf8_lossy(text).into_owned()));
+            });
+        }
+        assert_eq!(
+            seen,
+            [(Some(1), "a\n".to_owned()), (Some(0), "b".to_owned())]
+        );
     }
 }

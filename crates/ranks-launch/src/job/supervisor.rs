@@ -2,7 +2,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "a hook between fork and exec, to end with the parent"
+    reason = "a hook between fork and exec, to end with the parent and to be reached by signals"
 )]
 
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::Pid;
 
 use super::tree::{self, Mark};
@@ -122,6 +122,11 @@ impl Supervised {
         !*reaped && killpg(self.pid, signal).is_ok()
     }
 
+    /// What was written since this was asked last.
+    pub(super) fn fresh(&mut self) -> (Vec<u8>, Vec<u8>) {
+        (self.stdout.fresh(), self.stderr.fresh())
+    }
+
     /// What was written so far; all of it once no process of the job is left.
     pub(super) fn output(&mut self) -> (Vec<u8>, Vec<u8>) {
         let until = Instant::now() + PATIENCE;
@@ -137,27 +142,28 @@ impl Drop for Supervised {
     }
 }
 
-/// Lets the kernel send SIGTERM to the launcher when the thread that started it is gone, however that came about.
+/// Lets the kernel send SIGTERM to the launcher when the thread that started it is gone, however that came about, and lets signals reach
+/// it that this process has blocked for itself.
 fn end_with_parent(command: &mut Command) {
+    let none_blocked = SigSet::empty();
     #[cfg(target_os = "linux")]
-    {
-        let me = Pid::this();
-        // SAFETY: the hook runs in the child between fork and exec and does nothing but two system calls, `prctl` and
-        // `getppid`, which are safe to call there; it allocates nothing and takes no lock.
-        unsafe {
-            command.pre_exec(move || {
+    let me = Pid::this();
+    // SAFETY: the hook runs in the child between fork and exec and does nothing but system calls, `sigprocmask`, `prctl` and
+    // `getppid`, which are safe to call there; it allocates nothing and takes no lock.
+    unsafe {
+        command.pre_exec(move || {
+            none_blocked.thread_set_mask()?;
+            #[cfg(target_os = "linux")]
+            {
                 nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
                 // If the parent went before the call, the signal will never come.
-                if nix::unistd::getppid() == me {
-                    Ok(())
-                } else {
-                    Err(nix::errno::Errno::ESRCH.into())
+                if nix::unistd::getppid() != me {
+                    return Err(nix::errno::Errno::ESRCH.into());
                 }
-            });
-        }
+            }
+            Ok(())
+        });
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = command;
 }
 
 /// Waits until `child` has ended, then takes its status while nobody can signal its number.
@@ -212,12 +218,17 @@ impl Stream {
         Stream { bytes, finished }
     }
 
+    /// What was read and not taken yet.
+    fn fresh(&self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// What was read, after waiting for the end of the pipe, not beyond `until`.
     fn take(&mut self, until: Instant) -> Vec<u8> {
         // The sender is dropped at the end: either answer means that there is nothing more to wait for.
         let _ = self
             .finished
             .recv_timeout(until.saturating_duration_since(Instant::now()));
-        std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+        self.fresh()
     }
 }

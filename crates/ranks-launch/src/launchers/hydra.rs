@@ -1,12 +1,14 @@
 //! Hydra, the launcher of MPICH, and Intel MPI's descendant of it.
 
-use super::{Rule, Variables};
+use super::{Rule, Variables, slurm};
 use crate::launcher::Launcher;
 
-/// Both set these; of the PMI-2 servers only Hydra gives the ranks of a node by `MPI_LOCAL…`.
+/// Both set these; of the PMI-2 servers only Hydra gives the ranks of a node by `MPI_LOCAL…`. Intel MPI's `MPI_Init` sets those itself
+/// under other servers, so they are no mark of a task that Slurm serves.
 fn applies(variables: &Variables<'_>) -> bool {
     variables.has("PMI_RANK")
         && (variables.has("MPI_LOCALRANKID") || variables.has("HYDI_CONTROL_FD"))
+        && !slurm::serves(variables)
 }
 
 fn is_intel(variables: &Variables<'_>) -> bool {

@@ -30,6 +30,19 @@ fn is_pmi2(variables: &Variables<'_>) -> bool {
     in_step(variables) && variables.has("PMI_RANK") && !variables.has("PMIX_RANK")
 }
 
+/// Whether this is a task to which Slurm itself offers PMI-2, as the rank that it has in the step. Under an `mpiexec` that Slurm started
+/// the daemons of may be such tasks: the ranks inherit the number of the step, but not its size.
+pub(super) fn serves(variables: &Variables<'_>) -> bool {
+    let same = |one: &str, others: &[&str]| {
+        let others = variables.first(others);
+        others.is_some() && variables.text(one) == others
+    };
+    is_pmi2(variables)
+        && variables.has("PMI_JOBID")
+        && same("PMI_RANK", &["SLURM_PROCID"])
+        && same("PMI_SIZE", &["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"])
+}
+
 fn is_pmix(variables: &Variables<'_>) -> bool {
     in_step(variables) && variables.has("PMIX_RANK")
 }

@@ -1,0 +1,200 @@
+//! What a batch system has given to the job that this process belongs to.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::environment::{Environment, Malformed, process_variable};
+use crate::launchers::Variables;
+
+pub use binding::Binding;
+
+mod binding;
+mod counts;
+mod nodes;
+mod pbs;
+mod slurm;
+
+/// A batch system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Scheduler {
+    /// Slurm.
+    Slurm,
+    /// PBS Professional, OpenPBS, Torque.
+    Pbs,
+}
+
+/// What a batch system says about a job. What it did not say, or said in a way that makes no sense, is `None` or empty; the latter is listed
+/// in [`malformed`](Self::malformed).
+///
+/// A *step* is what `srun` starts: the ranks, or under an MPI's own `mpiexec` the daemons that start the ranks. What is said of steps is
+/// given here where the ranks are its tasks, and left out where daemons are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Allocation {
+    /// Who says it.
+    pub scheduler: Scheduler,
+    /// The job's number.
+    pub job: String,
+    /// The job's name.
+    pub name: Option<String>,
+    /// The queue or partition.
+    pub queue: Option<String>,
+    /// The step, if this process is one of its tasks.
+    pub step: Option<String>,
+    /// The nodes of the job.
+    pub nodes: Vec<String>,
+    /// Those of the step; of the job where there is no step.
+    pub step_nodes: Vec<String>,
+    /// What the scheduler calls this node.
+    pub node: Option<String>,
+    /// Tasks of the step; where there is none, those that the job was asked for with.
+    pub tasks: Option<usize>,
+    /// The same on each of [`step_nodes`](Self::step_nodes).
+    pub tasks_per_node: Vec<usize>,
+    /// CPUs of the job on each of [`nodes`](Self::nodes).
+    pub cpus_per_node: Vec<usize>,
+    /// CPUs of the job on this node.
+    pub cpus_here: Option<usize>,
+    /// CPUs for each task, where the job was asked for so.
+    pub cpus_per_task: Option<usize>,
+    /// How much memory there is. Slurm does not tell a step that was started without a batch script, nor a job that has all of it.
+    pub memory: Option<MemoryLimit>,
+    /// The GPUs of this step or job on this node, by the scheduler's names.
+    pub gpus: Vec<String>,
+    /// How many GPUs of the job this node has.
+    pub gpus_here: Option<usize>,
+    /// What tasks were to be bound to.
+    pub binding: Option<Binding>,
+    /// Parts of a heterogeneous job.
+    pub components: Vec<Component>,
+    /// Of an array of jobs: its number, and which of it this is.
+    pub array: Option<(String, usize)>,
+    /// How often the job was put back into the queue and started again.
+    pub restarts: usize,
+    /// When the scheduler will end it.
+    pub ends: Option<SystemTime>,
+    /// Variables that make no sense.
+    pub malformed: Vec<Malformed>,
+}
+
+/// Memory that a job may use, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryLimit {
+    /// On each node.
+    PerNode(u64),
+    /// For each of the CPUs that it has.
+    PerCpu(u64),
+    /// For each of the GPUs that it has.
+    PerGpu(u64),
+}
+
+/// A part of a heterogeneous job.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Component {
+    /// Its nodes.
+    pub nodes: Vec<String>,
+    /// Its tasks, where they are told.
+    pub tasks: Option<usize>,
+    /// CPUs on each of its nodes.
+    pub cpus_per_node: Vec<usize>,
+    /// CPUs for each task, where it was asked for so.
+    pub cpus_per_task: Option<usize>,
+}
+
+impl Allocation {
+    /// That of this process; `None` outside of batch systems.
+    pub fn detect() -> Option<Allocation> {
+        let environment = Environment::detect();
+        Self::read(
+            &process_variable,
+            &|path| std::fs::read_to_string(path).ok(),
+            &environment,
+        )
+    }
+
+    /// The same from any source of variables, such as a recorded environment. `file` gives the text of the files that they name.
+    pub fn from_vars(
+        vars: impl Fn(&str) -> Option<String>,
+        file: impl Fn(&Path) -> Option<String>,
+    ) -> Option<Allocation> {
+        let environment = Environment::from_vars(&vars);
+        Self::read(&vars, &file, &environment)
+    }
+
+    fn read(
+        vars: &dyn Fn(&str) -> Option<String>,
+        file: &dyn Fn(&Path) -> Option<String>,
+        environment: &Environment,
+    ) -> Option<Allocation> {
+        let variables = Variables::new(vars);
+        let mut allocation =
+            slurm::read(&variables, environment).or_else(|| pbs::read(&variables, file))?;
+        allocation.malformed = variables.into_malformed();
+        Some(allocation)
+    }
+
+    /// Nothing but who says it, and of which job.
+    fn of(scheduler: Scheduler, job: String) -> Self {
+        Allocation {
+            scheduler,
+            job,
+            name: None,
+            queue: None,
+            step: None,
+            nodes: Vec::new(),
+            step_nodes: Vec::new(),
+            node: None,
+            tasks: None,
+            tasks_per_node: Vec::new(),
+            cpus_per_node: Vec::new(),
+            cpus_here: None,
+            cpus_per_task: None,
+            memory: None,
+            gpus: Vec::new(),
+            gpus_here: None,
+            binding: None,
+            components: Vec::new(),
+            array: None,
+            restarts: 0,
+            ends: None,
+            malformed: Vec::new(),
+        }
+    }
+
+    /// The memory of the job on this node in bytes, where it can be told from what the scheduler says.
+    pub fn memory_here(&self) -> Option<u64> {
+        let times = |each: u64, many: Option<usize>| each.checked_mul(u64::try_from(many?).ok()?);
+        match self.memory? {
+            MemoryLimit::PerNode(bytes) => Some(bytes),
+            MemoryLimit::PerCpu(bytes) => times(bytes, self.cpus_here),
+            MemoryLimit::PerGpu(bytes) => times(bytes, self.gpus_here),
+        }
+    }
+
+    /// How long it may still run; nothing once it should have ended.
+    pub fn remaining(&self) -> Option<Duration> {
+        let ends = self.ends?;
+        Some(ends.duration_since(SystemTime::now()).unwrap_or_default())
+    }
+}
+
+impl Variables<'_> {
+    /// A variable that a parser makes something of; if it cannot, that is noted.
+    fn parsed<R>(
+        &self,
+        names: &[&str],
+        what: &'static str,
+        parse: impl Fn(&str) -> Option<R>,
+    ) -> Option<R> {
+        let name = names.iter().find(|name| self.has(name))?;
+        let value = self.text(name)?;
+        let parsed = parse(value.trim());
+        if parsed.is_none() {
+            self.note(name, &value, what);
+        }
+        parsed
+    }
+}
