@@ -3,10 +3,11 @@
 use std::ffi::{c_int, c_void};
 use std::fmt;
 
+use crate::fault_tolerance;
 use crate::generated::functions::FAMILIES;
 use crate::slot::Slot;
 
-/// One of the 664 functions of the MPI-5.0 ABI.
+/// One of the 664 functions of the MPI-5.0 ABI, or of an extension.
 pub struct Function {
     pub(crate) name: &'static str,
     pub(crate) since: &'static str,
@@ -23,7 +24,7 @@ impl Function {
         self.name
     }
 
-    /// The version of the MPI standard that is needed for it ("3.1" stands for that or any before).
+    /// The version of the MPI standard that is needed for it ("3.1" stands for that or any before), or the extension.
     pub fn since(&self) -> &'static str {
         self.since
     }
@@ -65,7 +66,10 @@ pub fn function(name: &str) -> Option<&'static Function> {
 /// loaded library does not have.
 #[cold]
 pub fn missing(code: c_int) -> Option<&'static Function> {
-    functions().find(|function| absent_code(function.name) == code)
+    let known = functions().chain(fault_tolerance::FUNCTIONS);
+    known
+        .into_iter()
+        .find(|function| absent_code(function.name) == code)
 }
 
 /// The return code of a slot with no function behind it: negative, as no code of a library is, and

@@ -29,10 +29,17 @@
 mod define;
 
 mod abi;
+#[allow(
+    missing_docs,
+    non_snake_case,
+    reason = "what the macro makes, with names of C"
+)]
+pub mod fault_tolerance;
 mod fill;
 mod function;
 mod load;
 pub mod native;
+mod protocols;
 mod relocate;
 mod slot;
 #[allow(non_camel_case_types, non_snake_case)]
@@ -51,6 +58,10 @@ mod types;
 )]
 mod generated;
 
+pub use fault_tolerance::{
+    MPIX_Comm_ack_failed, MPIX_Comm_agree, MPIX_Comm_get_failed, MPIX_Comm_is_revoked,
+    MPIX_Comm_revoke, MPIX_Comm_shrink,
+};
 pub use function::{Function, function, functions, missing};
 pub use generated::constants::*;
 pub use generated::functions::*;

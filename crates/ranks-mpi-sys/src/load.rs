@@ -8,7 +8,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use ranks_load::{Candidate, Library, LoadError};
 
 use crate::abi::{mpich, openmpi, predefined};
+use crate::fault_tolerance;
 use crate::function::functions;
+use crate::protocols;
 use crate::relocate;
 use crate::slot::Slot;
 
@@ -91,17 +93,39 @@ impl Loaded {
         self.version_text.contains("ch3:")
     }
 
-    /// Whether it says that it takes addresses of the memory of GPUs (`MPIX_Query_cuda_support`, which is in no standard). Ask while it is
-    /// initialised.
-    pub fn takes_gpu_memory(&self) -> bool {
+    /// Whether it says that it takes addresses of the memory of GPUs of CUDA (`MPIX_Query_cuda_support`, or MPICH's
+    /// `MPIX_GPU_query_support`, which are in no standard); `None` if it cannot be asked. Ask while it is initialised: MPICH ends the
+    /// process that asks before.
+    pub fn takes_gpu_memory(&self) -> Option<bool> {
         type Query = unsafe extern "C" fn() -> c_int;
-        let Some(query) = self.library.own_symbol(c"MPIX_Query_cuda_support") else {
-            return false;
-        };
+        type QueryKind = unsafe extern "C" fn(c_int, *mut c_int) -> c_int;
+        // MPICH 3.4's `MPIX_Query_cuda_support` ends the process if there was no error: it asserts the opposite.
+        if let Some(query) = self.library.own_symbol(c"MPIX_GPU_query_support") {
+            // SAFETY: in every library that has a function of this name it has this signature.
+            let query = unsafe { std::mem::transmute::<NonNull<c_void>, QueryKind>(query) };
+            let mut is_supported: c_int = 0;
+            // SAFETY: it writes one int to the address of one; 0 is `MPIX_GPU_SUPPORT_CUDA`.
+            let code = unsafe { query(0, &raw mut is_supported) };
+            return (code == 0).then_some(is_supported != 0);
+        }
+        let query = self.library.own_symbol(c"MPIX_Query_cuda_support")?;
         // SAFETY: in every library that has a function of this name it has this signature.
         let query = unsafe { std::mem::transmute::<NonNull<c_void>, Query>(query) };
         // SAFETY: it only reads what the library knows of itself.
-        unsafe { query() == 1 }
+        Some(unsafe { query() == 1 })
+    }
+
+    /// Whether it may find its ranks by PMIx: `false` only where it surely does not. MPICH does if it was built with a library for it.
+    pub fn may_use_pmix(&self) -> bool {
+        self.is_intel()
+            || !self.version_text.contains("MPICH Version:")
+            || protocols::mpich_has_pmix(&self.library)
+    }
+
+    /// Whether it may find its ranks by PMI-1 or PMI-2: `false` only where it surely does not. Open MPI gave them up with release 5.
+    pub fn may_use_pmi(&self) -> bool {
+        !self.is_openmpi()
+            || protocols::open_mpi_may_have_pmi(&self.library, &self.name, &self.path)
     }
 
     /// Whether it was in the process before [`load()`]: linked, preloaded or opened by somebody else.
@@ -193,7 +217,7 @@ fn take(mut library: Library, adopted: bool) -> Result<Loaded, String> {
     unsafe { FAMILY.set(family) };
     // SAFETY: as above.
     unsafe { predefined::fill(&library, family) };
-    for function in functions() {
+    for function in functions().chain(fault_tolerance::FUNCTIONS) {
         // SAFETY: as above.
         unsafe { (function.fill)(&library, family) };
     }
