@@ -11,6 +11,7 @@ pub use crate::layout::nonblocking::Spread;
 pub use crate::mpi::{
     Child, Comm as MpiComm, FreedTogether, InfoHandle, Portion, TypeOf, check, check_with,
 };
+pub use crate::owned::Plain;
 pub use crate::persistent::Again;
 pub use crate::thread_level::Entered;
 #[cfg(feature = "serde")]

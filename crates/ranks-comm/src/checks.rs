@@ -6,6 +6,8 @@ use std::time::Duration;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit;
+use crate::record::{Class, Kind};
 use crate::runtime::Builder;
 
 /// How closely calls are looked at before they go ahead. From [`Builder::checks`] or `RANKS_CHECK`.
@@ -66,6 +68,8 @@ impl Builder {
     }
 }
 
+static AGREE: Kind = Kind::of(Class::Collective, "Communicator::agree");
+
 impl Communicator {
     /// Makes one result of those of all ranks: `Ok` if it is `Ok` everywhere; otherwise the same error on all of them,
     /// which says which rank failed first, in rank order, and why. Collective.
@@ -93,7 +97,8 @@ impl Communicator {
                 put_text(&mut told[1..], &error.to_string());
             })
             .ok();
-        let all = self.exchange(OPERATION, &told)?;
+        let _entered = self.enter(&AGREE)?;
+        let all = self.exchange_within(OPERATION, &told)?;
         let mut failed = all
             .chunks(ROOM)
             .enumerate()
@@ -126,21 +131,65 @@ impl Communicator {
             }
     }
 
+    fn must_be_in_step(&self, operation: &'static str) -> Result<()> {
+        if !self.is_out_of_step() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TimedOut,
+            operation,
+            "ranks are out of step on this communicator: at a collective before, not all of them came in time",
+        ))
+    }
+
+    /// Does a collective of that C name among threads. After one that has come to its time limit there is none.
+    #[doc(hidden)]
+    pub fn keeping_step<R>(
+        &self,
+        operation: &'static str,
+        collective: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        self.must_be_in_step(operation)?;
+        let result = collective();
+        if let Err(error) = &result
+            && error.kind() == ErrorKind::TimedOut
+        {
+            self.lose_step();
+        }
+        result
+    }
+
+    /// Whether what this thread is in may end at a time limit, so that it must not keep a library from that.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn ends_in_time(&self) -> bool {
+        limit::may_end().is_some()
+    }
+
     /// What all ranks pass, in rank order; all pass as many bytes. Collective.
     #[doc(hidden)]
     pub fn exchange(&self, operation: &'static str, mine: &[u8]) -> Result<Vec<u8>> {
-        if self.is_out_of_step() {
-            return Err(Error::new(
-                ErrorKind::TimedOut,
-                operation,
-                "ranks are out of step on this communicator: at a collective before, not all of them came in time",
-            ));
+        let _entered = self.enter(operation)?;
+        self.exchange_within(operation, mine)
+    }
+
+    /// The same as a part of `operation`, which was entered.
+    #[doc(hidden)]
+    pub fn exchange_within(&self, operation: &'static str, mine: &[u8]) -> Result<Vec<u8>> {
+        self.must_be_in_step(operation)?;
+        let limited = limit::may_end();
+        let left = limited.as_ref().and_then(|under_way| under_way.left());
+        let left = left.unwrap_or(Duration::MAX);
+        let exchanged = match self.backend() {
+            Backend::Mpi(comm) => comm.exchange(mine, self.size(), left)?,
+            Backend::InProcess(comm) => comm.exchange(mine, left)?,
+        };
+        if let (None, Some(under_way)) = (&exchanged, limited)
+            && under_way.left() == Some(Duration::ZERO)
+        {
+            self.lose_step();
+            under_way.is_late(&under_way.states())?;
         }
-        let exchanged = self.dispatch(
-            operation,
-            |comm| comm.exchange(mine, self.size()),
-            |comm| comm.exchange(mine),
-        )?;
         exchanged.ok_or_else(|| {
             self.lose_step();
             let size = self.size();

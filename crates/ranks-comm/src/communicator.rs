@@ -8,6 +8,10 @@ use crate::attributes::Attributes;
 use crate::backend::Backend;
 use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
+use crate::limit::{self, Limit, OwnLimit};
+use crate::observe::{self, Statistics};
+use crate::record::dump::{self, Reason};
+use crate::record::{Call, Class, Recorded, Recorder};
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
 use crate::thread_level::{Entered, Express, ThreadLevel};
@@ -33,8 +37,10 @@ struct Inner {
     peers: usize,
     max_tag: i32,
     attributes: Arc<Attributes>,
+    recorder: Arc<Recorder>,
     /// Whether not all ranks came to a collective in time: what they exchange then belongs to different calls.
     out_of_step: AtomicBool,
+    limit: OwnLimit,
 }
 
 /// How two communicators relate.
@@ -60,8 +66,10 @@ impl Communicator {
         size: usize,
         peers: usize,
         max_tag: i32,
+        recorder: Arc<Recorder>,
     ) -> Self {
         Self(Arc::new(Inner {
+            recorder,
             way: mpi::Way::over_mpi(comm),
             rank,
             size,
@@ -69,6 +77,7 @@ impl Communicator {
             max_tag,
             attributes: Arc::default(),
             out_of_step: AtomicBool::new(false),
+            limit: OwnLimit::default(),
         }))
     }
 
@@ -88,7 +97,9 @@ impl Communicator {
             peers: comm.peers(),
             max_tag: i32::MAX,
             attributes: Arc::default(),
+            recorder: comm.recorder(),
             out_of_step: AtomicBool::new(false),
+            limit: OwnLimit::default(),
             way: mpi::Way::in_process(comm),
         }))
     }
@@ -195,6 +206,7 @@ impl Communicator {
                 "a name cannot hold a zero byte",
             ));
         }
+        self.0.recorder.set_name(name);
         self.dispatch(
             OPERATION,
             |comm| comm.set_name(name),
@@ -225,12 +237,24 @@ impl Communicator {
         self.dispatch(OPERATION, mpi::Comm::free, in_process::Comm::free)
     }
 
+    /// What this rank's calls on this communicator come to by now; nothing without `RANKS_STATS`. Local.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        observe::statistics(self.recorder(), false)
+    }
+
     /// Ends every process of the job with `code`, at once; in process it ends this process.
     ///
     /// MPI 5.0 §9.3.4 (`MPI_Abort`).
     #[doc(alias = "MPI_Abort")]
     pub fn abort(&self, code: i32) -> ! {
+        let rank = self.0.recorder.place().0;
+        let code_given = format!("aborted with code {code}");
+        dump::write(Reason::Abort, Some(&code_given), Some(rank));
         if let Backend::Mpi(comm) = self.backend() {
+            if limit::one_has_passed() {
+                mpi::end_soon(code);
+            }
             comm.abort(code);
         }
         std::process::exit(code)
@@ -286,8 +310,24 @@ impl Communicator {
 
     /// The same for a call that receives at most `bytes`, whatever arrives, and sends `items`, 1 if it does not send.
     #[inline(always)]
-    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<mpi::Unclaimed<'_>> {
+    pub(crate) fn express_receive(
+        &self,
+        items: usize,
+        bytes: usize,
+    ) -> Option<mpi::Unclaimed<&mpi::Comm>> {
         self.0.way.express_receive(items, bytes)
+    }
+
+    /// Records that a call begins, for which `comm`, this one's, was got by an express way.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn recorded<'a>(&'a self, comm: &'a mpi::Comm, call: Call) -> Recorded<'a> {
+        let recorder = &*self.0.recorder;
+        let ring = match call.kind.class {
+            Class::Collective => &recorder.collectives,
+            Class::Message | Class::Local => &recorder.messages,
+        };
+        Recorded::begin(comm, ring, call)
     }
 
     /// Which calls may go ahead at once, as [`express`](Self::express) asks.
@@ -298,13 +338,31 @@ impl Communicator {
     /// Both ways for who makes many calls on this thread.
     #[inline(always)]
     pub(crate) fn lanes(&self) -> mpi::Lanes<'_> {
-        self.0.way.lanes()
+        self.0.way.lanes(&self.0.recorder.messages)
     }
 
-    /// Decides whether `operation` (the C name) may go ahead on this thread now; keep what it returns for the call.
+    /// Decides whether a call may go ahead on this thread now, and records it; keep what it returns for the call.
     #[doc(hidden)]
     #[inline]
-    pub fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
+    pub fn enter(&self, call: impl Into<Call>) -> Result<Entered<'_>> {
+        let call = call.into();
+        let mut entered = self.let_in(call.operation())?;
+        entered.record(&self.0.recorder, call);
+        entered.look_at(self, call, true);
+        Ok(entered)
+    }
+
+    /// As [`enter`](Self::enter), for a part of `operation` (the C name), which is recorded itself.
+    #[doc(hidden)]
+    #[inline]
+    pub fn enter_unrecorded(&self, operation: &'static str) -> Result<Entered<'_>> {
+        let mut entered = self.let_in(operation)?;
+        entered.look_at(self, operation, false);
+        Ok(entered)
+    }
+
+    #[inline]
+    fn let_in(&self, operation: &'static str) -> Result<Entered<'_>> {
         match self.backend() {
             Backend::Mpi(_) if mpi::GATE.is_open() => Ok(Entered::freely()),
             Backend::Mpi(_) => mpi::GATE.enter(operation),
@@ -312,15 +370,35 @@ impl Communicator {
         }
     }
 
+    pub(crate) fn limit(&self) -> &OwnLimit {
+        &self.0.limit
+    }
+
+    /// How long operations may wait on this communicator, if that was said.
+    pub(crate) fn own_limit(&self) -> Option<Limit> {
+        self.0.limit.get()
+    }
+
+    /// What is recorded of it.
+    pub(crate) fn recorder(&self) -> &Arc<Recorder> {
+        &self.0.recorder
+    }
+
+    /// Which threads may communicate: what the library has granted, which may be less than was asked for.
+    #[doc(alias = "MPI_Query_thread")]
+    #[must_use]
+    pub fn thread_level(&self) -> ThreadLevel {
+        match self.backend() {
+            Backend::Mpi(_) => mpi::GATE.level(),
+            Backend::InProcess(comm) => comm.thread_level(),
+        }
+    }
+
     /// Whether any thread may communicate at any time.
     #[doc(hidden)]
     #[must_use]
     pub fn lets_threads_call(&self) -> bool {
-        let level = match self.backend() {
-            Backend::Mpi(_) => mpi::GATE.level(),
-            Backend::InProcess(comm) => comm.thread_level(),
-        };
-        level == ThreadLevel::Multiple
+        self.thread_level() == ThreadLevel::Multiple
     }
 
     /// As [`enter`](Self::enter), to end what was begun: after the runtime was asked to end, MPI lives on as long as there is a
@@ -334,22 +412,24 @@ impl Communicator {
         }
     }
 
-    /// Does `operation` (the C name) on whichever backend this is, if this thread may.
+    /// Makes a call on whichever backend this is, if this thread may.
     ///
     /// What is called often tries [`express`](Self::express) first and does this out of line.
     #[doc(hidden)]
     #[inline]
     pub fn dispatch<R>(
         &self,
-        operation: &'static str,
+        call: impl Into<Call>,
         over_mpi: impl FnOnce(&mpi::Comm) -> Result<R>,
         in_process: impl FnOnce(&in_process::Comm) -> Result<R>,
     ) -> Result<R> {
-        let _entered = self.enter(operation)?;
-        match self.backend() {
+        let mut entered = self.enter(call)?;
+        let result = match self.backend() {
             Backend::Mpi(comm) => over_mpi(comm),
             Backend::InProcess(comm) => in_process(comm),
-        }
+        };
+        entered.note(&result);
+        result
     }
 
     /// As [`dispatch`](Self::dispatch), with something that only one of the two ways can have, such as a `&mut`.
@@ -357,16 +437,18 @@ impl Communicator {
     #[inline]
     pub fn dispatch_with<A, R>(
         &self,
-        operation: &'static str,
+        call: impl Into<Call>,
         with: A,
         over_mpi: impl FnOnce(&mpi::Comm, A) -> Result<R>,
         in_process: impl FnOnce(&in_process::Comm, A) -> Result<R>,
     ) -> Result<R> {
-        let _entered = self.enter(operation)?;
-        match self.backend() {
+        let mut entered = self.enter(call)?;
+        let result = match self.backend() {
             Backend::Mpi(comm) => over_mpi(comm, with),
             Backend::InProcess(comm) => in_process(comm, with),
-        }
+        };
+        entered.note(&result);
+        result
     }
 
     /// `dest`, if it is a rank of this communicator or nobody.

@@ -155,11 +155,11 @@ impl DistGraph {
     /// What was made, with the edges in the order that the library has given them.
     fn of(operation: &'static str, comm: Option<Communicator>) -> Result<Self> {
         let topology = match &comm {
-            Some(comm) => comm.topology()?,
+            Some(comm) => comm.topo_test()?,
             None => None,
         };
         match topology {
-            Some(crate::Topology::DistGraph(graph)) => Ok(graph),
+            Some(crate::VirtualTopology::DistGraph(graph)) => Ok(graph),
             _ => Err(Error::new(
                 ErrorKind::Library,
                 operation,

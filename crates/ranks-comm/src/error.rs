@@ -65,6 +65,11 @@ pub enum ErrorKind {
     Mismatch,
     /// Another rank failed, or ended without doing its part.
     PeerFailed,
+    /// A process was lost, and the job goes on: see [`Communicator::shrink`](crate::Communicator::shrink).
+    ProcFailed,
+    /// The communicator was revoked, by this rank or another one: see
+    /// [`Communicator::revoke`](crate::Communicator::revoke).
+    Revoked,
     /// A time limit passed.
     TimedOut,
     /// A node has less memory, or less shared memory, than was asked for.
@@ -79,6 +84,15 @@ pub enum ErrorKind {
     Argument,
     /// The MPI library, or NCCL, reported a failure of its own.
     Library,
+}
+
+impl ErrorKind {
+    /// Whether it tells that a rank was lost, here or at others who have revoked the communicator: what a program answers with
+    /// [`Communicator::shrink`](crate::Communicator::shrink).
+    #[must_use]
+    pub fn is_loss(self) -> bool {
+        matches!(self, Self::ProcFailed | Self::Revoked | Self::PeerFailed)
+    }
 }
 
 impl fmt::Display for ErrorKind {
@@ -98,6 +112,8 @@ impl fmt::Display for ErrorKind {
             Self::Finalized => "runtime finalized",
             Self::Mismatch => "ranks do not call the same",
             Self::PeerFailed => "a peer failed",
+            Self::ProcFailed => "a process was lost",
+            Self::Revoked => "communicator revoked",
             Self::TimedOut => "time limit passed",
             Self::Memory => "not enough memory",
             Self::NotAvailable => "not available here",

@@ -10,6 +10,8 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::landing::{Role, Room};
 use crate::layout::Scatter;
+use crate::limit;
+use crate::record;
 use crate::status::Status;
 use crate::{in_process, mpi};
 
@@ -131,7 +133,7 @@ impl Flight {
         if self.is_over() {
             return Ok(true);
         }
-        let _entered = comm.enter("MPI_Test")?;
+        let _entered = comm.enter(record::TEST)?;
         Ok(self.look(comm))
     }
 
@@ -157,13 +159,54 @@ impl Flight {
         }
     }
 
-    /// Waits until it is over; errors as for [`test`](Self::test).
+    /// Waits until it is over; errors as for [`test`](Self::test), or that it has come to a time limit: it goes on then.
     pub(crate) fn wait(&mut self, comm: &Communicator) -> Result<()> {
         if !self.is_over() {
-            let _entered = comm.enter("MPI_Wait")?;
-            self.finish(comm);
+            let _entered = comm.enter(record::WAIT)?;
+            match limit::may_end() {
+                Some(under_way) if self.is_with_library() => {
+                    under_way.is_end_of(self.operation());
+                    under_way.look(|| Ok(self.look(comm).then_some(())))?;
+                }
+                _ => self.finish(comm),
+            }
         }
         Ok(())
+    }
+
+    /// Whether it is the library that is waited for; what is waited for among threads ends at its limit by itself.
+    fn is_with_library(&self) -> bool {
+        match self {
+            Self::Mpi(_) => true,
+            Self::Pair(pair) => pair.0.is_with_library() || pair.1.is_with_library(),
+            Self::Scattered(receive) => receive.0.is_with_library(),
+            Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(_) => false,
+        }
+    }
+
+    /// As [`wait`](Self::wait); a receive that comes to its time limit is cancelled.
+    pub(crate) fn wait_or_cancel(&mut self, comm: &Communicator) -> Result<()> {
+        /// How long a library has to say that a receive is cancelled.
+        const PATIENCE: Duration = Duration::from_millis(100);
+        let Err(late) = self.wait(comm) else {
+            return Ok(());
+        };
+        self.cancel(comm)?;
+        // A message may have come meanwhile.
+        if self.wait_timeout(comm, PATIENCE)? && !self.is_cancelled() {
+            return Ok(());
+        }
+        Err(late)
+    }
+
+    /// Whether it has ended without a message.
+    fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Over(Ok(landed)) => landed.status.is_cancelled(),
+            Self::Pair(pair) => pair.1.is_cancelled(),
+            Self::Scattered(receive) => receive.0.is_cancelled(),
+            _ => false,
+        }
     }
 
     /// The same for who was let in.

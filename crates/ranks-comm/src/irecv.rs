@@ -8,6 +8,7 @@ use crate::flight::Flight;
 use crate::landing::{Landing, Role, Span};
 use crate::mpi::SendMode;
 use crate::owned::{Kept, RecvBuffer, SendBuffer};
+use crate::record::{Call, Kind};
 use crate::request::Request;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
@@ -131,8 +132,9 @@ impl Communicator {
     ) -> Result<Flight> {
         let source = self.source(role.operation, source)?;
         let tag = self.tag(role.operation, tag)?;
+        let kind = Kind::receive(role.operation);
         self.dispatch(
-            role.operation,
+            Call::of(kind).from(source, tag),
             |comm| comm.irecv(role, landing, source, tag),
             |comm| Ok(comm.irecv(role, landing, source, tag)),
         )

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::flight::Flight;
 use crate::mpi::SendMode;
 use crate::owned::{Kept, SendBuffer};
+use crate::record::{Call, Kind};
 use crate::request::Request;
 use crate::source::Destination;
 
@@ -122,7 +123,14 @@ impl Communicator {
         let role = mode.role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;
-        let _entered = self.enter(role.operation)?;
+        let kind = match mode {
+            SendMode::Standard => const { &Kind::message::<T>("MPI_Isend") },
+            SendMode::Synchronous => const { &Kind::message::<T>("MPI_Issend") },
+            SendMode::Buffered => const { &Kind::message::<T>("MPI_Ibsend") },
+            SendMode::Ready => const { &Kind::message::<T>("MPI_Irsend") },
+        };
+        let call = Call::of(kind).items(data.len()).to(dest, tag);
+        let _entered = self.enter(call)?;
         if mode == SendMode::Buffered {
             self.fits_attached(role.operation, size_of_val(data))?;
         }

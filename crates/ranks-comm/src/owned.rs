@@ -123,6 +123,36 @@ unsafe impl<T: Pod> RecvBuffer for &mut [T] {
     }
 }
 
+/// A copy of elements, for an operation that may outlast the call that it is made for.
+#[derive(Debug)]
+pub struct Plain<T>(Vec<T>);
+
+impl<T: Pod> Plain<T> {
+    /// A copy of these.
+    #[must_use]
+    pub fn copy(data: &[T]) -> Self {
+        Self(data.to_vec())
+    }
+}
+
+// SAFETY: it holds plain data, which any thread can make of bytes and drop; none but its maker looks at it.
+unsafe impl<T: Pod> Send for Plain<T> {}
+
+// SAFETY: as for the vector that it is.
+unsafe impl<T: Pod> SendBuffer for Plain<T> {
+    type Element = T;
+    fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: Pod> RecvBuffer for Plain<T> {
+    fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
 impl<B: Send + 'static> Request<B> {
     /// A request for what a sibling crate has begun.
     ///

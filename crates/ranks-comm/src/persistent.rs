@@ -8,8 +8,10 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{Flight, Landed};
 use crate::landing::{Landing, Role, Span};
+use crate::limit;
 use crate::mpi::{Native, ROOMS, SendMode, Side, Silent};
 use crate::owned::{Kept, RecvBuffer, SendBuffer};
+use crate::record;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
@@ -251,7 +253,7 @@ impl<B: Send + 'static> Inner<B> {
     #[cold]
     #[inline(never)]
     fn start_in_full(&mut self) -> Result<()> {
-        let _entered = self.comm.enter("MPI_Start")?;
+        let _entered = self.comm.enter(record::START)?;
         if let (Backend::Mpi(comm), Some(native)) = (self.comm.backend(), &mut self.native)
             && (!native.receives() || !comm.has_claims())
         {
@@ -295,8 +297,14 @@ impl<B: Send + 'static> Inner<B> {
     fn wait_in_full(&mut self) -> Result<Result<Status>> {
         let outcome = match (self.phase, &mut self.native) {
             (Phase::Started, Some(native)) => {
-                let _entered = self.comm.enter("MPI_Wait")?;
-                native.finish()
+                let _entered = self.comm.enter(record::WAIT)?;
+                match limit::may_end() {
+                    Some(under_way) => {
+                        under_way.is_end_of(native.operation());
+                        under_way.look(|| Ok(native.test()))?
+                    }
+                    None => native.finish(),
+                }
             }
             (Phase::Flying, _) => {
                 self.flight.wait(&self.comm)?;
@@ -320,7 +328,7 @@ impl<B: Send + 'static> Inner<B> {
     fn test(&mut self) -> Result<bool> {
         match (self.phase, &mut self.native) {
             (Phase::Started, Some(native)) => {
-                let _entered = self.comm.enter("MPI_Test")?;
+                let _entered = self.comm.enter(record::TEST)?;
                 let Some(outcome) = native.test() else {
                     return Ok(false);
                 };

@@ -2,10 +2,16 @@
 
 use crate::communicator::Communicator;
 use crate::error::Result;
+use crate::limit;
 use crate::message::Message;
+use crate::mpi;
+use crate::record::{self, Call};
 use crate::source::Source;
 use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
+
+const PROBE: &record::Kind = &record::Kind::probe("MPI_Probe");
+const MPROBE: &record::Kind = &record::Kind::probe("MPI_Mprobe");
 
 impl Communicator {
     /// Waits for a message and says what it is; the message stays where it is.
@@ -24,21 +30,31 @@ impl Communicator {
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
         let mut words = ROOM;
+        let call = Call::of(PROBE).from(source, tag);
         let kind = match self.express(1) {
-            Some(comm) => comm.probe(source, tag, &mut words)?,
-            None => self.probe_in_full(source, tag, &mut words)?,
+            Some(comm) => mpi::Comm::probe(self.recorded(comm, call), source, tag, &mut words)?,
+            None => self.probe_in_full(call, source, tag, &mut words)?,
         };
         Ok(Status::new(kind, words))
     }
 
     #[cold]
     #[inline(never)]
-    fn probe_in_full(&self, source: Source, tag: Tag, words: &mut Words) -> Result<Kind> {
+    fn probe_in_full(
+        &self,
+        call: Call,
+        source: Source,
+        tag: Tag,
+        words: &mut Words,
+    ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Probe";
         self.dispatch_with(
-            OPERATION,
+            call,
             words,
-            |comm, words| comm.probe_in_turn(source, tag, words),
+            |comm, words| match limit::may_end() {
+                Some(under_way) => under_way.look(|| comm.iprobe_in_turn(source, tag, words)),
+                None => comm.probe_in_turn(source, tag, words),
+            },
             |comm, words| Ok(comm.probe(OPERATION, source, tag)?.into_parts(words)),
         )
     }
@@ -90,8 +106,8 @@ impl Communicator {
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
-            OPERATION,
-            move |comm| Ok(Message::mpi(self, comm.mprobe_in_turn(source, tag)?)),
+            Call::of(MPROBE).from(source, tag),
+            move |comm| Ok(Message::mpi(self, self.mprobe_in_time(comm, source, tag)?)),
             move |comm| {
                 Ok(Message::in_process(
                     self,
@@ -99,6 +115,19 @@ impl Communicator {
                 ))
             },
         )
+    }
+
+    /// Waits for a message and claims it, until the time limit if there is one.
+    pub(crate) fn mprobe_in_time(
+        &self,
+        comm: &mpi::Comm,
+        source: Source,
+        tag: Tag,
+    ) -> Result<(mpi::Message, Status)> {
+        match limit::may_end() {
+            Some(under_way) => under_way.look(|| comm.improbe_in_turn(source, tag)),
+            None => comm.mprobe_in_turn(source, tag),
+        }
     }
 
     /// Claims a message that has arrived, if one has; does not wait.

@@ -4,9 +4,17 @@ use crate::buffer::Buffer;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::limit;
+use crate::owned::{Plain, SendBuffer as _};
+use crate::record::{self, Call};
 use crate::source::Source;
 use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
+
+/// A receive of whatever length.
+fn unknown<T: Pod>(source: Source, tag: Tag) -> Call {
+    Call::of(const { &record::Kind::message::<T>("MPI_Mrecv") }).from(source, tag)
+}
 
 impl Communicator {
     /// Receives a message into the beginning of `buf`, and waits for it.
@@ -34,8 +42,13 @@ impl Communicator {
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
         let mut words = ROOM;
+        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
+            .few(buf.len())
+            .from(source, tag);
         let kind = match self.express_receive(1, size_of_val(buf)) {
-            Some(comm) => comm.recv_small(buf, source, tag, &mut words)?,
+            Some(comm) => comm
+                .recorded(self, call)
+                .recv_small(buf, source, tag, &mut words)?,
             None => self.recv_in_full(buf, source, tag, &mut words)?,
         };
         Ok(Status::new(kind, words))
@@ -51,13 +64,27 @@ impl Communicator {
         words: &mut Words,
     ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Recv";
+        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
+            .items(buf.len())
+            .from(source, tag);
         let status = self.dispatch_with(
-            OPERATION,
+            call,
             buf,
-            |comm, buf| comm.recv(buf, source, tag),
+            |comm, buf| match limit::may_end() {
+                Some(_) => self.recv_in_time(buf, source, tag),
+                None => comm.recv(buf, source, tag),
+            },
             |comm, buf| comm.recv(OPERATION, buf, source, tag),
         )?;
         Ok(status.into_parts(words))
+    }
+
+    /// Receives into memory of its own, which is left to the library if that does not let go of it at the time limit.
+    fn recv_in_time<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
+        let receiving = self.irecv(Plain::copy(buf), source, tag)?;
+        let (received, status) = receiving.wait_or_cancel()?;
+        buf.copy_from_slice(received.as_slice());
+        Ok(status)
     }
 
     /// Receives a message of whatever length into a new `Vec`, and waits for it.
@@ -76,8 +103,11 @@ impl Communicator {
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
-            OPERATION,
-            move |comm| comm.recv_vec(source, tag),
+            unknown::<T>(source, tag),
+            move |comm| {
+                let (message, status) = self.mprobe_in_time(comm, source, tag)?;
+                message.recv_vec(OPERATION, &status)
+            },
             move |comm| comm.recv_vec(OPERATION, source, tag),
         )
     }
@@ -99,8 +129,11 @@ impl Communicator {
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
         self.dispatch(
-            OPERATION,
-            move |comm| comm.recv_buffer(source, tag),
+            unknown::<T>(source, tag),
+            move |comm| {
+                let (message, status) = self.mprobe_in_time(comm, source, tag)?;
+                message.recv_buffer(OPERATION, &status)
+            },
             move |comm| comm.recv_buffer(OPERATION, source, tag),
         )
     }

@@ -54,8 +54,8 @@ impl<B: Send + 'static> Request<B> {
     /// # Errors
     /// Those of the operation: [`ErrorKind::Truncated`] if the message is longer than the buffer,
     /// [`ErrorKind::Type`] if it is not a whole number of elements, in process [`ErrorKind::PeerFailed`] if it can never
-    /// come, otherwise what the library reports. [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`] mean that the
-    /// operation goes on without you.
+    /// come, otherwise what the library reports. [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and, at a time limit,
+    /// [`ErrorKind::TimedOut`] mean that the operation goes on without you.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
@@ -73,6 +73,13 @@ impl<B: Send + 'static> Request<B> {
     pub fn complete(mut self) -> Result<(B, Result<Status>)> {
         self.flight.wait(&self.comm)?;
         self.finish()
+    }
+
+    /// As [`wait`](Self::wait); a receive that comes to its time limit is cancelled.
+    pub(crate) fn wait_or_cancel(mut self) -> Result<(B, Status)> {
+        self.flight.wait_or_cancel(&self.comm)?;
+        let (buffer, outcome) = self.finish()?;
+        Ok((buffer, outcome?))
     }
 
     /// Whether the operation is over; does not wait. If it is, [`wait`](Self::wait) returns at once.

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::flight::{Flight, Pause};
+use crate::limit;
 use crate::mpi;
 use crate::request::Request;
 use crate::scope::{Borrowed, ScopedRequest};
@@ -55,7 +57,7 @@ pub trait Pending: sealed::Sealed<Memory = Self::Buffer> {
 }
 
 mod sealed {
-    use super::{Flight, Result, Status};
+    use super::{Communicator, Flight, Result, Status};
 
     pub trait Sealed: Sized {
         type Memory;
@@ -65,6 +67,9 @@ mod sealed {
 
         /// Waits, and takes it apart; an error means that this thread may not.
         fn end(self) -> Result<(Self::Memory, Result<Status>)>;
+
+        /// The communicator that it is on.
+        fn comm(&self) -> &Communicator;
 
         /// What is under way, if it is kept in the request itself.
         fn flight(&mut self) -> Option<UnderWay<'_>>;
@@ -90,6 +95,10 @@ impl<B: Send + 'static> sealed::Sealed for Request<B> {
         self.complete()
     }
 
+    fn comm(&self) -> &Communicator {
+        Request::comm(self)
+    }
+
     fn flight(&mut self) -> Option<sealed::UnderWay<'_>> {
         Some(sealed::UnderWay(self.flight_mut()))
     }
@@ -112,6 +121,10 @@ impl<B: Borrowed> sealed::Sealed for ScopedRequest<'_, B> {
             Ok((buffer, status)) => (Some(buffer), Ok(status)),
             Err(error) => (None, Err(error)),
         })
+    }
+
+    fn comm(&self) -> &Communicator {
+        ScopedRequest::comm(self)
     }
 
     fn flight(&mut self) -> Option<sealed::UnderWay<'_>> {
@@ -177,6 +190,9 @@ impl<R: Pending> Requests<R> {
         if self.pending.is_empty() {
             return Ok(None);
         }
+        if limit::any() {
+            return self.wait_any_in_time().map(Some);
+        }
         let mut pause = Pause::default();
         loop {
             if let Some(done) = self.test_any()? {
@@ -185,6 +201,22 @@ impl<R: Pending> Requests<R> {
             if !self.library_waits()? {
                 pause.rest();
             }
+        }
+    }
+
+    /// Waits for one of them, of which there are some, until the time limit.
+    fn wait_any_in_time(&mut self) -> Result<Completed<R::Buffer>> {
+        let comm = self.pending[0].1.comm().clone();
+        let _entered = comm.enter("MPI_Waitany")?;
+        if let Some(under_way) = limit::in_time() {
+            return under_way.look(|| self.test_any());
+        }
+        let mut pause = Pause::default();
+        loop {
+            if let Some(done) = self.test_any()? {
+                return Ok(done);
+            }
+            pause.rest();
         }
     }
 

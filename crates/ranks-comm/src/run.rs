@@ -12,6 +12,7 @@ use crate::checks::Comparing;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_process::world::{Place, World};
+use crate::record::dump::{self, Reason};
 use crate::runtime::{self, Runtime};
 use crate::thread_level::ThreadLevel;
 
@@ -72,6 +73,7 @@ where
             Err(error)
         }
         Ok(Err(error)) => {
+            dump::write(Reason::Error, Some(&error), None);
             report(&world, &error);
             world.abort(1)
         }
@@ -80,7 +82,9 @@ where
             resume_unwind(panic)
         }
         Err(panic) => {
-            report(&world, message(&*panic));
+            let message = message(&*panic);
+            dump::write(Reason::Panic, Some(&message), None);
+            report(&world, message);
             world.abort(PANIC)
         }
     }
@@ -102,11 +106,11 @@ pub(crate) fn last_words(what: fmt::Arguments<'_>) {
     thread::sleep(TO_BE_READ);
 }
 
-/// Runs `f` on `ranks` threads, or on this one if it is to be the only rank.
+/// Runs `f` on a thread for each rank of the world, or on this one if it is to be the only rank.
 ///
 /// What failed first is what comes back, because the rest may only have followed from it.
 pub(crate) fn in_process<E>(
-    ranks: usize,
+    world: World,
     level: ThreadLevel,
     comparing: Comparing,
     f: impl Fn(Communicator) -> Result<(), E> + Sync,
@@ -114,7 +118,8 @@ pub(crate) fn in_process<E>(
 where
     E: From<Error> + Display + Send,
 {
-    let world = Arc::new(World::new(ranks));
+    let (ranks, world) = (world.size(), Arc::new(world));
+    dump::on_termination();
     if ranks == 1 {
         return rank(&world, 0, level, comparing, &f).unwrap_or_else(|panic| resume_unwind(panic));
     }
@@ -136,6 +141,7 @@ where
             })
             .collect()
     });
+    world.end_observing();
     let first = world.failure().map_or(0, |failure| failure.rank);
     outcomes.swap(0, first);
     for outcome in outcomes {
@@ -163,8 +169,15 @@ fn rank<E: Display>(
     let outcome = catch_unwind(AssertUnwindSafe(|| f(runtime.world())));
     match &outcome {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => world.fail(number, error.to_string()),
-        Err(panic) => world.fail(number, message(&**panic)),
+        Ok(Err(error)) => {
+            dump::write(Reason::Error, Some(error), Some(number));
+            world.fail(number, error.to_string());
+        }
+        Err(panic) => {
+            let message = message(&**panic);
+            dump::write(Reason::Panic, Some(&message), Some(number));
+            world.fail(number, message);
+        }
     }
     if let Err(error) = runtime.finalize()
         && error.kind() != ErrorKind::Finalized

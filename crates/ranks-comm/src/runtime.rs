@@ -11,6 +11,8 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_process::world::{Place, World};
 use crate::in_process::{Comm, LIBRARY};
+use crate::limit::{Limit, OnTimeLimit};
+use crate::observe::{self, Clock, Statistics, Who};
 use crate::thread_level::ThreadLevel;
 use crate::{mpi, run, settings};
 
@@ -62,6 +64,12 @@ impl Runtime {
         &self.facts
     }
 
+    /// What this rank's calls come to by now, on all communicators; nothing without `RANKS_STATS`. Local.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        observe::statistics(self.world.recorder(), true)
+    }
+
     /// Ends communication: from now on every call on any handle is [`ErrorKind::Finalized`].
     ///
     /// `MPI_Finalize` runs here if no other handle lives, and else when the last one goes. An MPI that somebody else
@@ -78,7 +86,10 @@ impl Runtime {
         // While MPI can still be called: a value may be a communicator, or communicate when it is dropped.
         self.world.attributes().clear();
         match self.world.backend() {
-            Behind::Mpi(_) => mpi::GATE.close(),
+            Behind::Mpi(comm) => {
+                comm.end_observing();
+                mpi::GATE.close();
+            }
             Behind::InProcess(comm) => comm.close(),
         }
         match self.world.into_backend() {
@@ -179,6 +190,8 @@ pub struct Builder {
     pub(crate) trusting: bool,
     pub(crate) checks: Option<Checks>,
     pub(crate) check_limit: Option<Duration>,
+    pub(crate) time_limit: Option<Duration>,
+    pub(crate) on_time_limit: Option<OnTimeLimit>,
 }
 
 impl Builder {
@@ -212,6 +225,7 @@ impl Builder {
         E: From<Error> + Display + Send,
     {
         let environment = settings::environment()?;
+        observe::start();
         match settings::resolve(self.backend, &environment)? {
             Chosen::Mpi => {
                 let (runtime, joined) = mpi::start(&environment, self.wishes()?)?;
@@ -219,7 +233,8 @@ impl Builder {
             }
             Chosen::InProcess => {
                 let ranks = settings::ranks(self.ranks)?;
-                run::in_process(ranks, self.level(), self.comparing()?, f)
+                let world = World::limited(ranks, self.limit()?);
+                run::in_process(world, self.level(), self.comparing()?, f)
             }
         }
     }
@@ -238,6 +253,7 @@ impl Builder {
     #[doc(alias = "MPI_Init_thread")]
     pub fn init(self) -> Result<Runtime> {
         let environment = settings::environment()?;
+        observe::start();
         match settings::resolve(self.backend, &environment)? {
             Chosen::Mpi => mpi::start(&environment, self.wishes()?).map(|(runtime, _)| runtime),
             Chosen::InProcess => {
@@ -251,7 +267,8 @@ impl Builder {
                         ),
                     ));
                 }
-                let place = Place::new(Arc::new(World::new(1)), 0, self.level(), self.comparing()?);
+                let world = Arc::new(World::limited(1, self.limit()?));
+                let place = Place::new(world, 0, self.level(), self.comparing()?);
                 Ok(in_process(place))
             }
         }
@@ -262,7 +279,12 @@ impl Builder {
             required: self.required,
             trusting: self.trusting,
             comparing: self.comparing()?,
+            limit: self.limit()?,
         })
+    }
+
+    fn limit(&self) -> Result<Option<Limit>> {
+        settings::time_limit(self.time_limit, self.on_time_limit)
     }
 
     fn comparing(&self) -> Result<Comparing> {
@@ -286,6 +308,13 @@ pub(crate) enum Chosen {
 
 /// The runtime of one in-process rank.
 pub(crate) fn in_process(place: Place) -> Runtime {
+    let who = Who {
+        rank: place.rank,
+        size: place.world.size(),
+        library: LIBRARY.to_owned(),
+        job: place.world.job,
+    };
+    observe::begin(place.home(), who, Clock::own());
     let facts = Facts {
         backend: Backend::InProcess,
         library: LIBRARY.to_owned(),

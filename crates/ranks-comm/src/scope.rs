@@ -10,12 +10,15 @@ use std::time::{Duration, Instant};
 use crate::backend::Begun;
 use crate::communicator::Communicator;
 use crate::element::Pod;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{Flight, Pause};
 use crate::irecv::receive_of;
 use crate::landing::{Role, Span};
+use crate::limit::{self, UnderWay};
 use crate::mpi::flight::{SEND, SYNCHRONOUS_SEND};
 use crate::mpi::{Batch, Lanes, Rooms, SendMode, TypeOf};
+use crate::record::{self, Call, Class};
+use crate::run::last_words;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
@@ -25,8 +28,14 @@ pub use request::{Borrowed, ScopedRequest};
 mod request;
 mod views;
 
+/// Waiting for all of a scope.
+const WAITALL: &record::Kind = &record::Kind::of(Class::Message, "MPI_Waitall");
+
 /// How long a scope that unwinds waits for what cannot be cancelled, before it ends the process.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The same for one in which something has come to its time limit.
+const LAST_CHANCE: Duration = Duration::from_millis(300);
 
 /// Begins operations on memory that outlives the scope; from [`Communicator::scope`].
 ///
@@ -63,6 +72,8 @@ struct Inner<'a> {
     /// All others, by number; `None` where one is over.
     others: RefCell<Vec<Option<Flight>>>,
     finished: Cell<bool>,
+    /// Whether one of them has come to its time limit.
+    late: Cell<bool>,
 }
 
 /// Where an operation is kept.
@@ -116,6 +127,9 @@ impl Communicator {
     /// # }
     /// ```
     ///
+    /// At a [time limit](crate::Communicator::set_time_limit) all that is under way is given up: receives are cancelled, and if
+    /// anything else has not ended after a moment, the job is aborted.
+    ///
     /// If `f` returns an error, receives that have no message are cancelled, because it may never come, and everything
     /// else is waited for. So it is if `f` panics; but what has not ended after ten seconds then ends the job: memory
     /// that a library may still use cannot be given back.
@@ -137,6 +151,7 @@ impl Communicator {
             batch: Batch::new(self, &rooms),
             others: RefCell::new(Vec::new()),
             finished: Cell::new(false),
+            late: Cell::new(false),
         };
         let result = {
             let scope = Scope {
@@ -180,12 +195,21 @@ impl<'scope> Scope<'scope, '_> {
         let dest = self.inner.comm.destination(SEND.operation, dest)?;
         self.inner.comm.check_tag(SEND.operation, tag)?;
         let items = data.len() * TypeOf::<T>::items();
-        let place = match (self.inner.lanes.express(items), self.inner.batch.room()) {
-            (Some(comm), Some(room)) => {
+        let call = Call::of(const { &record::Kind::message::<T>(SEND.operation) })
+            .few(data.len())
+            .to(dest, tag);
+        let express = || {
+            Some((
+                self.inner.batch.room()?,
+                self.inner.lanes.express(call, items)?,
+            ))
+        };
+        let place = match express() {
+            Some((room, comm)) => {
                 // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
                 Place::Batch(unsafe { self.inner.batch.isend(comm, room, data, dest, tag)? })
             }
-            _ => self.send_in_full(SendMode::Standard, data, dest, tag)?,
+            None => self.send_in_full(SendMode::Standard, data, dest, tag)?,
         };
         Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
     }
@@ -227,9 +251,16 @@ impl<'scope> Scope<'scope, '_> {
         let source = self.inner.comm.source(role.operation, source)?;
         let tag = self.inner.comm.tag(role.operation, tag)?;
         let (start, length) = (buf.as_mut_ptr().cast(), buf.len());
-        let comm = self.inner.lanes.express_receive(1, size_of_val(buf));
-        let place = match (comm, self.inner.batch.room()) {
-            (Some(comm), Some(room)) => {
+        let call = Call::of(const { &record::Kind::message::<T>("MPI_Irecv") })
+            .few(length)
+            .from(source, tag);
+        let bytes = size_of_val(buf);
+        let express = || {
+            let room = self.inner.batch.room()?;
+            Some((room, self.inner.lanes.express_receive(call, bytes)?))
+        };
+        let place = match express() {
+            Some((room, comm)) => {
                 // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
                 Place::Batch(unsafe {
                     self.inner
@@ -237,7 +268,7 @@ impl<'scope> Scope<'scope, '_> {
                         .irecv(&comm, room, role, buf, source, tag)?
                 })
             }
-            _ => self.recv_in_full(buf, source, tag)?,
+            None => self.recv_in_full(buf, source, tag)?,
         };
         Ok(self.request(place, start, length))
     }
@@ -312,7 +343,7 @@ impl Inner<'_> {
     fn test(&self, place: Place) -> Result<Option<Result<Status>>> {
         match place {
             Place::Batch(index) => {
-                let _entered = self.comm.enter("MPI_Test")?;
+                let _entered = self.comm.enter(record::TEST)?;
                 Ok(self.batch.test(self.comm, index))
             }
             Place::Other(index) => {
@@ -333,8 +364,15 @@ impl Inner<'_> {
     fn wait(&self, place: Place) -> Result<Status> {
         match place {
             Place::Batch(index) => {
-                let _entered = self.comm.enter("MPI_Wait")?;
-                self.batch.wait(self.comm, index)
+                let _entered = self.comm.enter(record::WAIT)?;
+                match limit::may_end() {
+                    Some(under_way) => {
+                        let ended = under_way.look(|| Ok(self.batch.test(self.comm, index)));
+                        self.late.set(ended.is_err());
+                        ended?
+                    }
+                    None => self.batch.wait(self.comm, index),
+                }
             }
             Place::Other(index) => {
                 let flight = self
@@ -346,9 +384,10 @@ impl Inner<'_> {
                     return Ok(Status::null());
                 };
                 let waited = flight.wait(self.comm);
-                if waited.is_err() {
+                if let Err(error) = waited {
                     self.others.borrow_mut()[index] = Some(flight);
-                    return waited.map(|()| Status::null());
+                    self.late.set(error.kind() == ErrorKind::TimedOut);
+                    return Err(error);
                 }
                 flight.take().map(|landed| landed.status)
             }
@@ -374,13 +413,32 @@ impl Inner<'_> {
 
     #[inline]
     fn finish_batch(&self) -> Result<()> {
-        match self.lanes.express(1) {
-            Some(comm) => self.batch.wait_all(comm),
+        match self.comm.express(1) {
+            Some(comm) => {
+                let comm = self.comm.recorded(comm, Call::of(WAITALL));
+                self.batch.wait_all(comm)
+            }
             None => {
-                let _entered = self.comm.enter("MPI_Waitall")?;
-                self.batch.wait_all_of(self.comm)
+                let _entered = self.comm.enter(WAITALL)?;
+                match limit::may_end() {
+                    Some(under_way) => self.finish_batch_in_time(&under_way),
+                    None => self.batch.wait_all_of(self.comm),
+                }
             }
         }
+    }
+
+    /// A time limit was set while they were under way.
+    #[cold]
+    fn finish_batch_in_time(&self, under_way: &UnderWay) -> Result<()> {
+        let mut outcome = Ok(());
+        let waited = under_way.look(|| {
+            let ended = self.batch.test_each(self.comm);
+            outcome = std::mem::replace(&mut outcome, Ok(())).and(ended);
+            Ok(self.batch.is_empty().then_some(()))
+        });
+        self.late.set(waited.is_err());
+        waited.and(outcome)
     }
 
     #[cold]
@@ -389,10 +447,22 @@ impl Inner<'_> {
         let mut outcome = Ok(());
         let count = self.others.borrow().len();
         for index in 0..count {
+            if self.late.get() {
+                // All that is left is given up, see `drop`.
+                break;
+            }
             let waited = self.wait(Place::Other(index)).map(drop);
             outcome = outcome.and(waited);
         }
         outcome
+    }
+
+    /// What is still under way.
+    fn left(&self) -> String {
+        let others = self.others.borrow();
+        let others = others.iter().flatten().map(Flight::operation);
+        let names: Vec<_> = self.batch.operations().chain(others).collect();
+        names.join(", ")
     }
 
     fn is_idle(&self) -> bool {
@@ -427,7 +497,12 @@ impl Inner<'_> {
     /// Ends everything as fast as it can be, without the right to fail.
     #[cold]
     fn give_up(&self) {
-        let end = Instant::now() + PATIENCE;
+        let patience = if self.late.get() {
+            LAST_CHANCE
+        } else {
+            PATIENCE
+        };
+        let end = Instant::now() + patience;
         let mut pause = Pause::default();
         let mut cancelled = false;
         loop {
@@ -450,10 +525,16 @@ impl Inner<'_> {
                 return;
             }
             if Instant::now() >= end {
-                eprintln!(
-                    "ranks: a scope was left by a panic, and an operation on its borrowed memory has not ended within \
-                     {PATIENCE:?}; the job is aborted, because that memory cannot be given back"
-                );
+                let why = if self.late.get() {
+                    "has come to its time limit"
+                } else {
+                    "was left by a panic"
+                };
+                last_words(format_args!(
+                    "a scope {why}, and an operation on its borrowed memory ({}) has not ended within {patience:?}; the \
+                     job is aborted, because that memory cannot be given back",
+                    self.left()
+                ));
                 self.comm.abort(101);
             }
             pause.rest();

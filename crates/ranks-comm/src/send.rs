@@ -3,7 +3,10 @@
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
-use crate::mpi::TypeOf;
+use crate::limit;
+use crate::mpi::{self, TypeOf};
+use crate::owned::Plain;
+use crate::record::{self, Call};
 use crate::source::Destination;
 
 impl Communicator {
@@ -24,8 +27,11 @@ impl Communicator {
         const OPERATION: &str = "MPI_Send";
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, tag)?;
+        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
+            .few(data.len())
+            .to(dest, tag);
         match self.express(data.len() * TypeOf::<T>::items()) {
-            Some(comm) => comm.send_small(data, dest, tag),
+            Some(comm) => mpi::Comm::send_small(self.recorded(comm, call), data, dest, tag),
             None => self.send_in_full(data, dest, tag),
         }
     }
@@ -44,8 +50,11 @@ impl Communicator {
         const OPERATION: &str = "MPI_Ssend";
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, tag)?;
+        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
+            .few(data.len())
+            .to(dest, tag);
         match self.express(data.len() * TypeOf::<T>::items()) {
-            Some(comm) => comm.ssend_small(data, dest, tag),
+            Some(comm) => mpi::Comm::ssend_small(self.recorded(comm, call), data, dest, tag),
             None => self.ssend_in_full(data, dest, tag),
         }
     }
@@ -53,9 +62,15 @@ impl Communicator {
     #[cold]
     #[inline(never)]
     fn send_in_full<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
+        let call = Call::of(const { &record::Kind::message::<T>("MPI_Send") })
+            .items(data.len())
+            .to(dest, tag);
         self.dispatch(
-            "MPI_Send",
-            |comm| comm.send(data, dest, tag),
+            call,
+            |comm| match limit::may_end() {
+                Some(_) => self.isend(Plain::copy(data), dest, tag)?.wait().map(drop),
+                None => comm.send(data, dest, tag),
+            },
             |comm| comm.send(bytemuck::cast_slice(data), dest, tag),
         )
     }
@@ -64,9 +79,15 @@ impl Communicator {
     #[inline(never)]
     fn ssend_in_full<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
         const OPERATION: &str = "MPI_Ssend";
+        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
+            .items(data.len())
+            .to(dest, tag);
         self.dispatch(
-            OPERATION,
-            |comm| comm.ssend(data, dest, tag),
+            call,
+            |comm| match limit::may_end() {
+                Some(_) => self.issend(Plain::copy(data), dest, tag)?.wait().map(drop),
+                None => comm.ssend(data, dest, tag),
+            },
             |comm| comm.ssend(OPERATION, bytemuck::cast_slice(data), dest, tag),
         )
     }

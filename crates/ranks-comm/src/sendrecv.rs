@@ -3,7 +3,10 @@
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::limit;
 use crate::mpi::TypeOf;
+use crate::owned::{Plain, SendBuffer as _};
+use crate::record::{self, Call};
 use crate::source::{Destination, Source};
 use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
@@ -35,11 +38,14 @@ impl Communicator {
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
         let mut words = ROOM;
-        let kind = match self.express_receive(send.len() * TypeOf::<S>::items(), size_of_val(recv))
-        {
-            Some(comm) => {
-                comm.sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?
-            }
+        let call = Call::of(const { &record::Kind::messages::<R>(OPERATION) })
+            .few(recv.len())
+            .from(source, recv_tag);
+        let items = send.len() * TypeOf::<S>::items();
+        let kind = match self.express_receive(items, size_of_val(recv)) {
+            Some(comm) => comm
+                .recorded(self, call)
+                .sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?,
             None => {
                 self.sendrecv_in_full(send, dest, send_tag, recv, source, recv_tag, &mut words)?
             }
@@ -61,16 +67,41 @@ impl Communicator {
         words: &mut Words,
     ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv";
+        let call = Call::of(const { &record::Kind::messages::<R>(OPERATION) })
+            .items(recv.len())
+            .from(source, recv_tag)
+            .and_to(dest);
         let status = self.dispatch_with(
-            OPERATION,
+            call,
             recv,
-            |comm, recv| comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
+            |comm, recv| match limit::may_end() {
+                Some(_) => {
+                    let to = (dest, send_tag);
+                    self.sendrecv_in_time(send, to, recv, (source, recv_tag))
+                }
+                None => comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
+            },
             |comm, recv| {
                 comm.send(bytemuck::cast_slice(send), dest, send_tag)?;
                 comm.recv(OPERATION, recv, source, recv_tag)
             },
         )?;
         Ok(status.into_parts(words))
+    }
+
+    /// Both on memory of its own, which is left to the library if that does not let go of it at the time limit.
+    fn sendrecv_in_time<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        (dest, send_tag): (Destination, i32),
+        recv: &mut [R],
+        (source, recv_tag): (Source, Tag),
+    ) -> Result<Status> {
+        let (send, into) = (Plain::copy(send), Plain::copy(recv));
+        let request = self.isendrecv(send, dest, send_tag, into, source, recv_tag)?;
+        let ((_, received), status) = request.wait_or_cancel()?;
+        recv.copy_from_slice(received.as_slice());
+        Ok(status)
     }
 
     /// Sends `buf` to `dest` and replaces it by a message of at most its length from `source`.
@@ -96,10 +127,13 @@ impl Communicator {
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
         let mut words = ROOM;
+        let call = Call::of(const { &record::Kind::messages::<T>(OPERATION) })
+            .few(buf.len())
+            .from(source, recv_tag);
         let kind = match self.express_receive(1, size_of_val(buf)) {
-            Some(comm) => {
-                comm.sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?
-            }
+            Some(comm) => comm
+                .recorded(self, call)
+                .sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?,
             None => {
                 self.sendrecv_replace_in_full(buf, dest, send_tag, source, recv_tag, &mut words)?
             }
@@ -119,10 +153,21 @@ impl Communicator {
         words: &mut Words,
     ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
+        let call = Call::of(const { &record::Kind::messages::<T>(OPERATION) })
+            .items(buf.len())
+            .from(source, recv_tag)
+            .and_to(dest);
         let status = self.dispatch_with(
-            OPERATION,
+            call,
             buf,
-            |comm, buf| comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
+            |comm, buf| match limit::may_end() {
+                Some(_) => {
+                    let send = buf.to_vec();
+                    let to = (dest, send_tag);
+                    self.sendrecv_in_time(&send, to, buf, (source, recv_tag))
+                }
+                None => comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
+            },
             |comm, buf| {
                 comm.send(bytemuck::cast_slice(buf), dest, send_tag)?;
                 comm.recv(OPERATION, buf, source, recv_tag)

@@ -7,6 +7,7 @@ use ranks_launch::Environment;
 
 use crate::checks::Checks;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{self, Limit, OnTimeLimit, Origin};
 use crate::runtime::{Backend, Chosen};
 
 const OPERATION: &str = "MPI_Init_thread";
@@ -90,6 +91,44 @@ pub(crate) fn check_limit(asked: Option<Duration>) -> Result<Duration> {
             format!("RANKS_CHECK_LIMIT is `{text}`; it must be a number of seconds"),
         )
     })
+}
+
+/// How long an operation may wait for other ranks: as the program asks, as `RANKS_TIMEOUT` says, or for ever.
+pub(crate) fn time_limit(
+    limit: Option<Duration>,
+    then: Option<OnTimeLimit>,
+) -> Result<Option<Limit>> {
+    if let Some(duration) = limit {
+        if duration.is_zero() {
+            let text = "Builder::time_limit is zero, which ends every operation; pass more";
+            return Err(Error::with_text(ErrorKind::Argument, OPERATION, text));
+        }
+        let then = then.unwrap_or_default();
+        let origin = Origin::Builder;
+        return Ok(Some(Limit {
+            duration,
+            then,
+            origin,
+        }));
+    }
+    let Some(text) = variable("RANKS_TIMEOUT")?.filter(|text| !text.trim().is_empty()) else {
+        return Ok(None);
+    };
+    let Some((duration, said)) = limit::parse(&text) else {
+        return Err(Error::with_text(
+            ErrorKind::Argument,
+            OPERATION,
+            format!(
+                "RANKS_TIMEOUT is `{text}`; it must be how long an operation may take, such as `3`, `3s`, `500ms` or `2m`, \
+                 and may end in `,error`, `,abort` or `,warn`"
+            ),
+        ));
+    };
+    Ok(Some(Limit {
+        duration,
+        then: then.or(said).unwrap_or_default(),
+        origin: Origin::Environment,
+    }))
 }
 
 fn parse(text: &str) -> Result<usize> {

@@ -6,7 +6,11 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{self, Held};
+use crate::record::watch::{self, Observed};
+use crate::record::{Call, Recorder, Ring};
 
 /// How much threading the communication layer must allow; levels are ordered.
 ///
@@ -167,7 +171,7 @@ impl Gate {
             ));
         }
         if flags & ONE_AT_A_TIME == 0 {
-            return Ok(Entered { serialized: None });
+            return Ok(Entered::freely());
         }
         let me = this_thread();
         let entered = self
@@ -186,9 +190,9 @@ impl Gate {
             }
         }
         self.depth.fetch_add(1, Ordering::Relaxed);
-        Ok(Entered {
-            serialized: Some(self),
-        })
+        let mut entered = Entered::freely();
+        entered.serialized = Some(self);
+        Ok(entered)
     }
 }
 
@@ -325,19 +329,77 @@ impl Lane {
 #[derive(Debug)]
 pub struct Entered<'a> {
     serialized: Option<&'a Gate>,
+    /// Where it was recorded to begin.
+    recorded: Option<&'a Ring>,
+    /// What else ends with it, while somebody looks at calls.
+    looked_at: Option<Box<LookedAt>>,
 }
 
-impl Entered<'_> {
+#[derive(Debug)]
+struct LookedAt {
+    observed: Option<Observed>,
+    /// That it is known what this thread is in, while time limits are set.
+    _limited: Option<Held>,
+}
+
+impl<'a> Entered<'a> {
     /// Let in with nothing to undo.
     #[inline(always)]
     pub(crate) fn freely() -> Self {
-        Self { serialized: None }
+        Self {
+            serialized: None,
+            recorded: None,
+            looked_at: None,
+        }
+    }
+
+    /// Records the call.
+    #[inline]
+    pub(crate) fn record(&mut self, recorder: &'a Recorder, call: Call) {
+        if let Some(ring) = recorder.ring_of(&call) {
+            ring.begin(call);
+            self.recorded = Some(ring);
+        }
+    }
+
+    /// Tells those who observe calls, if it was recorded, and remembers that it is under way while time limits are set.
+    #[inline]
+    pub(crate) fn look_at(&mut self, comm: &Communicator, call: impl Into<Call>, whole: bool) {
+        let observed = whole && watch::is_watched();
+        if observed || limit::any() {
+            self.look_closely(comm, call.into(), observed);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_closely(&mut self, comm: &Communicator, call: Call, observed: bool) {
+        self.looked_at = Some(Box::new(LookedAt {
+            observed: observed.then(|| Observed::begin(comm.recorder(), call)),
+            _limited: limit::any().then(|| limit::enter(comm, call)).flatten(),
+        }));
+    }
+
+    /// Tells those who observe calls how this one went.
+    #[doc(hidden)]
+    #[inline]
+    pub fn note<R>(&mut self, result: &Result<R>) {
+        if let Some(LookedAt {
+            observed: Some(observed),
+            ..
+        }) = self.looked_at.as_deref_mut()
+        {
+            observed.note(result.as_ref().err().map(Error::kind));
+        }
     }
 }
 
 impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
+        if let Some(ring) = self.recorded {
+            ring.end();
+        }
         if let Some(gate) = self.serialized
             && gate.depth.fetch_sub(1, Ordering::Relaxed) == 1
         {
@@ -347,7 +409,7 @@ impl Drop for Entered<'_> {
 }
 
 /// A number for this thread that no other thread of the process ever has; never 0.
-fn this_thread() -> u64 {
+pub(crate) fn this_thread() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local! {
         static ME: u64 = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -14,7 +14,7 @@ use crate::grid::Grid;
 /// MPI 5.0 §8.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Topology {
+pub enum VirtualTopology {
     /// A grid (`MPI_CART`).
     #[doc(alias = "MPI_CART")]
     Cartesian(Cartesian),
@@ -32,7 +32,7 @@ pub enum Topology {
 /// missing at the border of a grid: its block is there, but nothing is sent or received. One rank may be a neighbour
 /// several times.
 ///
-/// MPI 5.0 §8.6. The trait is implemented by [`Cartesian`], [`Graph`], [`DistGraph`] and [`Topology`] and is sealed.
+/// MPI 5.0 §8.6. The trait is implemented by [`Cartesian`], [`Graph`], [`DistGraph`] and [`VirtualTopology`] and is sealed.
 pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
     /// Those who send to this rank.
     fn in_neighbors(&self) -> &[Option<usize>];
@@ -98,7 +98,7 @@ impl Communicator {
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Topo_test`).
     #[doc(alias = "MPI_Topo_test")]
-    pub fn topology(&self) -> Result<Option<Topology>> {
+    pub fn topo_test(&self) -> Result<Option<VirtualTopology>> {
         let shape = self.dispatch(
             "MPI_Topo_test",
             |comm| comm.shape(self.rank(), self.size()),
@@ -106,9 +106,9 @@ impl Communicator {
         )?;
         let comm = self.clone();
         Ok(shape.map(|shape| match shape {
-            Shape::Cartesian(grid) => Topology::Cartesian(Cartesian::new(comm, grid)),
-            Shape::Graph(graph) => Topology::Graph(Graph::new(comm, graph)),
-            Shape::DistGraph(edges) => Topology::DistGraph(DistGraph::new(comm, edges)),
+            Shape::Cartesian(grid) => VirtualTopology::Cartesian(Cartesian::new(comm, grid)),
+            Shape::Graph(graph) => VirtualTopology::Graph(Graph::new(comm, graph)),
+            Shape::DistGraph(edges) => VirtualTopology::DistGraph(DistGraph::new(comm, edges)),
         }))
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn made(
     }
 }
 
-impl Deref for Topology {
+impl Deref for VirtualTopology {
     type Target = Communicator;
 
     fn deref(&self) -> &Communicator {
@@ -144,7 +144,7 @@ impl Deref for Topology {
     }
 }
 
-impl Topology {
+impl VirtualTopology {
     fn neighborhood(&self) -> &dyn Neighborhood {
         match self {
             Self::Cartesian(grid) => grid,
@@ -154,9 +154,9 @@ impl Topology {
     }
 }
 
-impl sealed::Sealed for Topology {}
+impl sealed::Sealed for VirtualTopology {}
 
-impl Neighborhood for Topology {
+impl Neighborhood for VirtualTopology {
     fn in_neighbors(&self) -> &[Option<usize>] {
         self.neighborhood().in_neighbors()
     }

@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::mailbox::{Envelope, Pattern, Receipt};
 use super::partitioned::Channels;
-use super::world::{Place, WORLD_CONTEXT};
+use super::world::{Place, WORLD_CONTEXT, World};
 use crate::buffer::{Buffer, Memory};
 use crate::element::{Pod, whole};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::info::Info;
+use crate::limit::Limit;
+use crate::record::Recorder;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
@@ -98,6 +100,28 @@ impl Comm {
         &self.peers
     }
 
+    /// What is to be recorded of it, which nobody else has.
+    pub(crate) fn recorder(&self) -> Arc<Recorder> {
+        let world = self.place.home().world;
+        if self.context == WORLD_CONTEXT {
+            Recorder::of_world(world, self.rank, self.size())
+        } else {
+            let place = (self.place.rank, self.place.world.size());
+            let members = self.members.to_vec();
+            Recorder::new(world, self.context, self.rank, self.size(), members, place)
+        }
+    }
+
+    /// All ranks that there are.
+    pub(crate) fn ranks(&self) -> &Arc<World> {
+        &self.place.world
+    }
+
+    /// How long operations may wait, if nobody has said more about them.
+    pub(crate) fn limit_of_job(&self) -> Option<Limit> {
+        self.place.world.limit()
+    }
+
     pub(crate) fn members(&self) -> &[usize] {
         &self.members
     }
@@ -145,6 +169,7 @@ impl Comm {
     /// Sends a copy of `bytes` and returns.
     pub(crate) fn send(&self, bytes: &[u8], dest: Destination, tag: i32) -> Result<()> {
         if let Destination::Rank(dest) = dest {
+            self.place.world.not_revoked("MPI_Send", self.context)?;
             self.deliver(dest, self.context, tag, bytes, None);
         }
         Ok(())
@@ -161,7 +186,7 @@ impl Comm {
         let Destination::Rank(dest) = dest else {
             return Ok(());
         };
-        let receipt = Receipt::new(self.place.rank);
+        let receipt = Receipt::new(self.place.rank, self.context);
         self.deliver(dest, self.context, tag, bytes, Some(receipt.clone()));
         self.place
             .world
@@ -325,6 +350,7 @@ impl Comm {
     /// [`ErrorKind::Rank`] if there is no such rank.
     pub fn numbered_send(&self, dest: usize, number: i32, bytes: &[u8]) -> Result<()> {
         self.check_member(dest)?;
+        self.place.world.not_revoked(COLLECTIVE, self.context)?;
         self.deliver(dest, self.context + 1, number, bytes, None);
         Ok(())
     }

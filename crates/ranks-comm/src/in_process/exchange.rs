@@ -16,9 +16,10 @@ impl Comm {
         self.place.comparing.checks == Checks::Collective
     }
 
-    /// What all ranks pass, in rank order, each as many bytes; `None` if not all of them came in time. Collective.
-    pub(crate) fn exchange(&self, mine: &[u8]) -> Result<Option<Vec<u8>>> {
-        let limit = self.place.comparing.limit;
+    /// What all ranks pass, in rank order, each as many bytes; `None` if not all of them came in time, or in
+    /// what is left of it. Collective.
+    pub(crate) fn exchange(&self, mine: &[u8], left: Duration) -> Result<Option<Vec<u8>>> {
+        let limit = self.place.comparing.limit.min(left);
         let (me, size) = (self.rank(), self.size());
         for dest in (0..size).filter(|&rank| rank != me) {
             self.numbered_send(dest, NUMBER, mine)?;

@@ -46,7 +46,7 @@ impl Comm {
             self.deliver(dest, self.context, tag, bytes, None);
             return flight::Flight::over(Status::null());
         }
-        let receipt = Receipt::new(self.place.rank);
+        let receipt = Receipt::new(self.place.rank, self.context);
         self.deliver(dest, self.context, tag, bytes, Some(receipt.clone()));
         let dest = self.peers[dest];
         flight::Flight::InProcess(Flight::Unmatched {

@@ -22,13 +22,16 @@ pub(crate) struct Envelope {
 pub(crate) struct Receipt {
     /// The sender's rank in the world: whom to wake.
     pub(crate) sender: usize,
+    /// Where the message travels.
+    pub(crate) context: u64,
     matched: Arc<AtomicBool>,
 }
 
 impl Receipt {
-    pub(crate) fn new(sender: usize) -> Self {
+    pub(crate) fn new(sender: usize, context: u64) -> Self {
         Self {
             sender,
+            context,
             matched: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -256,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_receipt_is_seen_by_its_clone() {
-        let receipt = Receipt::new(3);
+        let receipt = Receipt::new(3, 0);
         let seen = receipt.clone();
         assert!(!seen.is_signed());
         receipt.sign();

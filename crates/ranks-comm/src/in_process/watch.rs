@@ -67,7 +67,8 @@ impl Watch {
         mut look: impl FnMut() -> Result<R, usize>,
     ) -> Result<Option<R>> {
         let mut look = || look().map_err(|awaited| (awaited, self.members[awaited]));
-        self.world.look_for(operation, &mut look)
+        let me = self.members[self.rank];
+        self.world.look_for(operation, me, &mut look)
     }
 
     /// Tells `rank` to look again.

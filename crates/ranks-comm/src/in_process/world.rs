@@ -1,13 +1,18 @@
 //! The ranks of one in-process run: their mailboxes, who has ended, and what failed first.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::agreements::Agreements;
 use super::mailbox::{Envelope, Pattern, Queues, Receipt};
+use super::meetings::{Meetings, Outcome, Word};
 use super::shared::Shared;
 use crate::checks::Comparing;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{self, Hold, Limit};
+use crate::observe;
+use crate::record::Home;
 use crate::thread_level::{Gate, ThreadLevel};
 
 /// The context of the world communicator's messages; collectives use the odd number that follows an even one.
@@ -16,12 +21,24 @@ pub(crate) const WORLD_CONTEXT: u64 = 0;
 /// All ranks of a run.
 #[derive(Debug)]
 pub(crate) struct World {
+    /// No other one of this process has it; none has 0.
+    number: u64,
+    /// When it began, for all of its ranks.
+    pub(crate) job: u64,
     mailboxes: Box<[Mailbox]>,
     next_context: AtomicU64,
     pub(super) agreements: Agreements,
     pub(super) shared: Shared,
-    failure: Mutex<Option<Failure>>,
-    failed: AtomicBool,
+    /// In the order in which they came.
+    failures: Mutex<Vec<Failure>>,
+    /// How many they are.
+    failed: AtomicUsize,
+    meetings: Meetings,
+    /// Contexts of communicators that were revoked.
+    revoked: Mutex<HashSet<u64>>,
+    any_revoked: AtomicBool,
+    /// How long operations may wait.
+    limit: Option<(Limit, Hold)>,
 }
 
 #[derive(Debug, Default)]
@@ -29,9 +46,33 @@ struct Mailbox {
     queues: Mutex<Queues>,
     changed: Condvar,
     ended: AtomicBool,
+    /// How many failures this rank has taken note of: only later ones end its waiting.
+    acknowledged: AtomicUsize,
 }
 
-/// The rank that failed first, and how: the cause of all that fails later.
+impl Mailbox {
+    /// Waits until something has changed, or an operation has come to its limit.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`].
+    fn rest<'a>(&'a self, queues: MutexGuard<'a, Queues>) -> Result<MutexGuard<'a, Queues>> {
+        let limited = limit::in_time();
+        let limited = limited.and_then(|under_way| under_way.left().map(|left| (under_way, left)));
+        let Some((under_way, left)) = limited else {
+            let woken = self.changed.wait(queues);
+            return Ok(woken.unwrap_or_else(PoisonError::into_inner));
+        };
+        if left.is_zero() {
+            drop(queues);
+            under_way.is_late(&under_way.states())?;
+            return Ok(lock(&self.queues));
+        }
+        let woken = self.changed.wait_timeout(queues, left);
+        Ok(woken.unwrap_or_else(PoisonError::into_inner).0)
+    }
+}
+
+/// A rank that failed, and how. The first is the cause of all that fails later, unless the others go on without it.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) rank: usize,
@@ -44,19 +85,49 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl World {
+    #[cfg(test)]
     pub(crate) fn new(size: usize) -> Self {
+        Self::limited(size, None)
+    }
+
+    /// Of so many ranks, whose operations may wait so long.
+    pub(crate) fn limited(size: usize, limit: Option<Limit>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            job: observe::new_job(),
             mailboxes: (0..size).map(|_| Mailbox::default()).collect(),
             next_context: AtomicU64::new(WORLD_CONTEXT + 2),
             agreements: Agreements::default(),
             shared: Shared::default(),
-            failure: Mutex::new(None),
-            failed: AtomicBool::new(false),
+            failures: Mutex::default(),
+            failed: AtomicUsize::new(0),
+            meetings: Meetings::default(),
+            revoked: Mutex::default(),
+            any_revoked: AtomicBool::new(false),
+            limit: limit.map(|limit| (limit, Hold::of_job())),
         }
+    }
+
+    /// How long operations may wait, if nobody has said more about them.
+    pub(crate) fn limit(&self) -> Option<Limit> {
+        self.limit.as_ref().map(|(limit, _)| *limit)
+    }
+
+    /// Whether a rank will neither send nor receive any more.
+    pub(crate) fn has_ended(&self, rank: usize) -> bool {
+        self.mailboxes
+            .get(rank)
+            .is_none_or(|mailbox| mailbox.ended.load(Ordering::Acquire))
     }
 
     pub(crate) fn size(&self) -> usize {
         self.mailboxes.len()
+    }
+
+    /// Publishes what was observed of its ranks, which make no more calls; once.
+    pub(crate) fn end_observing(&self) {
+        observe::end_of_world(self.number);
     }
 
     /// The first of `count` new contexts; they are two apart, the odd ones are for collectives.
@@ -132,7 +203,8 @@ impl World {
         if receipt.is_signed() {
             return Ok(true);
         }
-        self.no_failure(operation)?;
+        self.not_revoked(operation, receipt.context)?;
+        self.no_failure(operation, receipt.sender)?;
         if self.mailboxes[dest].ended.load(Ordering::Acquire) && !receipt.is_signed() {
             return Err(Error::new(
                 ErrorKind::PeerFailed,
@@ -182,7 +254,7 @@ impl World {
     ) -> Result<Option<Envelope>> {
         let mut queues = lock(&self.mailboxes[me].queues);
         let Some(found) = queues.take(pattern) else {
-            return self.no_failure(operation).map(|()| None);
+            return self.no_failure(operation, me).map(|()| None);
         };
         drop(queues);
         self.acknowledge(found.receipt.as_ref());
@@ -216,7 +288,7 @@ impl World {
         let queues = lock(&self.mailboxes[me].queues);
         match queues.peek(pattern).map(describe) {
             Some(found) => Ok(Some(found)),
-            None => self.no_failure(operation).map(|()| None),
+            None => self.no_failure(operation, me).map(|()| None),
         }
     }
 
@@ -233,18 +305,82 @@ impl World {
             if self.is_received(operation, receipt, dest)? {
                 return Ok(());
             }
+            queues = mailbox.rest(queues)?;
+        }
+    }
+
+    /// Records that `rank` failed, and ends everybody's waiting.
+    pub(crate) fn fail(&self, rank: usize, what: String) {
+        let mut failures = lock(&self.failures);
+        failures.push(Failure { rank, what });
+        self.failed.store(failures.len(), Ordering::Release);
+        drop(failures);
+        self.wake_all();
+    }
+
+    /// The ranks that have failed, of the first so many failures.
+    pub(super) fn failed_ranks(&self, failures: usize) -> Vec<usize> {
+        let all = lock(&self.failures);
+        all.iter()
+            .take(failures)
+            .map(|failure| failure.rank)
+            .collect()
+    }
+
+    /// How many failures `me` has taken note of.
+    pub(super) fn acknowledged(&self, me: usize) -> usize {
+        self.mailboxes[me].acknowledged.load(Ordering::Relaxed)
+    }
+
+    /// From now on the first so many failures do not end the waiting of `me`.
+    pub(super) fn acknowledge_failures(&self, me: usize, failures: usize) {
+        let acknowledged = &self.mailboxes[me].acknowledged;
+        acknowledged.fetch_max(failures, Ordering::Relaxed);
+    }
+
+    /// Ends the waiting of all on the communicator of that context.
+    pub(super) fn revoke(&self, context: u64) {
+        lock(&self.revoked).insert(context);
+        self.any_revoked.store(true, Ordering::Release);
+        self.wake_all();
+    }
+
+    pub(super) fn is_revoked(&self, context: u64) -> bool {
+        self.any_revoked.load(Ordering::Acquire) && lock(&self.revoked).contains(&context)
+    }
+
+    /// An error if the communicator of that context, which may be the one for its collectives, is revoked.
+    pub(super) fn not_revoked(&self, operation: &'static str, context: u64) -> Result<()> {
+        // The odd ones are for collectives.
+        if !self.is_revoked(context & !1) {
+            return Ok(());
+        }
+        let what = "this communicator was revoked; shrink it and go on with the new one";
+        Err(Error::new(ErrorKind::Revoked, operation, what))
+    }
+
+    /// Meets all members that are left, and returns what they have come to.
+    pub(super) fn meet(&self, context: u64, me: usize, members: &[usize], word: Word) -> Outcome {
+        let number = self.meetings.come(context, me, word);
+        self.wake_all();
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            let failed = self.failed_ranks(usize::MAX);
+            let gone = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+            let new_context = || self.new_contexts(1);
+            let meeting = (context, number);
+            let outcome = self
+                .meetings
+                .outcome(meeting, members, gone, &failed, new_context);
+            if let Some(outcome) = outcome {
+                return outcome;
+            }
             queues = mailbox
                 .changed
                 .wait(queues)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-    }
-
-    /// Records that `rank` failed, unless another failed before it, and ends everybody's waiting.
-    pub(crate) fn fail(&self, rank: usize, what: String) {
-        lock(&self.failure).get_or_insert(Failure { rank, what });
-        self.failed.store(true, Ordering::Release);
-        self.wake_all();
     }
 
     /// Records that `rank` will neither send nor receive any more.
@@ -255,7 +391,7 @@ impl World {
 
     /// What failed first.
     pub(crate) fn failure(&self) -> Option<Failure> {
-        lock(&self.failure).clone()
+        lock(&self.failures).first().cloned()
     }
 
     fn wake_all(&self) {
@@ -283,13 +419,10 @@ impl World {
         let mailbox = &self.mailboxes[me];
         let mut queues = lock(&mailbox.queues);
         loop {
-            if let Some(found) = self.look_for(operation, &mut look)? {
+            if let Some(found) = self.look_for(operation, me, &mut look)? {
                 return Ok(found);
             }
-            queues = mailbox
-                .changed
-                .wait(queues)
-                .unwrap_or_else(PoisonError::into_inner);
+            queues = mailbox.rest(queues)?;
         }
     }
 
@@ -297,23 +430,24 @@ impl World {
     pub(super) fn look_for<R>(
         &self,
         operation: &'static str,
+        me: usize,
         look: &mut impl FnMut() -> Result<R, (usize, usize)>,
     ) -> Result<Option<R>> {
         let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
         match look() {
             Ok(found) => return Ok(Some(found)),
             Err((_, rank)) if ended(rank) => {}
-            Err(_) => return self.no_failure(operation).map(|()| None),
+            Err(_) => return self.no_failure(operation, me).map(|()| None),
         }
         // What it did before it ended can be seen by now.
         match look() {
             Ok(found) => Ok(Some(found)),
             Err((awaited, rank)) if ended(rank) => {
-                self.no_failure(operation)?;
+                self.no_failure(operation, me)?;
                 let detail = format_args!("rank {awaited} ended without doing its part");
                 Err(Error::new(ErrorKind::PeerFailed, operation, detail))
             }
-            Err(_) => self.no_failure(operation).map(|()| None),
+            Err(_) => self.no_failure(operation, me).map(|()| None),
         }
     }
 
@@ -328,14 +462,12 @@ impl World {
         let mailbox = &self.mailboxes[me];
         let mut queues = lock(&mailbox.queues);
         loop {
+            self.not_revoked(operation, pattern.context)?;
             if let Some(found) = look(&mut queues) {
                 return Ok(found);
             }
             self.still_possible(operation, me, pattern, members)?;
-            queues = mailbox
-                .changed
-                .wait(queues)
-                .unwrap_or_else(PoisonError::into_inner);
+            queues = mailbox.rest(queues)?;
         }
     }
 
@@ -350,7 +482,8 @@ impl World {
         pattern: &Pattern,
         members: &[usize],
     ) -> Result<()> {
-        self.no_failure(operation)?;
+        self.not_revoked(operation, pattern.context)?;
+        self.no_failure(operation, me)?;
         let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
         let (nobody_left, who) = match pattern.source {
             Some(source) => (
@@ -374,11 +507,13 @@ impl World {
         Ok(())
     }
 
-    fn no_failure(&self, operation: &'static str) -> Result<()> {
-        if !self.failed.load(Ordering::Acquire) {
+    /// An error if a rank has failed of which `me` has not taken note.
+    fn no_failure(&self, operation: &'static str, me: usize) -> Result<()> {
+        let acknowledged = self.acknowledged(me);
+        if self.failed.load(Ordering::Acquire) <= acknowledged {
             return Ok(());
         }
-        let text = match self.failure() {
+        let text = match lock(&self.failures).get(acknowledged) {
             Some(Failure { rank, what }) => {
                 format!("rank {rank} of {} failed: {what}", self.size())
             }
@@ -430,6 +565,20 @@ impl Place {
             attached: Mutex::default(),
             comparing,
         }
+    }
+
+    /// Whose calls are made here.
+    pub(crate) fn home(&self) -> Home {
+        Home {
+            world: self.world.number,
+            rank: self.rank,
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.end_observing();
     }
 }
 
@@ -495,7 +644,7 @@ mod tests {
     #[test]
     fn a_synchronous_sender_waits_for_its_match() {
         let world = World::new(2);
-        let receipt = Receipt::new(0);
+        let receipt = Receipt::new(0, 0);
         world.deliver(
             1,
             0,
@@ -516,7 +665,7 @@ mod tests {
         let world = World::new(2);
         world.end(1);
         let error = world
-            .await_receipt("MPI_Ssend", &Receipt::new(0), 1)
+            .await_receipt("MPI_Ssend", &Receipt::new(0, 0), 1)
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::PeerFailed);
     }

@@ -21,6 +21,7 @@ use super::split::rank_and_size;
 use crate::agree::Join;
 use crate::communicator::Communicator;
 use crate::error::Result;
+use crate::record::{Home, Recorder};
 
 /// The world ranks of a communicator in order; of an intercommunicator those of both groups.
 pub(super) type Members = Arc<[usize]>;
@@ -144,7 +145,7 @@ impl Comm {
         self.session.return_errors(new)?;
         let number = comm.free_old(&members, key)?;
         comm.origin = Some((key, Origin::Apart { members, number }));
-        comm.into_communicator(max_tag)
+        comm.into_communicator(max_tag, number)
     }
 
     /// Frees old communicators of the same ranks as this new one, and returns the number of the new one.
@@ -206,14 +207,34 @@ impl Comm {
     }
 
     /// The communicator for users, once the library has said what it is.
-    pub(super) fn into_communicator(self, max_tag: i32) -> Result<Communicator> {
+    ///
+    /// `origin` is the same on all its ranks.
+    pub(super) fn into_communicator(self, max_tag: i32, origin: u64) -> Result<Communicator> {
         let (rank, size) = rank_and_size(self.canonical)?;
         let peers = if self.between {
             self.remote_size()?
         } else {
             size
         };
-        Ok(Communicator::over_mpi(self, rank, size, peers, max_tag))
+        let recorder = self.recorder(origin, rank, size);
+        Ok(Communicator::over_mpi(
+            self, rank, size, peers, max_tag, recorder,
+        ))
+    }
+
+    pub(super) fn recorder(&self, origin: u64, rank: usize, size: usize) -> Arc<Recorder> {
+        /// Of how many ranks it is kept which they are in the world.
+        const MOST: usize = 1 << 16;
+        // Those of another world are not known.
+        let ranks = (size <= MOST).then(|| self.world_ranks().ok()).flatten();
+        Recorder::new(
+            Home::MPI.world,
+            origin,
+            rank,
+            size,
+            ranks.unwrap_or_default(),
+            session::whoami().unwrap_or((rank, size)),
+        )
     }
 
     pub(super) fn remote_size(&self) -> Result<usize> {

@@ -20,6 +20,7 @@ use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
 use crate::landing::Role;
+use crate::record::Over;
 use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status, Words};
 use crate::tag::Tag;
@@ -129,7 +130,7 @@ impl<'a> Batch<'a> {
     #[inline(always)]
     pub(crate) unsafe fn irecv<T: Pod>(
         &self,
-        comm: &Unclaimed<'_>,
+        comm: &Unclaimed<&Comm>,
         room: u32,
         role: &'static Role,
         buf: &mut [T],
@@ -246,7 +247,7 @@ impl<'a> Batch<'a> {
     /// Statuses are not asked for: they would cost as much as all else that is done for a request, and nobody is there to
     /// read them.
     #[inline]
-    pub(crate) fn wait_all(&self, comm: &Comm) -> Result<()> {
+    pub(crate) fn wait_all(&self, comm: impl Over) -> Result<()> {
         // SAFETY: that many requests lie side by side, begun or null; no statuses are asked for.
         let code = unsafe {
             native::MPI_Waitall(
@@ -255,8 +256,9 @@ impl<'a> Batch<'a> {
                 ptr::null_mut(),
             )
         };
+        comm.over();
         if code != sys::MPI_SUCCESS {
-            return self.one_by_one(comm, code);
+            return self.one_by_one(&comm, code);
         }
         self.holes.set(0);
         self.used.set(0);
@@ -313,6 +315,27 @@ impl<'a> Batch<'a> {
                 unsafe { native::MPI_Cancel(self.place(room)) };
             }
         }
+    }
+
+    /// Frees the rooms of those that are over; the first error of any.
+    #[cold]
+    pub(crate) fn test_each(&self, comm: &Communicator) -> Result<()> {
+        let mut outcome = Ok(());
+        for room in 0..self.used.get() {
+            if !self.is_over(room)
+                && let Some(ended) = self.test(comm, room)
+            {
+                outcome = outcome.and(ended.map(drop));
+            }
+        }
+        outcome
+    }
+
+    /// The C names of those that are not over.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &'static str> {
+        (0..self.used.get())
+            .filter(|&room| !self.is_over(room))
+            .map(|room| self.part(room).role.operation())
     }
 
     /// Frees the rooms of those that are over, whatever became of them.

@@ -185,6 +185,11 @@ impl Comm {
         unsafe { sys::MPI_Abort(self.canonical, code) };
     }
 
+    /// Brings together what the ranks have observed, once.
+    pub(crate) fn end_observing(&self) {
+        self.session.end_observing();
+    }
+
     /// Lets go of the world, and ends the session if nobody else holds it.
     pub(crate) fn end(self) -> Result<()> {
         let session = Arc::clone(&self.session);
@@ -238,7 +243,11 @@ impl Group {
 
     /// Which ranks of the world its members have.
     pub(super) fn world_ranks(&self) -> Result<Vec<usize>> {
-        let world = Self::of(sys::MPI_COMM_WORLD)?;
+        self.ranks_in(&Self::of(sys::MPI_COMM_WORLD)?)
+    }
+
+    /// Which ranks of another group its members have, which are all in it.
+    pub(super) fn ranks_in(&self, other: &Self) -> Result<Vec<usize>> {
         let mut count: c_int = 0;
         // SAFETY: the group is alive, and the number is ours.
         let code = unsafe { sys::MPI_Group_size(self.0, &raw mut count) };
@@ -251,7 +260,7 @@ impl Group {
                 self.0,
                 count,
                 ranks.as_ptr(),
-                world.0,
+                other.0,
                 there.as_mut_ptr(),
             )
         };
@@ -263,7 +272,7 @@ impl Group {
                     Error::new(
                         ErrorKind::Library,
                         "MPI_Group_translate_ranks",
-                        "a member of the communicator is not in the world",
+                        "a member of the group is not in the other one",
                     )
                 })
             })

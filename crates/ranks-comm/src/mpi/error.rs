@@ -4,13 +4,21 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Display;
 
 use ranks_mpi_sys as sys;
+use ranks_mpi_sys::fault_tolerance::{Loss, loss};
 
-use super::session;
+use super::{fault_tolerance, session};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Room for the text of an error: far more than any library may write, and all zeros, because some libraries
 /// look for the end of the text beyond the length that they promise.
 const TEXT: usize = 8192;
+
+/// Classes that say nothing: what an operation gives whose peer goes away in the midst of it (`MPI_Barrier`, Open MPI 5.0.11).
+const INEXPLICIT: [c_int; 3] = [
+    sys::MPI_ERR_OTHER,
+    sys::MPI_ERR_INTERN,
+    sys::MPI_ERR_UNKNOWN,
+];
 
 /// `Ok` if `code`, returned by `operation` (the C name), means success.
 ///
@@ -83,12 +91,24 @@ pub(super) fn failed(code: c_int, operation: &'static str, attempt: &dyn Display
     if !attempt.is_empty() {
         detail = format!("{detail}, {attempt}");
     }
+    let lost = match loss(class) {
+        Some(_) => fault_tolerance::lost(),
+        None if INEXPLICIT.contains(&class) => fault_tolerance::lost_meanwhile(),
+        None => Vec::new(),
+    };
+    if !lost.is_empty() {
+        detail = format!("{detail}; ranks of the world that are known to be lost: {lost:?}");
+    }
     let name = name(class);
     let place = session::whoami().map_or(String::new(), |(rank, size)| {
         format!("; rank {rank} of {size}")
     });
+    let kind = match kind(class) {
+        ErrorKind::Library if !lost.is_empty() => ErrorKind::ProcFailed,
+        kind => kind,
+    };
     Error::new(
-        kind(class),
+        kind,
         operation,
         format_args!("{detail} ({name}, {library}{place})"),
     )
@@ -143,7 +163,11 @@ fn kind(class: c_int) -> ErrorKind {
         | sys::MPI_ERR_INFO_KEY
         | sys::MPI_ERR_INFO_VALUE
         | sys::MPI_ERR_OP => ErrorKind::Argument,
-        _ => ErrorKind::Library,
+        _ => match loss(class) {
+            Some(Loss::Failed | Loss::Pending) => ErrorKind::ProcFailed,
+            Some(Loss::Revoked) => ErrorKind::Revoked,
+            None => ErrorKind::Library,
+        },
     }
 }
 
@@ -184,8 +208,12 @@ fn name(class: c_int) -> String {
         (sys::MPI_ERR_ERRHANDLER, "MPI_ERR_ERRHANDLER"),
         (sys::MPI_ERR_WIN, "MPI_ERR_WIN"),
     ];
-    NAMES.iter().find(|(value, _)| *value == class).map_or_else(
-        || format!("error class {class}"),
-        |(_, name)| (*name).to_owned(),
-    )
+    let known = NAMES.iter().find(|(value, _)| *value == class);
+    let name = match loss(class) {
+        Some(Loss::Failed) => Some("MPIX_ERR_PROC_FAILED"),
+        Some(Loss::Pending) => Some("MPIX_ERR_PROC_FAILED_PENDING"),
+        Some(Loss::Revoked) => Some("MPIX_ERR_REVOKED"),
+        None => known.map(|(_, name)| *name),
+    };
+    name.map_or_else(|| format!("error class {class}"), str::to_owned)
 }

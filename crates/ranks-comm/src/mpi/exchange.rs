@@ -1,6 +1,7 @@
 //! What all ranks pass, with a limit to how long the others are waited for.
 
 use std::ffi::c_int;
+use std::time::Duration;
 
 use ranks_mpi_sys as sys;
 
@@ -25,9 +26,14 @@ impl Comm {
         self.compares
     }
 
-    /// What all ranks, which are `size`, pass in rank order, each as many bytes; `None` if not all of them came in time.
-    /// Collective.
-    pub(crate) fn exchange(&self, mine: &[u8], size: usize) -> Result<Option<Vec<u8>>> {
+    /// What all ranks, which are `size`, pass in rank order, each as many bytes; `None` if not all of them came in time,
+    /// or in what is left of it. Collective.
+    pub(crate) fn exchange(
+        &self,
+        mine: &[u8],
+        size: usize,
+        left: Duration,
+    ) -> Result<Option<Vec<u8>>> {
         let operation = EXCHANGE.operation();
         let length = mine.len().checked_mul(size);
         let (Some(length), Ok(count)) = (length, c_int::try_from(mine.len())) else {
@@ -53,7 +59,7 @@ impl Comm {
             return Ok(None);
         };
         let mut outcome = None;
-        Pause::until(self.session.comparing.limit, || {
+        Pause::until(self.session.comparing.limit.min(left), || {
             outcome = flight.test();
             Ok(outcome.is_some())
         })?;

@@ -10,35 +10,53 @@ use std::hint::unreachable_unchecked;
 use super::communicator::Comm;
 use super::session::GATE;
 use crate::backend::Backend;
+use crate::communicator::Communicator;
 use crate::in_process;
+use crate::record::{Call, Recorded, Ring};
 use crate::thread_level::{Express, Lane, NO_EXPRESS};
 
-/// A communicator, for a receive that need not claim its message: the library stops at the end of the buffer,
+/// A communicator, as `C` holds it, for a receive that need not claim its message: the library stops at the end of the buffer,
 /// and there is room for something.
-pub(crate) struct Unclaimed<'a>(pub(super) &'a Comm);
+pub(crate) struct Unclaimed<C>(pub(crate) C);
+
+impl<'a> Unclaimed<&'a Comm> {
+    /// Records that a call begins on this communicator of `whole`.
+    #[inline(always)]
+    pub(crate) fn recorded(self, whole: &'a Communicator, call: Call) -> Unclaimed<Recorded<'a>> {
+        Unclaimed(whole.recorded(self.0, call))
+    }
+}
 
 /// The express ways to a communicator for one thread, for who makes many calls there.
 pub(crate) struct Lanes<'a> {
     way: &'a Way,
+    messages: &'a Ring,
     calls: Lane,
     receives: Lane,
 }
 
 impl<'a> Lanes<'a> {
-    /// As [`Way::express`].
+    /// As [`Way::express`], for a call that begins something and returns at once, which is recorded.
     #[inline(always)]
-    pub(crate) fn express(&self, items: usize) -> Option<&'a Comm> {
+    pub(crate) fn express(&self, call: Call, items: usize) -> Option<&'a Comm> {
         let open = self.calls.takes(items);
         // SAFETY: a way of this communicator is open.
-        open.then(|| unsafe { self.way.comm() })
+        open.then(|| self.posting(call, unsafe { self.way.comm() }))
     }
 
-    /// As [`Way::express_receive`].
+    /// As [`Way::express_receive`], for the same.
     #[inline(always)]
-    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<Unclaimed<'a>> {
-        let open = self.receives.takes_both(items, bytes);
+    pub(crate) fn express_receive(&self, call: Call, bytes: usize) -> Option<Unclaimed<&'a Comm>> {
+        let open = self.receives.takes_both(1, bytes);
         // SAFETY: a way of this communicator is open.
-        open.then(|| Unclaimed(unsafe { self.way.comm() }))
+        open.then(|| Unclaimed(self.posting(call, unsafe { self.way.comm() })))
+    }
+
+    /// Records such a call.
+    #[inline(always)]
+    fn posting(&self, call: Call, comm: &'a Comm) -> &'a Comm {
+        self.messages.post(call);
+        comm
     }
 }
 
@@ -96,7 +114,7 @@ impl Way {
 
     /// The same for a call that sends `items`, 1 if it does not send, and receives at most `bytes`.
     #[inline(always)]
-    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<Unclaimed<'_>> {
+    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<Unclaimed<&Comm>> {
         let open = self.receives.takes_both(items, bytes);
         // SAFETY: the way is open.
         open.then(|| Unclaimed(unsafe { self.comm() }))
@@ -104,9 +122,10 @@ impl Way {
 
     /// The express ways for this thread.
     #[inline(always)]
-    pub(crate) fn lanes(&self) -> Lanes<'_> {
+    pub(crate) fn lanes<'a>(&'a self, messages: &'a Ring) -> Lanes<'a> {
         Lanes {
             way: self,
+            messages,
             calls: self.calls.lane(),
             receives: self.receives.lane(),
         }

@@ -388,7 +388,7 @@ impl Native {
         check(code, "MPI_Cancel")
     }
 
-    pub(super) fn operation(&self) -> &'static str {
+    pub(crate) fn operation(&self) -> &'static str {
         self.role.operation
     }
 

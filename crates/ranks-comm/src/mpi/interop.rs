@@ -19,6 +19,9 @@ use crate::interop::Ownership;
 use crate::landing::Role;
 use crate::status::Status;
 
+/// Where communicators of other parts of the program come from, as far as it is recorded.
+const ADOPTED: u64 = u64::MAX;
+
 impl Comm {
     /// The handle as C code has it.
     pub(crate) fn c_handle(&self) -> CHandle {
@@ -112,7 +115,10 @@ impl Comm {
         let mut comm = Comm::new(raw, Arc::clone(&self.session), children, origin);
         // The other part may take part in the same collectives, and compares nothing.
         comm.compares = false;
-        Ok(Communicator::over_mpi(comm, rank, size, size, max_tag))
+        let recorder = comm.recorder(ADOPTED, rank, size);
+        Ok(Communicator::over_mpi(
+            comm, rank, size, size, max_tag, recorder,
+        ))
     }
 }
 

@@ -121,15 +121,15 @@ impl Orphans {
         }
     }
 
-    /// Ends them before MPI ends: receives are cancelled, sends have a little time.
-    pub(super) fn settle(&self) -> Result<()> {
+    /// Ends them before MPI ends: receives are cancelled, sends have a little time, and no more than `limit`.
+    pub(super) fn settle(&self, limit: Duration) -> Result<()> {
         let claims = lock(&self.claims).clone();
         claims.iter().for_each(|claims| claims.close());
         for (native, ..) in lock(&self.requests).iter_mut() {
             // What cannot be cancelled may still end by itself.
             let _ = native.cancel();
         }
-        if Pause::until(PATIENCE, || Ok(self.sweep() == 0))? {
+        if Pause::until(limit.min(PATIENCE), || Ok(self.sweep() == 0))? {
             Ok(())
         } else {
             Err(self.never_ended())

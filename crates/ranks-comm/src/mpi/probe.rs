@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Status, native};
+use ranks_mpi_sys::{MPI_Comm, MPI_Status, native};
 
 use super::communicator::Comm;
 use super::error::check;
@@ -11,16 +11,23 @@ use super::message::Message;
 use super::peer::to_standard;
 use super::status;
 use crate::error::Result;
+use crate::record::Over;
 use crate::source::Source;
 use crate::status::{Kind, Status, Words};
 use crate::tag::Tag;
 
 impl Comm {
     #[inline(always)]
-    pub(crate) fn probe(&self, source: Source, tag: Tag, words: &mut Words) -> Result<Kind> {
-        let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
+    pub(crate) fn probe(
+        comm: impl Over,
+        source: Source,
+        tag: Tag,
+        words: &mut Words,
+    ) -> Result<Kind> {
+        let (from, under) = (comm.sentinels.source(source), comm.sentinels.tag(tag));
         // SAFETY: rank and tag are checked, and the status is ours.
-        let code = unsafe { native::MPI_Probe(from, under, self.native, status::to_write(words)) };
+        let code = unsafe { native::MPI_Probe(from, under, comm.native, status::to_write(words)) };
+        comm.over();
         check(code, "MPI_Probe")?;
         Ok(Kind::MPI)
     }
@@ -67,22 +74,35 @@ impl Comm {
     }
 
     pub(crate) fn improbe(&self, source: Source, tag: Tag) -> Result<Option<(Message, Status)>> {
-        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
-        let mut flag: c_int = 0;
-        let mut message = sys::MPI_MESSAGE_NULL;
-        let mut status = MPI_Status::EMPTY;
-        // SAFETY: rank and tag are checked; flag, message and status are ours.
-        let code = unsafe {
-            sys::MPI_Improbe(
-                from,
-                under,
-                self.canonical,
-                &raw mut flag,
-                &raw mut message,
-                &raw mut status,
-            )
-        };
-        check(code, "MPI_Improbe")?;
-        Ok((flag != 0).then(|| (Message::claimed(message), status::decode(&status))))
+        // SAFETY: the communicator is alive; rank and tag are checked.
+        unsafe { improbe(self.canonical, source, tag) }
     }
+}
+
+/// Claims a message, if there is one.
+///
+/// # Safety
+/// The communicator is alive, and has that rank.
+pub(super) unsafe fn improbe(
+    comm: MPI_Comm,
+    source: Source,
+    tag: Tag,
+) -> Result<Option<(Message, Status)>> {
+    let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+    let mut flag: c_int = 0;
+    let mut message = sys::MPI_MESSAGE_NULL;
+    let mut status = MPI_Status::EMPTY;
+    // SAFETY: the caller's promise; flag, message and status are ours.
+    let code = unsafe {
+        sys::MPI_Improbe(
+            from,
+            under,
+            comm,
+            &raw mut flag,
+            &raw mut message,
+            &raw mut status,
+        )
+    };
+    check(code, "MPI_Improbe")?;
+    Ok((flag != 0).then(|| (Message::claimed(message), status::decode(&status))))
 }

@@ -10,12 +10,13 @@ use super::error::check_with;
 use super::peer::to_standard;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::record::Over;
 use crate::source::Destination;
 
 impl Comm {
     pub(crate) fn send<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
         if is_small(data) {
-            self.send_small(data, dest, tag)
+            Self::send_small(self, data, dest, tag)
         } else {
             self.send_large(data, dest, tag)
         }
@@ -23,18 +24,24 @@ impl Comm {
 
     /// What an `int` can count.
     #[inline(always)]
-    pub(crate) fn send_small<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
+    pub(crate) fn send_small<T: Pod>(
+        comm: impl Over,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
         let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
-        let to = self.sentinels.destination(dest);
+        let to = comm.sentinels.destination(dest);
         // SAFETY: `count` items are what `data` holds; rank and tag are checked.
         let code =
-            unsafe { native::MPI_Send(to_read(data), count, datatype, to, tag, self.native) };
+            unsafe { native::MPI_Send(to_read(data), count, datatype, to, tag, comm.native) };
+        comm.over();
         check_with(code, "MPI_Send", || attempt(data, dest))
     }
 
     pub(crate) fn ssend<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
         if is_small(data) {
-            self.ssend_small(data, dest, tag)
+            Self::ssend_small(self, data, dest, tag)
         } else {
             self.ssend_large(data, dest, tag)
         }
@@ -43,16 +50,17 @@ impl Comm {
     /// What an `int` can count.
     #[inline(always)]
     pub(crate) fn ssend_small<T: Pod>(
-        &self,
+        comm: impl Over,
         data: &[T],
         dest: Destination,
         tag: i32,
     ) -> Result<()> {
         let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
-        let to = self.sentinels.destination(dest);
+        let to = comm.sentinels.destination(dest);
         // SAFETY: `count` items are what `data` holds; rank and tag are checked.
         let code =
-            unsafe { native::MPI_Ssend(to_read(data), count, datatype, to, tag, self.native) };
+            unsafe { native::MPI_Ssend(to_read(data), count, datatype, to, tag, comm.native) };
+        comm.over();
         check_with(code, "MPI_Ssend", || attempt(data, dest))
     }
 

@@ -19,6 +19,7 @@ use super::recv::large_received;
 use super::status;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::record::Over;
 use crate::source::{Destination, Source};
 use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
@@ -143,7 +144,7 @@ impl Comm {
     }
 }
 
-impl Unclaimed<'_> {
+impl<C: Over> Unclaimed<C> {
     /// What an `int` can count, and at least one byte to send: the address of a slice of none may be a sentinel.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
@@ -179,6 +180,7 @@ impl Unclaimed<'_> {
                 status::to_write(words),
             )
         };
+        self.0.over();
         self.0.received::<R>(code, OPERATION, words, recv.len())
     }
 
@@ -213,6 +215,7 @@ impl Unclaimed<'_> {
                 status::to_write(words),
             )
         };
+        self.0.over();
         self.0.received::<T>(code, OPERATION, words, buf.len())
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
+use std::time::Duration;
 
 use ranks_launch::{Environment, LoadedMpi};
 use ranks_mpi_sys as sys;
@@ -12,22 +13,29 @@ use ranks_mpi_sys::{Loaded, MPI_Comm};
 use super::apart::Apart;
 use super::aside::{Aside, Waiting};
 use super::attributes::attribute;
+use super::backstage::Backstage;
 use super::buffered::Attached;
 use super::children::Children;
 use super::claims::Claims;
 use super::communicator::Comm;
 use super::datatypes::Cache;
 use super::error::check;
+use super::fault_tolerance;
 use super::level;
 use super::orphans::Orphans;
+use super::over_hosts;
 use super::peer::Sentinels;
 use super::progress;
+use super::roll_call;
 use super::split::rank_and_size;
 use super::status::CountWord;
 use crate::attributes::Attributes;
 use crate::checks::{Checks, Comparing};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{self, Held, Limit, OnTimeLimit};
+use crate::record::dump::{self, Reason};
+use crate::record::{Home, Recorder};
 use crate::run::last_words;
 use crate::runtime::{Backend, Facts, Runtime};
 use crate::thread_level::{Gate, ThreadLevel};
@@ -36,6 +44,9 @@ const OPERATION: &str = "MPI_Init_thread";
 
 /// Stands before every call of MPI of this process.
 pub(crate) static GATE: Gate = Gate::new();
+
+/// How long `MPI_Finalize` has at least, where a time limit is set.
+const LONG: Duration = Duration::from_secs(10);
 
 static STATE: Mutex<State> = Mutex::new(State::NotStarted);
 
@@ -65,6 +76,8 @@ pub(super) struct Session {
     world_claims: Mutex<Weak<Claims>>,
     /// What users keep with the world, as long as a handle of it lives.
     world_attributes: Mutex<Weak<Attributes>>,
+    /// What is recorded of the world, whichever handle calls.
+    world_recorder: OnceLock<Arc<Recorder>>,
     aside: Mutex<Aside>,
     pub(super) datatypes: Cache,
     /// Operations that nobody waits for.
@@ -72,6 +85,8 @@ pub(super) struct Session {
     /// The memory of buffered sends.
     pub(super) attached: Mutex<Attached>,
     pub(super) comparing: Comparing,
+    /// Where the ranks bring together what they have observed, until they have.
+    backstage: Mutex<Option<Backstage>>,
     /// Whether the library lets a thread of ours call.
     polls: bool,
     finished: bool,
@@ -82,6 +97,7 @@ pub(crate) struct Wishes {
     pub(crate) required: Option<ThreadLevel>,
     pub(crate) trusting: bool,
     pub(crate) comparing: Comparing,
+    pub(crate) limit: Option<Limit>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -117,7 +133,8 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
         }
     }
     let loaded = load(environment)?;
-    let claim_below = claim_below(loaded, trusting);
+    let loses = over_hosts::loses_messages(loaded, environment);
+    let claim_below = claim_below(loaded, trusting, loses);
     let owner = !initialized()?;
     let level = if owner {
         before_init(environment, loaded)?;
@@ -156,10 +173,29 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
         }
     };
     let _ = WHO.set((facts.rank, facts.size));
+    dump::on_termination();
+    if let Err(error) = begin_limits(wishes.limit, &session, facts.rank, facts.size) {
+        // Nobody has a handle, and the session ends.
+        drop(state);
+        return Err(error);
+    }
     *state = State::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
     drop(state);
+    *lock(&session.backstage) = Backstage::open(&facts, max_tag, owner)?;
     let world = world(&session, &facts, max_tag);
     Ok((Runtime::new(world, facts), false))
+}
+
+/// Sets the time limit of the job, and gets ready to ask the other ranks at its end.
+fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usize) -> Result<()> {
+    limit::set_of_job(limit);
+    let Some(limit) = limit.filter(|_| size > 1) else {
+        return Ok(());
+    };
+    limit::watch();
+    // Where not all ranks have a limit, not all of them come to this.
+    let _held = limit::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
+    roll_call::open(size)
 }
 
 fn world(session: &Arc<Session>, facts: &Facts, max_tag: i32) -> Communicator {
@@ -170,8 +206,9 @@ fn world(session: &Arc<Session>, facts: &Facts, max_tag: i32) -> Communicator {
     let mut known = lock(&session.world_attributes);
     let attributes = known.upgrade().unwrap_or_default();
     *known = Arc::downgrade(&attributes);
-    Communicator::over_mpi(comm, facts.rank, facts.size, facts.size, max_tag)
-        .with_attributes(attributes)
+    let (rank, size) = (facts.rank, facts.size);
+    let recorder = session.world_recorder(rank, size);
+    Communicator::over_mpi(comm, rank, size, size, max_tag, recorder).with_attributes(attributes)
 }
 
 fn ended() -> Error {
@@ -226,6 +263,8 @@ fn described(loaded: &Loaded) -> LoadedMpi<'_> {
         family: ranks_launch::Family::from_version_text(loaded.version_text()),
         name: loaded.name(),
         file: loaded.path(),
+        pmix: loaded.may_use_pmix(),
+        pmi: loaded.may_use_pmi(),
     }
 }
 
@@ -288,16 +327,23 @@ fn take_over(
         apart: Apart::default(),
         world_claims: Mutex::default(),
         world_attributes: Mutex::default(),
+        world_recorder: OnceLock::new(),
         aside: Mutex::default(),
         datatypes: Cache::default(),
         orphans: Orphans::default(),
         attached: Mutex::default(),
         comparing: wishes.comparing,
+        backstage: Mutex::default(),
         polls: provided == ThreadLevel::Multiple,
         finished: true,
     };
     session.return_errors(sys::MPI_COMM_WORLD)?;
     session.return_errors(sys::MPI_COMM_SELF)?;
+    fault_tolerance::find_out(loaded);
+    if fault_tolerance::is_on() {
+        // A receive of a library that goes on may fail without being over; one that is claimed is begun with its message.
+        session.claim_below = usize::MAX;
+    }
     enough(wishes.required, level, loaded.name())?;
     ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
         Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
@@ -336,8 +382,8 @@ fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> R
 }
 
 /// Which receives are not safe, or not told, on this library; see `recv` for what was seen.
-fn claim_below(loaded: &Loaded, trusting: bool) -> usize {
-    if (loaded.is_openmpi() || loaded.has_ch3()) && !trusting {
+fn claim_below(loaded: &Loaded, trusting: bool, loses: bool) -> usize {
+    if loses || (loaded.is_openmpi() || loaded.has_ch3()) && !trusting {
         usize::MAX
     } else {
         1
@@ -355,6 +401,11 @@ impl Session {
         // SAFETY: the communicator is alive, and the handler is the library's own.
         let code = unsafe { sys::MPI_Comm_set_errhandler(comm, sys::MPI_ERRORS_RETURN) };
         check(code, "MPI_Comm_set_errhandler")
+    }
+
+    fn world_recorder(&self, rank: usize, size: usize) -> Arc<Recorder> {
+        let new = || Recorder::of_world(Home::MPI.world, rank, size);
+        Arc::clone(self.world_recorder.get_or_init(new))
     }
 
     fn world_claims(&self) -> Arc<Claims> {
@@ -420,6 +471,14 @@ impl Session {
         }
     }
 
+    /// Brings together what the ranks have observed. By all ranks, once; a failure ends nothing but this.
+    pub(super) fn end_observing(&self) {
+        let backstage = lock(&self.backstage).take();
+        if let Some(Err(error)) = backstage.map(Backstage::close) {
+            eprintln!("ranks: not all that was observed could be brought together: {error}");
+        }
+    }
+
     /// Ends MPI, and says how that went.
     pub(super) fn finish(mut self) -> Result<()> {
         self.end()
@@ -432,6 +491,7 @@ impl Session {
         progress::stop();
         if thread::panicking() && self.size > 1 && self.owner {
             let (rank, size) = whoami().unwrap_or_default();
+            dump::write(Reason::Panic, None, None);
             last_words(format_args!(
                 "rank {rank} of {size} panicked; the job is aborted"
             ));
@@ -439,12 +499,24 @@ impl Session {
             unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, 101) };
         }
         let may_call = self.level == ThreadLevel::Multiple || GATE.is_main();
+        let limit = limit::of_end();
         // Before the state is locked: an operation that ends may look at it to ask for a length.
         let settled = if may_call {
-            self.orphans.settle()
+            self.orphans
+                .settle(limit.map_or(Duration::MAX, |limit| limit.duration))
+                .and_then(|()| self.all_come(limit))
         } else {
             Ok(())
         };
+        roll_call::close();
+        // All have come by now, so that what follows takes as long as the library needs.
+        let held = limit.map(|limit| {
+            let duration = limit.duration.max(LONG);
+            self.ending(Limit { duration, ..limit })
+        });
+        if may_call && settled.is_ok() {
+            self.end_observing();
+        }
         let mut state = lock(&STATE);
         if self.owner {
             *state = State::Ended;
@@ -464,19 +536,54 @@ impl Session {
             GATE.close();
             return Err(error);
         }
-        let mut outcome = self.detach_what_was_left();
-        let waiting = std::mem::take(&mut lock(&self.aside).waiting);
-        for waiting in waiting.into_values() {
-            outcome = outcome.and(waiting.free());
+        let mut outcome = Ok(());
+        let nobody_is_lost = fault_tolerance::nobody_is_lost(self.owner);
+        if nobody_is_lost {
+            outcome = self.detach_what_was_left();
+            let waiting = std::mem::take(&mut lock(&self.aside).waiting);
+            for waiting in waiting.into_values() {
+                outcome = outcome.and(waiting.free());
+            }
+        } else {
+            // Freeing may wait for a rank that is gone. The library may still use what is kept here.
+            std::mem::forget(std::mem::take(&mut *lock(&self.attached)));
+            std::mem::forget(std::mem::take(&mut lock(&self.aside).waiting));
         }
         outcome = outcome.and(self.datatypes.free());
         GATE.close();
-        if self.owner {
+        if self.owner && nobody_is_lost {
+            outcome = outcome.and(over_hosts::quiesce());
             // SAFETY: we have initialised, this is the last handle, and the thread may.
             let code = unsafe { sys::MPI_Finalize() };
             outcome = outcome.and(check(code, "MPI_Finalize"));
         }
+        drop(held);
+        limit::set_of_job(None);
+        limit::stop();
         outcome
+    }
+
+    /// That this rank ends.
+    fn ending(&self, limit: Limit) -> Held {
+        let (rank, size) = whoami().unwrap_or_default();
+        let world = self.world_recorder(rank, size);
+        limit::at_the_end("MPI_Finalize", world, limit)
+    }
+
+    /// Waits until all ranks are about to end, where a time limit is set for the job.
+    fn all_come(&self, limit: Option<Limit>) -> Result<()> {
+        let Some(limit) = limit.filter(|limit| limit.then != OnTimeLimit::Warn) else {
+            return Ok(());
+        };
+        if fault_tolerance::is_on() {
+            // Those that are lost come no more, and the others are asked about them below.
+            return Ok(());
+        }
+        let held = self.ending(limit);
+        if roll_call::all_come(limit.duration)? {
+            return Ok(());
+        }
+        held.is_late()
     }
 }
 

@@ -123,7 +123,8 @@ impl Comm {
             // Users' messages may be under way between the groups; the new one has none yet, and the same ranks.
             self.free_dropped(&comm, done)?;
         }
-        comm.into_communicator(parent.max_tag()).map(Some)
+        comm.into_communicator(parent.max_tag(), parent.recorder().origin())
+            .map(Some)
     }
 
     /// Frees the children that every rank has dropped; on this one those of `done`. The ranks agree over `over`.

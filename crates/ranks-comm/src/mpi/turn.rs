@@ -22,7 +22,7 @@ impl Comm {
             }
             pause.rest();
         }
-        self.probe(source, tag, words)
+        Self::probe(self, source, tag, words)
     }
 
     pub(crate) fn iprobe_in_turn(

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::in_process::partitioned::Side;
 use crate::landing::{Role, Span};
 use crate::owned::{Kept, RecvBuffer};
+use crate::record;
 
 static RECV: Role = Role::of("MPI_Precv_init");
 
@@ -100,7 +101,7 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
             // SAFETY: as in `precv_init`; it is where it was.
             inner.span = unsafe { Span::of(buffer.as_mut_slice()) };
         }
-        let entered = inner.comm.enter("MPI_Start")?;
+        let entered = inner.comm.enter(record::START)?;
         if let Link::Mpi(parts) = &mut inner.link {
             parts.start()?;
         }
@@ -176,7 +177,7 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
     #[doc(alias = "MPI_Wait")]
     pub fn wait(mut self) -> Result<PartitionedRecv<B>> {
         let inner = &mut *self.0;
-        let entered = inner.comm.enter("MPI_Wait")?;
+        let entered = inner.comm.enter(record::WAIT)?;
         if let Link::Mpi(parts) = &mut inner.link {
             inner.started = false;
             parts.wait()?;

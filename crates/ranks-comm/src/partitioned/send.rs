@@ -13,6 +13,7 @@ use crate::in_process::partitioned::Side;
 use crate::landing::{Role, Span};
 use crate::mpi::TypeOf;
 use crate::owned::{Kept, RecvBuffer};
+use crate::record;
 
 static SEND: Role = Role::of("MPI_Psend_init");
 
@@ -152,7 +153,7 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
             // SAFETY: as in `psend_init`; it is where it was.
             shares.span = unsafe { Span::of(buffer.as_mut_slice()) };
         }
-        let entered = shares.comm.enter("MPI_Start")?;
+        let entered = shares.comm.enter(record::START)?;
         if let Link::Mpi(parts) = &mut shares.link {
             parts.start()?;
         }
@@ -253,7 +254,7 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
         let shares = &mut self.0.shares;
         shares.ready_rest()?;
         if let Link::Mpi(parts) = &mut shares.link {
-            let _entered = shares.comm.enter("MPI_Wait")?;
+            let _entered = shares.comm.enter(record::WAIT)?;
             // After an error as well, the library is done with it.
             shares.started = false;
             parts.wait()?;

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use super::{Inner, Place};
+use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::flight::Pause;
 use crate::status::Status;
@@ -73,6 +74,10 @@ impl<'scope, B> ScopedRequest<'scope, B> {
 }
 
 impl<B: Borrowed> ScopedRequest<'_, B> {
+    pub(crate) fn comm(&self) -> &Communicator {
+        self.inner.comm
+    }
+
     /// Waits until the operation is over, and gives the slice back.
     ///
     /// # Errors

@@ -11,6 +11,7 @@
 )]
 
 mod newer;
+mod time_limits;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;

@@ -157,9 +157,12 @@ fn blocking_receives_and_probes_wait_their_turn(world: Communicator) -> Result<(
     Ok(())
 }
 
+/// Each message is sent when its receive has begun: of one that has come before, Intel's MPI may say nothing (see the
+/// known fault of `newer::a_what_has_come_and_is_too_long_is_told_at_the_wait`).
 #[ranks_test::ranks(2, 3)]
 fn a_message_that_is_too_long_writes_nothing_past_the_buffer(world: Communicator) -> Result<()> {
     const CANARY: u64 = 0x5555_aaaa_5555_aaaa;
+    const BEGUN: i32 = 2;
     for (room, length) in [
         (10usize, 11usize),
         (10, 100_000),
@@ -168,21 +171,25 @@ fn a_message_that_is_too_long_writes_nothing_past_the_buffer(world: Communicator
         (513, 514),
     ] {
         if world.rank() == 0 {
+            let data = vec![1u64; length];
             for dest in 1..world.size() {
-                let data = vec![1u64; length];
-                world.send(&data, dest, 0)?;
-                world.send(&data, dest, 1)?;
+                for tag in 0..2 {
+                    world.recv::<u8>(&mut [], dest, BEGUN)?;
+                    world.send(&data, dest, tag)?;
+                }
             }
         } else {
             let mut memory = vec![CANARY; room + 120_000];
             let outcome: Result<()> = world.scope(|s| {
                 s.irecv(&mut memory[..room], 0, 0)?;
-                Ok(())
+                world.send::<u8>(&[], 0, BEGUN)
             });
             let error = outcome.expect_err("the message is too long");
             assert_eq!(error.kind(), ErrorKind::Truncated, "{error}");
             assert!(memory[room..].iter().all(|&word| word == CANARY));
-            let (got, outcome) = world.irecv(vec![CANARY; room], 0, 1)?.complete()?;
+            let receiving = world.irecv(vec![CANARY; room], 0, 1)?;
+            world.send::<u8>(&[], 0, BEGUN)?;
+            let (got, outcome) = receiving.complete()?;
             assert_eq!(outcome.expect_err("too long").kind(), ErrorKind::Truncated);
             assert_eq!(got.len(), room);
         }

@@ -1,6 +1,6 @@
 //! Ranks in grids, and the sizes of these.
 
-use ranks_comm::{Communicator, Comparison, ErrorKind, Neighborhood, Result, Topology};
+use ranks_comm::{Communicator, Comparison, ErrorKind, Neighborhood, Result, VirtualTopology};
 
 use crate::{all, square, trade};
 
@@ -101,8 +101,8 @@ fn a_grid_without_dimensions_is_one_rank(world: Communicator) -> Result<()> {
     let mut byte = [0u8];
     alone.sendrecv(&[1u8], 0, 0, &mut byte, 0, 0)?;
     assert_eq!(byte, [1]);
-    match alone.topology()? {
-        Some(Topology::Cartesian(found)) => assert_eq!(found.dimensions(), 0),
+    match alone.topo_test()? {
+        Some(VirtualTopology::Cartesian(found)) => assert_eq!(found.dimensions(), 0),
         other => panic!("{other:?}"),
     }
     alone.free()

@@ -1,16 +1,16 @@
 //! What a communicator tells of its topology, and how long it lasts.
 
-use ranks_comm::{Communicator, Comparison, ErrorKind, Neighborhood, Result, Topology};
+use ranks_comm::{Communicator, Comparison, ErrorKind, Neighborhood, Result, VirtualTopology};
 
 use crate::{all, dist_graphs::ahead, graphs::ring, square};
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn a_communicator_knows_its_topology(world: Communicator) -> Result<()> {
-    assert!(world.topology()?.is_none());
+    assert!(world.topo_test()?.is_none());
     let grid = square(&world, [true, false])?;
     let copy = grid.dup()?;
-    match copy.topology()? {
-        Some(Topology::Cartesian(found)) => {
+    match copy.topo_test()? {
+        Some(VirtualTopology::Cartesian(found)) => {
             assert_eq!(found.dims(), grid.dims());
             assert_eq!(found.periods(), grid.periods());
             assert_eq!(found.my_coords(), grid.my_coords());
@@ -19,24 +19,24 @@ fn a_communicator_knows_its_topology(world: Communicator) -> Result<()> {
         }
         other => panic!("{other:?}"),
     }
-    match grid.sub(&[true, false])?.topology()? {
-        Some(Topology::Cartesian(found)) => assert_eq!(found.dims(), [grid.dims()[0]]),
+    match grid.sub(&[true, false])?.topo_test()? {
+        Some(VirtualTopology::Cartesian(found)) => assert_eq!(found.dims(), [grid.dims()[0]]),
         other => panic!("{other:?}"),
     }
     // A split is of ranks alone.
     let part = grid.split(Some(0), 0)?.expect("every rank has a color");
-    assert!(part.topology()?.is_none());
+    assert!(part.topo_test()?.is_none());
 
     let index = vec![0; world.size()];
     let graph = world.graph_create(&index, &[], false)?;
-    match graph.expect("every rank is a node").topology()? {
-        Some(Topology::Graph(found)) => assert_eq!(found.index(), index),
+    match graph.expect("every rank is a node").topo_test()? {
+        Some(VirtualTopology::Graph(found)) => assert_eq!(found.index(), index),
         other => panic!("{other:?}"),
     }
     let graph = ahead(&world, true, true)?;
-    match graph.topology()? {
+    match graph.topo_test()? {
         Some(topology) => {
-            assert!(matches!(topology, Topology::DistGraph(_)));
+            assert!(matches!(topology, VirtualTopology::DistGraph(_)));
             assert_eq!(topology.in_neighbors(), graph.in_neighbors());
             assert_eq!(topology.out_neighbors(), graph.out_neighbors());
             assert_eq!(topology.compare(&graph)?, Comparison::Identical);

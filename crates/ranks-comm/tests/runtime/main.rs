@@ -1,4 +1,7 @@
-//! Starting and ending in process: what a failure of one rank does to the others, thread levels, finalize.
+//! Starting and ending in process: what a failure of one rank does to the others, thread levels, finalize; spans.
+
+#[cfg(feature = "tracing")]
+mod spans;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -250,6 +253,56 @@ fn worlds_are_apart() {
                 assert_eq!(inner.compare(&outer)?, ranks_comm::Comparison::Unequal);
                 Ok::<_, Error>(())
             })
+        })
+        .unwrap();
+}
+
+/// What rank 0 is told when it comes to the limit of the job, where the others do `f`.
+fn told_at_the_limit(f: impl Fn(&Communicator) -> Result<()> + Send + Sync) -> String {
+    let limit = std::time::Duration::from_millis(400);
+    let outcome = ranks(3).time_limit(limit).run(|world| {
+        if world.rank() == 0 {
+            return world.recv(&mut [0u8], 1, 0).map(drop);
+        }
+        f(&world)
+    });
+    let error = outcome.expect_err("rank 1 is silent");
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+    error.to_string()
+}
+
+#[test]
+fn a_rank_that_is_silent_is_named_at_the_limit_and_one_that_waits_too() {
+    let told = told_at_the_limit(|world| {
+        if world.rank() == 1 {
+            std::thread::sleep(std::time::Duration::from_millis(800));
+            return Ok(());
+        }
+        // It comes later, and so is still there when rank 0 is late.
+        std::thread::sleep(std::time::Duration::from_millis(40));
+        match world.recv(&mut [0u8], 1, 0) {
+            Err(_) => Ok(()),
+            Ok(status) => panic!("a message nobody sent: {status:?}"),
+        }
+    });
+    let begin = "MPI_Recv: not over within the time limit of 400ms (Builder::time_limit) on rank 0 of 3 of MPI_COMM_WORLD; \
+                 it waits for rank 1; waiting too: rank 2 in MPI_Recv for 0.";
+    assert!(told.starts_with(begin), "{told}");
+    let end = " s; silent: rank 1 (alive, in no operation)";
+    assert!(told.ends_with(end), "{told}");
+}
+
+#[test]
+fn what_only_is_reported_goes_on() {
+    let builder = ranks(2).time_limit(std::time::Duration::from_millis(20));
+    let builder = builder.on_time_limit(ranks_comm::OnTimeLimit::Warn);
+    builder
+        .run(|world| {
+            if world.rank() == 1 {
+                std::thread::sleep(std::time::Duration::from_millis(80));
+                return world.send(&[1u8], 0, 0);
+            }
+            world.recv(&mut [0u8], 1, 0).map(drop)
         })
         .unwrap();
 }

@@ -1,0 +1,307 @@
+//! Time limits of operations that wait for other ranks.
+//!
+//! While any limit is set, the express ways are held closed and every call passes `Communicator::enter`, which remembers what
+//! this thread is in ([`UnderWay`]). Three things look at that:
+//!
+//! * waits among threads, which end at the limit ([`in_time`]);
+//! * over MPI, what can be done by an operation that returns at once: it is asked until the limit, and then left to the runtime
+//!   or cancelled ([`may_end`]);
+//! * the watchdog, for all else over MPI: it says what waits for whom, and ends the job.
+//!
+//! Without a limit nothing of this is reached but one load on the ways that are slow anyway.
+
+mod report;
+mod text;
+mod under_way;
+mod watchdog;
+
+use std::cell::Cell;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::backend::Backend;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::mpi::GATE;
+use crate::record;
+use crate::runtime::Builder;
+
+pub(crate) use report::State;
+pub(crate) use text::parse;
+pub(crate) use under_way::{Held, UnderWay, at_the_end, enter, in_time, may_end, own_state};
+pub(crate) use watchdog::{is_watchdog, stop, watch};
+
+/// What becomes of an operation at its time limit. From [`Builder::on_time_limit`] or `RANKS_TIMEOUT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum OnTimeLimit {
+    /// It is an error of kind [`TimedOut`](ErrorKind::TimedOut), and the program may go on. Where the library has no way out of
+    /// an operation (it makes communicators, say, or fences a window), the job is aborted. `RANKS_TIMEOUT=3s,error`, and the
+    /// default.
+    #[default]
+    Error,
+    /// The job is aborted, with a report on standard error. `RANKS_TIMEOUT=3s,abort`.
+    Abort,
+    /// The operation is reported on standard error, once, and goes on. `RANKS_TIMEOUT=3s,warn`.
+    Warn,
+}
+
+/// A limit, and where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limit {
+    pub(crate) duration: Duration,
+    pub(crate) then: OnTimeLimit,
+    pub(crate) origin: Origin,
+}
+
+/// Who has set a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Environment,
+    Builder,
+    Communicator,
+    Call,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Environment => "RANKS_TIMEOUT",
+            Self::Builder => "Builder::time_limit",
+            Self::Communicator => "Communicator::set_time_limit",
+            Self::Call => "Communicator::within",
+        })
+    }
+}
+
+/// How many limits there are in this process.
+static LIMITS: AtomicUsize = AtomicUsize::new(0);
+
+/// The limit of the job, over MPI.
+static JOB: Mutex<Option<(Limit, Hold)>> = Mutex::new(None);
+
+/// The longest limit to which an operation over MPI has come.
+static PASSED: Mutex<Option<Limit>> = Mutex::new(None);
+
+thread_local! {
+    /// Those that `within` has set for this thread: the innermost.
+    static OF_CALLS: Cell<Option<Limit>> = const { Cell::new(None) };
+}
+
+/// What a process exits with whose job is aborted at a time limit.
+const STATUS: i32 = 1;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether any limit is set.
+#[inline]
+pub(crate) fn any() -> bool {
+    LIMITS.load(Ordering::Relaxed) > 0
+}
+
+/// While it lives, every call is looked at.
+#[derive(Debug)]
+pub(crate) struct Hold(());
+
+impl Hold {
+    pub(crate) fn new() -> Self {
+        LIMITS.fetch_add(1, Ordering::Relaxed);
+        GATE.hold_express();
+        Self(())
+    }
+}
+
+impl Hold {
+    /// The same for the limit of a job, at which all that is under way is written down.
+    pub(crate) fn of_job() -> Self {
+        record::watch::watch();
+        Self::new()
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        GATE.release_express();
+        LIMITS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Sets the limit of the job, over MPI.
+pub(crate) fn set_of_job(limit: Option<Limit>) {
+    *lock(&JOB) = limit.map(|limit| (limit, Hold::of_job()));
+}
+
+/// The limit of the job, over MPI.
+pub(crate) fn of_job() -> Option<Limit> {
+    lock(&JOB).as_ref().map(|(limit, _)| *limit)
+}
+
+/// Remembers that an operation over MPI has come to its limit.
+fn has_passed(limit: Limit) {
+    let mut passed = lock(&PASSED);
+    if passed.is_none_or(|before| before.duration < limit.duration) {
+        *passed = Some(limit);
+    }
+}
+
+/// Whether one has.
+pub(crate) fn one_has_passed() -> bool {
+    lock(&PASSED).is_some()
+}
+
+/// How long the end may take, over MPI: as long as any operation of the job, or else as the longest that has come to its limit.
+pub(crate) fn of_end() -> Option<Limit> {
+    of_job().or(*lock(&PASSED))
+}
+
+/// The limit for what this thread does on a communicator: that of the call, else the communicator's, else the job's.
+fn limit_of(comm: &Communicator) -> Option<Limit> {
+    OF_CALLS
+        .get()
+        .or_else(|| comm.own_limit())
+        .or_else(|| match comm.backend() {
+            Backend::Mpi(_) => of_job(),
+            Backend::InProcess(comm) => comm.limit_of_job(),
+        })
+}
+
+/// The limit that a communicator was given.
+#[derive(Debug, Default)]
+pub(crate) struct OwnLimit(Mutex<Option<(Limit, Hold)>>);
+
+impl OwnLimit {
+    fn set(&self, limit: Option<Duration>) {
+        *lock(&self.0) = limit.map(|duration| {
+            let limit = Limit {
+                duration,
+                then: OnTimeLimit::Error,
+                origin: Origin::Communicator,
+            };
+            (limit, Hold::new())
+        });
+    }
+
+    pub(crate) fn get(&self) -> Option<Limit> {
+        lock(&self.0).as_ref().map(|(limit, _)| *limit)
+    }
+}
+
+impl Builder {
+    /// How long an operation may wait for other ranks, whatever `RANKS_TIMEOUT` says; the same on every rank.
+    ///
+    /// `RANKS_TIMEOUT` is a number of seconds or has a unit (`3`, `3s`, `500ms`, `2m`), and may say what happens then (`3s,abort`;
+    /// see [`on_time_limit`](Self::on_time_limit)). For ever if neither is given, and then nothing is spent on it.
+    ///
+    /// The limit is for each operation, not for the program. At its end the operation is an error of kind
+    /// [`TimedOut`](ErrorKind::TimedOut), whose text says which operation it was, which ranks wait too and which are silent. Over
+    /// MPI all blocking operations work on copies while a limit is set.
+    /// See [`Communicator::set_time_limit`] and [`Communicator::within`] for limits of less than the job.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// What happens at the time limit, whatever `RANKS_TIMEOUT` says.
+    pub fn on_time_limit(mut self, then: OnTimeLimit) -> Self {
+        self.on_time_limit = Some(then);
+        self
+    }
+}
+
+impl Communicator {
+    /// How long operations on this communicator may wait, in place of the job's limit, by way of any of its handles;
+    /// `None` for no limit of its own. Local. Communicators made from this one do not inherit it.
+    ///
+    /// Over MPI a collective under a limit is another operation than one without, so that all ranks set one, or none does, for the
+    /// collectives on a communicator. How long it is may differ.
+    ///
+    /// An operation that has come to its limit is over for this rank, with an error of kind
+    /// [`TimedOut`](ErrorKind::TimedOut). A receive has taken no message then. A message that was sent may still arrive, and a
+    /// collective may still be completed by the others, in memory of the runtime's own. Where ranks compare their
+    /// calls ([`Checks::Collective`](crate::Checks)), and in process, no collective is possible any more on a communicator on which one has come to
+    /// its limit. What has no way out ends the job, see [`OnTimeLimit::Error`].
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # ranks_comm::run(|world| {
+    /// world.set_time_limit(Some(Duration::from_secs(60)))?;
+    /// world.send(&[1], world.rank(), 0)?;
+    /// world.recv(&mut [0], world.rank(), 0)?;
+    /// # Ok::<(), ranks_comm::Error>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if the limit is zero.
+    pub fn set_time_limit(&self, limit: Option<Duration>) -> Result<()> {
+        if let Some(limit) = limit {
+            must_be_positive("Communicator::set_time_limit", limit)?;
+            self.may_be_watched();
+        }
+        self.limit().set(limit);
+        Ok(())
+    }
+
+    /// Calls `f` with this communicator; each operation of this thread in it may wait as long as `limit`, whatever other limits
+    /// say.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use ranks_comm::ErrorKind;
+    /// # ranks_comm::run(|world| {
+    /// let mut answer = [0.0];
+    /// match world.within(Duration::from_millis(20), |world| world.recv(&mut answer, world.rank(), 7)) {
+    ///     Err(error) if error.kind() == ErrorKind::TimedOut => answer = [1.0], // nobody has sent anything
+    ///     other => drop(other?),
+    /// }
+    /// # Ok::<(), ranks_comm::Error>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// What `f` returns: of an operation that has come to the limit [`ErrorKind::TimedOut`], and as
+    /// [`set_time_limit`](Self::set_time_limit) says. [`ErrorKind::Argument`] if the limit is zero.
+    pub fn within<R, E: From<Error>>(
+        &self,
+        limit: Duration,
+        f: impl FnOnce(&Self) -> Result<R, E>,
+    ) -> Result<R, E> {
+        must_be_positive("Communicator::within", limit)?;
+        self.may_be_watched();
+        let limit = Limit {
+            duration: limit,
+            then: OnTimeLimit::Error,
+            origin: Origin::Call,
+        };
+        let _hold = Hold::new();
+        let _before = Before(OF_CALLS.replace(Some(limit)));
+        f(self)
+    }
+
+    fn may_be_watched(&self) {
+        if let Backend::Mpi(_) = self.backend() {
+            watch();
+        }
+    }
+}
+
+/// The limit of the calls around, which holds again afterwards.
+struct Before(Option<Limit>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        OF_CALLS.set(self.0);
+    }
+}
+
+fn must_be_positive(operation: &'static str, limit: Duration) -> Result<()> {
+    if limit.is_zero() {
+        let text = "a time limit of zero ends every operation; pass more, or use operations that return at once";
+        return Err(Error::new(ErrorKind::Argument, operation, text));
+    }
+    Ok(())
+}

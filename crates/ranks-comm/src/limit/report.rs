@@ -1,0 +1,121 @@
+//! What is said of an operation that is late: which it is, who waits too, and who is silent.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::Limit;
+use super::under_way::UnderWay;
+
+/// What another rank is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum State {
+    /// An operation (the C name), for so long.
+    Waits(String, Duration),
+    /// None, while its process lives.
+    Idle,
+    /// None, and there will be none.
+    Ended,
+    /// It does not answer.
+    Unheard,
+    /// It could not be asked.
+    Unknown,
+}
+
+/// An operation that is late.
+pub(super) struct Report<'a> {
+    pub(super) of: &'a UnderWay,
+    pub(super) limit: Limit,
+    /// Those of the other ranks, by their ranks in the world.
+    pub(super) states: &'a [(usize, State)],
+}
+
+/// How many ranks are named one by one.
+const MOST: usize = 8;
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { of, limit, .. } = self;
+        let about = &of.about;
+        f.write_str(of.operation)?;
+        if let Some(other) = of.end_of() {
+            write!(f, " (of {other})")?;
+        }
+        let (duration, origin) = (limit.duration, limit.origin);
+        write!(
+            f,
+            ": not over within the time limit of {duration:?} ({origin}) on rank {}",
+            about.rank
+        )?;
+        write!(f, " of {} of ", about.size)?;
+        match about.name().as_str() {
+            "" => f.write_str("a communicator without a name")?,
+            name => f.write_str(name)?,
+        }
+        if let Some(number) = of.number {
+            write!(f, ", whose collective number {number} it is")?;
+        }
+        let in_world = |index: usize, rank: &usize| index == *rank;
+        if !about
+            .world_ranks
+            .iter()
+            .enumerate()
+            .all(|(index, rank)| in_world(index, rank))
+        {
+            f.write_str(" (ranks that follow are those of the world)")?;
+        }
+        if let Some(rank) = of.waits_for {
+            write!(f, "; it waits for rank {rank}")?;
+        }
+        self.waiting(f)?;
+        self.silent(f)
+    }
+}
+
+impl Report<'_> {
+    fn waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = self.states.iter().filter_map(|(rank, state)| match state {
+            State::Waits(operation, since) => Some(format!(
+                "rank {rank} in {operation} for {:.1} s",
+                since.as_secs_f64()
+            )),
+            _ => None,
+        });
+        list(f, "; waiting too: ", waiting.collect())
+    }
+
+    fn silent(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self
+            .states
+            .iter()
+            .any(|(_, state)| *state == State::Unknown)
+        {
+            return f.write_str(
+                "; what the other ranks do is not known, because no time limit is set for the job (RANKS_TIMEOUT)",
+            );
+        }
+        let silent = self.states.iter().filter_map(|(rank, state)| match state {
+            State::Waits(..) | State::Unknown => None,
+            State::Idle => Some(format!("rank {rank} (alive, in no operation)")),
+            State::Ended => Some(format!("rank {rank} (has ended)")),
+            State::Unheard => Some(format!("rank {rank} (does not answer)")),
+        });
+        let silent: Vec<String> = silent.collect();
+        if silent.is_empty() && !self.states.is_empty() {
+            return f.write_str("; no rank is silent: each waits for what none of them does");
+        }
+        list(f, "; silent: ", silent)
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, title: &str, items: Vec<String>) -> fmt::Result {
+    if items.is_empty() {
+        return Ok(());
+    }
+    f.write_str(title)?;
+    let named = items.len().min(MOST);
+    f.write_str(&items[..named].join(", "))?;
+    match items.len() - named {
+        0 => Ok(()),
+        more => write!(f, " and {more} more"),
+    }
+}

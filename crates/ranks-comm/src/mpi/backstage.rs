@@ -1,0 +1,325 @@
+//! What the ranks of a job tell rank 0 of what they have observed, besides the messages of the program.
+//!
+//! Not all of them need observe: a launcher may not pass a variable on to other hosts. So it is found out at the start who does,
+//! by a message to rank 0 that nobody waits for longer than a limit. Only if all do they get a communicator of their own.
+//! Whatever is waited for later has a limit too: a rank that does not come is missing, and nobody waits for it for ever.
+
+use std::ffi::{c_int, c_void};
+use std::time::Duration;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Comm, MPI_Request};
+
+use super::error::check;
+use super::peer;
+use super::probe::improbe;
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::Pause;
+use crate::observe::{self, Clock, Job, Part, Reading, Together, Who};
+use crate::record::Home;
+use crate::runtime::Facts;
+use crate::source::Source;
+use crate::tag::Tag;
+
+/// How long ranks wait for each other at the start: they have all come through `MPI_Init` by then.
+const AT_START: Duration = Duration::from_secs(30);
+
+/// How long rank 0 waits at the end for a rank that is still at work, as `MPI_Finalize` would without a limit.
+const AT_END: Duration = Duration::from_secs(600);
+
+/// How long an answer takes at most from a rank that waits for the question.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How often clocks are compared, of which the quickest answer counts.
+const ROUNDS: usize = 20;
+
+const PART: i32 = 1;
+const QUESTION: i32 = 2;
+const ANSWERED: i32 = 3;
+const READING: i32 = 4;
+
+/// The ranks of a job that all observe.
+#[derive(Debug)]
+pub(super) struct Backstage {
+    /// A duplicate of the world, unless there is but one rank or not all take part.
+    comm: Option<MPI_Comm>,
+    rank: usize,
+    size: usize,
+    together: Together,
+}
+
+impl Backstage {
+    /// Finds out who takes part, and how their clocks go. By all ranks, if they observe, before the program has the world.
+    ///
+    /// An MPI that another part of the program has started may be in use, so that ranks observe each for itself there.
+    pub(super) fn open(facts: &Facts, max_tag: i32, owner: bool) -> Result<Option<Self>> {
+        let Some(mine) = observe::together() else {
+            return Ok(None);
+        };
+        let (rank, size) = (facts.rank, facts.size);
+        let mut backstage = Self {
+            comm: None,
+            rank,
+            size,
+            together: mine,
+        };
+        let mut job = observe::new_job();
+        if size > 1 && !owner {
+            job = 0;
+        } else if size > 1 {
+            let agreed = agree(rank, size, max_tag, mine, job)?;
+            job = agreed.unwrap_or(0);
+            if agreed.is_some() {
+                let mut comm = sys::MPI_COMM_NULL;
+                // SAFETY: the world is alive, all of its ranks have agreed to be here, and the handle is ours.
+                let code = unsafe { sys::MPI_Comm_dup(sys::MPI_COMM_WORLD, &raw mut comm) };
+                check(code, "MPI_Comm_dup")?;
+                backstage.comm = Some(comm);
+            }
+        }
+        let first = backstage.compare_clocks(AT_START)?;
+        let library = facts.library.clone();
+        let who = Who {
+            rank,
+            size,
+            library,
+            job,
+        };
+        let clock = Clock { first, last: None };
+        observe::begin(Home::MPI, who, clock);
+        Ok(Some(backstage))
+    }
+
+    /// Brings together what the ranks have observed. By all ranks, at the end.
+    pub(super) fn close(self) -> Result<()> {
+        let outcome = self.bring_together();
+        if let Some(mut comm) = self.comm
+            && let Ok(true) = outcome
+        {
+            // SAFETY: all ranks have done with it.
+            let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
+            check(code, "MPI_Comm_free")?;
+        }
+        observe::end(Home::MPI);
+        outcome.map(|_| ())
+    }
+
+    /// Whether all ranks were there.
+    fn bring_together(&self) -> Result<bool> {
+        let mut all = true;
+        if self.together.statistics && self.rank == 0 {
+            let library = ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name);
+            let mut job = Job::new(self.size, library);
+            if let Some(part) = observe::part(Home::MPI) {
+                job.add(0, part);
+            }
+            for rank in 1..self.size {
+                match self.part_of(rank)? {
+                    Ok(part) => job.add(rank, part),
+                    Err(why) => {
+                        all = false;
+                        job.miss(rank, why);
+                    }
+                }
+            }
+            observe::publish(&job);
+        } else if self.together.statistics
+            && let Some(comm) = self.comm
+        {
+            let part = observe::part(Home::MPI).map(|part| part.to_bytes());
+            all = post(comm, 0, PART, part.unwrap_or_default(), AT_END)?;
+        }
+        if all {
+            let last = self.compare_clocks(AT_END)?;
+            all = last.is_some() || !self.together.clocks;
+            observe::look_again(Home::MPI, last);
+        }
+        Ok(all)
+    }
+
+    fn part_of(&self, rank: usize) -> Result<Result<Part, &'static str>> {
+        let Some(comm) = self.comm else {
+            return Ok(Err("ranks observe each for itself in this job"));
+        };
+        let Some(bytes) = take(comm, rank, PART, AT_END)? else {
+            return Ok(Err("it did not come to the end in ten minutes"));
+        };
+        Ok(Part::from_bytes(&bytes).ok_or("what it sent is not its statistics"))
+    }
+
+    /// How this rank's clock goes against rank 0's; `None` if that is not wanted, or could not be found out.
+    fn compare_clocks(&self, limit: Duration) -> Result<Option<Reading>> {
+        if !self.together.clocks {
+            return Ok(None);
+        }
+        if self.size == 1 {
+            return Ok(Some(Reading::own()));
+        }
+        let Some(comm) = self.comm else {
+            return Ok(None);
+        };
+        if self.rank > 0 {
+            return answer(comm, limit);
+        }
+        for rank in 1..self.size {
+            if !ask(comm, rank, limit)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Reading::own()))
+    }
+}
+
+/// On rank 0: asks a rank for its time, and tells it what came of that. Whether it answered.
+fn ask(comm: MPI_Comm, rank: usize, limit: Duration) -> Result<bool> {
+    let mut answers = Vec::with_capacity(ROUNDS);
+    for round in 0..ROUNDS {
+        let asked = observe::now();
+        if !post(comm, rank, QUESTION, Vec::new(), ANSWER)? {
+            return Ok(false);
+        }
+        // The first answer comes when the rank comes.
+        let limit = if round == 0 { limit } else { ANSWER };
+        let Some(there) = take(comm, rank, ANSWERED, limit)? else {
+            return Ok(false);
+        };
+        let back = observe::now();
+        if let [there] = words(&there)[..] {
+            answers.push([asked, there, back]);
+        }
+    }
+    let reading = Reading::of(answers);
+    let told = reading.map(|Reading { at, ahead, error }| {
+        [at, ahead, i64::try_from(error).unwrap_or(i64::MAX)].map(i64::to_le_bytes)
+    });
+    let told = told.map(|told| told.as_flattened().to_vec());
+    post(comm, rank, READING, told.unwrap_or_default(), ANSWER)
+}
+
+/// On any other rank: tells its time whenever it is asked, and gives what rank 0 makes of that.
+fn answer(comm: MPI_Comm, limit: Duration) -> Result<Option<Reading>> {
+    for round in 0..ROUNDS {
+        let limit = if round == 0 { limit } else { ANSWER };
+        if take(comm, 0, QUESTION, limit)?.is_none() {
+            return Ok(None);
+        }
+        let now = observe::now().to_le_bytes().to_vec();
+        if !post(comm, 0, ANSWERED, now, ANSWER)? {
+            return Ok(None);
+        }
+    }
+    let told = take(comm, 0, READING, ANSWER)?.unwrap_or_default();
+    Ok(match words(&told)[..] {
+        [at, ahead, error] => Some(Reading {
+            at,
+            ahead,
+            error: u64::try_from(error).unwrap_or(u64::MAX),
+        }),
+        _ => None,
+    })
+}
+
+/// The number of the job if all ranks want the same, as rank 0 finds out and tells those who have asked.
+fn agree(rank: usize, size: usize, max_tag: i32, mine: Together, job: u64) -> Result<Option<u64>> {
+    // The program does not have the world yet, so that no receive of any tag takes it.
+    let (comm, tag) = (sys::MPI_COMM_WORLD, max_tag);
+    let wish = vec![u8::from(mine.statistics), u8::from(mine.clocks)];
+    if rank > 0 {
+        if !post(comm, 0, tag, wish, AT_START)? {
+            return Ok(None);
+        }
+        let told = take(comm, 0, tag, AT_START * 2)?.unwrap_or_default();
+        return Ok(told.try_into().ok().map(u64::from_le_bytes));
+    }
+    let (mut asked, mut others) = (Vec::new(), Vec::new());
+    let mut limit = AT_START;
+    for rank in 1..size {
+        match take(comm, rank, tag, limit)? {
+            Some(theirs) => {
+                asked.push(rank);
+                if theirs != wish {
+                    others.push(rank);
+                }
+            }
+            None => {
+                others.push(rank);
+                // All had the same time to come.
+                limit = Duration::ZERO;
+            }
+        }
+    }
+    let verdict = match others.first() {
+        None => job.to_le_bytes().to_vec(),
+        Some(first) => {
+            eprintln!(
+                "ranks: rank {first} does not have the RANKS_STATS and RANKS_TIMELINE of rank 0 (nor have {} others), so that \
+                 each rank observes for itself; pass them to all hosts (with Open MPI: mpiexec -x RANKS_STATS -x RANKS_TIMELINE)",
+                others.len() - 1
+            );
+            Vec::new()
+        }
+    };
+    for rank in asked {
+        post(comm, rank, tag, verdict.clone(), ANSWER)?;
+    }
+    Ok(others.is_empty().then_some(job))
+}
+
+fn words(bytes: &[u8]) -> Vec<i64> {
+    let (words, _) = bytes.as_chunks();
+    words.iter().copied().map(i64::from_le_bytes).collect()
+}
+
+/// Sends, and waits until the bytes are gone; `false` if they were not in time. They stay where they are then.
+fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) -> Result<bool> {
+    const OPERATION: &str = "MPI_Isend";
+    let count = c_int::try_from(bytes.len()).map_err(|_| {
+        let why = format_args!("{} bytes of statistics are too many", bytes.len());
+        Error::new(ErrorKind::Length, OPERATION, why)
+    })?;
+    let mut request = sys::MPI_REQUEST_NULL;
+    let pointer = bytes.as_ptr().cast::<c_void>();
+    let dest = peer::rank(dest);
+    // SAFETY: so many bytes, which are kept until they are sent, or for ever; the communicator is alive.
+    let code = unsafe {
+        sys::MPI_Isend(
+            pointer,
+            count,
+            sys::MPI_BYTE,
+            dest,
+            tag,
+            comm,
+            &raw mut request,
+        )
+    };
+    check(code, OPERATION)?;
+    let sent = Pause::until(limit, || is_over(&mut request));
+    if !matches!(sent, Ok(true)) {
+        // The library may still read them.
+        std::mem::forget(bytes);
+    }
+    sent
+}
+
+fn is_over(request: &mut MPI_Request) -> Result<bool> {
+    let mut flag: c_int = 0;
+    // SAFETY: a request of ours, or null after it is over; the flag is ours, and no status is asked for.
+    let code = unsafe { sys::MPI_Test(&raw mut *request, &raw mut flag, sys::MPI_STATUS_IGNORE) };
+    check(code, "MPI_Test")?;
+    Ok(flag != 0)
+}
+
+/// Receives; `None` if nothing comes in time.
+fn take(comm: MPI_Comm, source: usize, tag: i32, limit: Duration) -> Result<Option<Vec<u8>>> {
+    let mut found = None;
+    Pause::until(limit, || {
+        // SAFETY: the communicator is alive, and `source` one of its ranks.
+        found = unsafe { improbe(comm, Source::Rank(source), Tag::Value(tag)) }?;
+        Ok(found.is_some())
+    })?;
+    let Some((message, status)) = found else {
+        return Ok(None);
+    };
+    let (bytes, _) = message.recv_vec("MPI_Mrecv", &status)?;
+    Ok(Some(bytes))
+}

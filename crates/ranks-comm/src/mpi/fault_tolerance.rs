@@ -1,0 +1,266 @@
+//! Going on without a rank, where the library can.
+//!
+//! That a library has the functions does not mean that they work: MPICH and Intel MPI have them too, and where a process
+//! is gone the others wait for ever. So three things are asked, once, before any loss: whether the functions are there,
+//! whether the library says that this job can go on (only Open MPI has a way to say so), and whether they do what they
+//! should on a communicator of this process alone, where nothing can be waited for.
+
+use std::ffi::c_int;
+use std::fmt::Display;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::fault_tolerance::{KEY, not_exported};
+use ranks_mpi_sys::{Family, Loaded, MPI_Comm, MPI_Status};
+
+use super::attributes::attribute;
+use super::children::Children;
+use super::communicator::{Comm, Group, Origin};
+use super::error::check;
+use super::split::rank_and_size;
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fault_tolerance::{Agreed, REMEDY};
+use crate::flight::Pause;
+
+/// Whether this process can go on after a loss, and if not, why.
+static TOLERANCE: OnceLock<Result<(), String>> = OnceLock::new();
+
+/// Finds it out; MPI has just been initialised.
+pub(super) fn find_out(loaded: &Loaded) {
+    TOLERANCE.get_or_init(|| find(loaded));
+}
+
+/// Whether this process goes on after a loss: whether losses are told at all.
+pub(super) fn is_on() -> bool {
+    matches!(TOLERANCE.get(), Some(Ok(())))
+}
+
+fn find(loaded: &Loaded) -> Result<(), String> {
+    let name = loaded.name();
+    if let Some(function) = not_exported().next() {
+        let function = function.name();
+        return Err(format!("{name} has no {function}; {REMEDY}"));
+    }
+    if loaded.family() != Family::OpenMpi {
+        return Err(format!(
+            "{name} has the functions, but its ranks wait for ever where one is lost; {REMEDY}"
+        ));
+    }
+    match attribute(KEY) {
+        Ok(Some(1..)) => {}
+        _ => return Err(format!("this job cannot go on without a rank; {REMEDY}")),
+    }
+    on_oneself().map_err(|error| {
+        format!("{name} says that it can go on without a rank, but a trial of it fails: {error}")
+    })
+}
+
+/// Revokes and shrinks a communicator that nobody else has.
+fn on_oneself() -> Result<()> {
+    let mut alone = sys::MPI_COMM_NULL;
+    // SAFETY: MPI is initialised, and the new handle is ours.
+    let code = unsafe { sys::MPI_Comm_dup(sys::MPI_COMM_SELF, &raw mut alone) };
+    check(code, "MPI_Comm_dup")?;
+    let outcome = try_on(alone);
+    // SAFETY: it was just made, and is freed once.
+    let code = unsafe { sys::MPI_Comm_free(&raw mut alone) };
+    outcome.and(check(code, "MPI_Comm_free"))
+}
+
+fn try_on(alone: MPI_Comm) -> Result<()> {
+    const SHRINK: &str = "MPIX_Comm_shrink";
+    // SAFETY: the communicator is alive.
+    let code = unsafe { sys::MPI_Comm_set_errhandler(alone, sys::MPI_ERRORS_RETURN) };
+    check(code, "MPI_Comm_set_errhandler")?;
+    if is_revoked(alone)? {
+        return Err(surprise("MPIX_Comm_is_revoked", "a new one is revoked"));
+    }
+    revoke(alone)?;
+    if !is_revoked(alone)? {
+        return Err(surprise("MPIX_Comm_revoke", "it is not revoked"));
+    }
+    let mut shrunk = shrink(alone)?;
+    let size = rank_and_size(shrunk)?.1;
+    // SAFETY: it was just made, and is freed once.
+    let code = unsafe { sys::MPI_Comm_free(&raw mut shrunk) };
+    check(code, "MPI_Comm_free")?;
+    if size == 1 {
+        Ok(())
+    } else {
+        Err(surprise(SHRINK, "of 1 rank it has made another number"))
+    }
+}
+
+fn surprise(operation: &'static str, what: impl Display) -> Error {
+    Error::new(ErrorKind::Library, operation, what)
+}
+
+fn revoke(comm: MPI_Comm) -> Result<()> {
+    // SAFETY: the communicator is alive.
+    let code = unsafe { sys::MPIX_Comm_revoke(comm) };
+    check(code, "MPIX_Comm_revoke")
+}
+
+fn is_revoked(comm: MPI_Comm) -> Result<bool> {
+    let mut flag: c_int = 0;
+    // SAFETY: the communicator is alive, and the flag is ours.
+    let code = unsafe { sys::MPIX_Comm_is_revoked(comm, &raw mut flag) };
+    check(code, "MPIX_Comm_is_revoked")?;
+    Ok(flag != 0)
+}
+
+fn shrink(comm: MPI_Comm) -> Result<MPI_Comm> {
+    let mut new = sys::MPI_COMM_NULL;
+    // SAFETY: the communicator is alive, and the new handle is ours.
+    let code = unsafe { sys::MPIX_Comm_shrink(comm, &raw mut new) };
+    check(code, "MPIX_Comm_shrink")?;
+    Ok(new)
+}
+
+fn failed_group(comm: MPI_Comm) -> Result<Group> {
+    let mut group = sys::MPI_GROUP_NULL;
+    // SAFETY: the communicator is alive, and the group is ours.
+    let code = unsafe { sys::MPIX_Comm_get_failed(comm, &raw mut group) };
+    check(code, "MPIX_Comm_get_failed")?;
+    Ok(Group(group))
+}
+
+/// The ranks of the world that are known to be lost; none where nobody can know. Local.
+pub(super) fn lost() -> Vec<usize> {
+    if !is_on() {
+        return Vec::new();
+    }
+    let failed = failed_group(sys::MPI_COMM_WORLD);
+    failed
+        .and_then(|group| group.world_ranks())
+        .unwrap_or_default()
+}
+
+/// Whether no rank is known to be lost when MPI is about to end; if `all` end it, they agree on that. Collective then,
+/// over those that are left, where a job can go on without a rank.
+///
+/// Where one is lost `MPI_Finalize` is not for those that are left: in one of five cases it waits for the lost one in Open MPI
+/// 5.0.11 (<https://github.com/open-mpi/ompi/issues/11404>). They have met here, and the end of a process is the
+/// end of its MPI; `mpiexec` takes that well.
+pub(super) fn nobody_is_lost(all: bool) -> bool {
+    if !is_on() {
+        return true;
+    }
+    let nobody = lost().is_empty();
+    if !all {
+        return nobody;
+    }
+    let mut word = c_int::from(nobody);
+    // SAFETY: MPI is not finalized yet, and the word is ours.
+    let code = unsafe { sys::MPIX_Comm_agree(sys::MPI_COMM_WORLD, &raw mut word) };
+    code == sys::MPI_SUCCESS && word != 0
+}
+
+/// As [`lost`], where an operation has just failed: a loss is told of a little later than it is felt.
+pub(super) fn lost_meanwhile() -> Vec<usize> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let mut lost = Vec::new();
+    if is_on() {
+        // What is asked cannot fail.
+        let _ = Pause::until(PATIENCE, || {
+            listen();
+            lost = self::lost();
+            Ok(!lost.is_empty())
+        });
+    }
+    lost
+}
+
+/// Lets the library hear what there is to hear.
+fn listen() {
+    let mut flag: c_int = 0;
+    let mut status = MPI_Status::EMPTY;
+    // SAFETY: this process's own communicator lives as long as MPI; flag and status are ours.
+    unsafe {
+        sys::MPI_Iprobe(
+            sys::MPI_ANY_SOURCE,
+            sys::MPI_ANY_TAG,
+            sys::MPI_COMM_SELF,
+            &raw mut flag,
+            &raw mut status,
+        )
+    };
+}
+
+impl Comm {
+    /// An error that says why this job cannot go on without a rank, if so.
+    pub(crate) fn tolerance(&self, operation: &'static str) -> Result<()> {
+        let why_not = match TOLERANCE.get() {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(why_not)) => why_not.as_str(),
+            None => REMEDY,
+        };
+        Err(Error::new(ErrorKind::NotInLibrary, operation, why_not))
+    }
+
+    pub(crate) fn revoke(&self, operation: &'static str) -> Result<()> {
+        self.tolerance(operation)?;
+        revoke(self.canonical)
+    }
+
+    /// Nothing can be where nothing can be revoked.
+    pub(crate) fn is_revoked(&self) -> Result<bool> {
+        if is_on() {
+            is_revoked(self.canonical)
+        } else {
+            Ok(false)
+        }
+    }
+
+    /// One of those that are left. Nothing but this one call is made among them: it ends in the same way on all of
+    /// them, which no other does while ranks are lost.
+    pub(crate) fn shrink(
+        &self,
+        parent: &Communicator,
+        operation: &'static str,
+    ) -> Result<Communicator> {
+        self.tolerance(operation)?;
+        let new = shrink(self.canonical)?;
+        self.session.return_errors(new)?;
+        // When it is dropped, nobody agrees on when to free it: it is kept until MPI ends.
+        let origin = Origin::Apart {
+            members: Arc::default(),
+            number: 0,
+        };
+        let (session, children) = (Arc::clone(&self.session), Arc::new(Children::default()));
+        let comm = Comm::new(new, session, children, Some((self.session.key(), origin)));
+        comm.into_communicator(parent.max_tag(), parent.recorder().origin())
+    }
+
+    pub(crate) fn agree_flags(&self, operation: &'static str, flags: u32) -> Result<Agreed> {
+        self.tolerance(operation)?;
+        let mut word = flags.cast_signed();
+        // SAFETY: the communicator is alive, and the word is ours.
+        let code = unsafe { sys::MPIX_Comm_agree(self.canonical, &raw mut word) };
+        let flags = word.cast_unsigned();
+        match check(code, operation) {
+            Ok(()) => Ok(Agreed { flags, news: false }),
+            // The word is agreed upon all the same, and so is this.
+            Err(error) if error.kind() == ErrorKind::ProcFailed => Ok(Agreed { flags, news: true }),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn failed_ranks(&self, operation: &'static str) -> Result<Vec<usize>> {
+        self.tolerance(operation)?;
+        failed_group(self.canonical)?.ranks_in(&Group::of(self.canonical)?)
+    }
+
+    pub(crate) fn ack_failed(&self, operation: &'static str) -> Result<Vec<usize>> {
+        let failed = self.failed_ranks("MPIX_Comm_get_failed")?;
+        let count = c_int::try_from(failed.len()).unwrap_or(c_int::MAX);
+        let mut acknowledged: c_int = 0;
+        // SAFETY: the communicator is alive, and the number is ours.
+        let code =
+            unsafe { sys::MPIX_Comm_ack_failed(self.canonical, count, &raw mut acknowledged) };
+        check(code, operation)?;
+        Ok(failed)
+    }
+}

@@ -1,0 +1,283 @@
+//! Who is in what: asked of all ranks when one has come to a time limit, over a communicator of its own.
+//!
+//! A rank that asks says what it is in itself, so that ranks which come to their limits together need not ask twice. Answers
+//! come from the watchdog of `limit`, where the library lets it call, or from whoever asks at the same time.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Comm, MPI_Request, MPI_Status};
+
+use super::error::check;
+use super::peer;
+use super::session::GATE;
+use crate::checks::{get_text, put_text};
+use crate::error::Result;
+use crate::limit::{self, State};
+use crate::thread_level::ThreadLevel;
+
+/// How long ranks have to answer.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How long a message is: what it is, how long its sender has been there in microseconds, and where.
+const LENGTH: usize = 128;
+const COUNT: c_int = 128;
+const TAG: c_int = 1;
+
+const QUESTION: u8 = 1;
+const ANSWER: u8 = 2;
+
+/// The communicator, and what was heard on it.
+struct RollCall {
+    comm: MPI_Comm,
+    /// What each rank has said last, and when.
+    heard: Vec<Option<(Instant, State)>>,
+    /// What is being sent; the messages stay where they are.
+    sending: Vec<(MPI_Request, Box<[u8; LENGTH]>)>,
+}
+
+static ROLL_CALL: Mutex<Option<RollCall>> = Mutex::new(None);
+
+/// Which rank is being sent a question, and since when.
+static SENDING: Mutex<Option<(Instant, usize)>> = Mutex::new(None);
+
+/// How long the library may take to begin to send one: it has to return at once, but Intel's does not while a host cannot be
+/// reached.
+const STUCK: Duration = Duration::from_millis(300);
+
+fn lock() -> MutexGuard<'static, Option<RollCall>> {
+    ROLL_CALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the communicator. Collective over all ranks.
+pub(super) fn open(size: usize) -> Result<()> {
+    let mut comm = sys::MPI_COMM_NULL;
+    // SAFETY: MPI is alive, as its session is being made, and the new handle is ours.
+    let code = unsafe { sys::MPI_Comm_dup(sys::MPI_COMM_WORLD, &raw mut comm) };
+    check(code, "MPI_Comm_dup")?;
+    *lock() = Some(RollCall {
+        comm,
+        heard: vec![None; size],
+        sending: Vec::new(),
+    });
+    Ok(())
+}
+
+/// From now on nobody is asked, and nobody answered. The communicator goes with the library.
+pub(super) fn close() {
+    if let Some(closed) = lock().take() {
+        // The library may still read them.
+        std::mem::forget(closed.sending);
+    }
+}
+
+/// Whether this thread may call the library besides the one that is in a call.
+fn lets_watchdogs_call() -> bool {
+    GATE.level() == ThreadLevel::Multiple
+}
+
+/// Answers those who ask; for the watchdog, which does not wait while another thread asks.
+pub(crate) fn listen() {
+    if lets_watchdogs_call()
+        && let Ok(mut roll_call) = ROLL_CALL.try_lock()
+        && let Some(roll_call) = &mut *roll_call
+    {
+        roll_call.listen();
+    }
+}
+
+/// The rank to which another thread would send a question, if the library does not return from that.
+pub(crate) fn stuck() -> Option<usize> {
+    let sending = *SENDING.lock().unwrap_or_else(PoisonError::into_inner);
+    sending.and_then(|(since, rank)| (since.elapsed() >= STUCK).then_some(rank))
+}
+
+/// Whether a thread asks.
+pub(crate) fn is_asking() -> bool {
+    ASKING.load(Ordering::Relaxed) > 0
+}
+
+/// How many threads ask.
+static ASKING: AtomicUsize = AtomicUsize::new(0);
+
+struct Asking;
+
+impl Asking {
+    fn begin() -> Self {
+        ASKING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn sends(to: Option<usize>) {
+    let sending = to.map(|rank| (Instant::now(), rank));
+    *SENDING.lock().unwrap_or_else(PoisonError::into_inner) = sending;
+}
+
+/// What the ranks are in, of whom this one is not: it says that it is in `own`, and waits a little for their answers.
+pub(crate) fn ask(ranks: &[usize], own: &State) -> Vec<(usize, State)> {
+    let mut states: Vec<_> = ranks.iter().map(|&rank| (rank, State::Unknown)).collect();
+    if limit::is_watchdog() && !lets_watchdogs_call() {
+        return states;
+    }
+    let _asking = Asking::begin();
+    let begin = Instant::now();
+    // Those who have asked before have said where they are.
+    let since = begin.checked_sub(GRACE).unwrap_or(begin);
+    if let Some(roll_call) = &mut *lock() {
+        for &rank in ranks {
+            sends(Some(rank));
+            roll_call.send(QUESTION, rank, own);
+        }
+        sends(None);
+    }
+    loop {
+        // Between two looks others may have their turn.
+        let Some(roll_call) = &mut *lock() else {
+            return states;
+        };
+        roll_call.listen();
+        let mut all = true;
+        for (rank, state) in &mut states {
+            *state = match roll_call.heard.get(*rank) {
+                Some(Some((when, state))) if *when >= since => state.clone(),
+                _ => State::Unheard,
+            };
+            all &= *state != State::Unheard;
+        }
+        if all || begin.elapsed() >= GRACE {
+            return states;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits for all ranks to come to the end; whether they did in time. Collective.
+pub(super) fn all_come(limit: Duration) -> Result<bool> {
+    let mut request = sys::MPI_REQUEST_NULL;
+    {
+        let Some(roll_call) = &*lock() else {
+            return Ok(true);
+        };
+        // SAFETY: MPI is alive, and so is the communicator; the request is ours, and a barrier has no memory.
+        let code = unsafe { sys::MPI_Ibarrier(roll_call.comm, &raw mut request) };
+        check(code, "MPI_Ibarrier")?;
+    }
+    crate::flight::Pause::until(limit, || test(&mut request))
+}
+
+/// Whether it is over.
+fn test(request: &mut MPI_Request) -> Result<bool> {
+    let mut flag: c_int = 0;
+    let mut status = MPI_Status::EMPTY;
+    // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
+    let code = unsafe { sys::MPI_Test(request, &raw mut flag, &raw mut status) };
+    check(code, "MPI_Test")?;
+    Ok(flag != 0)
+}
+
+impl RollCall {
+    /// What cannot be sent is as what is not heard.
+    fn send(&mut self, what: u8, dest: usize, state: &State) {
+        self.sending
+            .retain_mut(|(request, _)| !test(request).unwrap_or(true));
+        let message = Box::new(encoded(what, state));
+        let (from, length) = (message.as_ptr().cast::<c_void>(), COUNT);
+        let mut request = sys::MPI_REQUEST_NULL;
+        let (bytes, dest) = (sys::MPI_BYTE, peer::rank(dest));
+        // SAFETY: so many bytes, which stay until the request is over, here or when this is closed; the rank is one of the world.
+        let code =
+            unsafe { sys::MPI_Isend(from, length, bytes, dest, TAG, self.comm, &raw mut request) };
+        if code == sys::MPI_SUCCESS {
+            self.sending.push((request, message));
+        }
+    }
+
+    /// Takes note of all messages that have come, and answers.
+    fn listen(&mut self) {
+        while let Some((source, message)) = self.receive() {
+            let Some((what, state)) = decoded(&message) else {
+                continue;
+            };
+            if let Some(heard) = self.heard.get_mut(source) {
+                *heard = Some((Instant::now(), state));
+            }
+            if what == QUESTION {
+                self.send(ANSWER, source, &limit::own_state());
+            }
+        }
+    }
+
+    fn receive(&self) -> Option<(usize, [u8; LENGTH])> {
+        let mut flag: c_int = 0;
+        let mut message = sys::MPI_MESSAGE_NULL;
+        let mut status = MPI_Status::EMPTY;
+        // SAFETY: the communicator lives, as this does; flag, message and status are ours.
+        let code = unsafe {
+            sys::MPI_Improbe(
+                sys::MPI_ANY_SOURCE,
+                TAG,
+                self.comm,
+                &raw mut flag,
+                &raw mut message,
+                &raw mut status,
+            )
+        };
+        if code != sys::MPI_SUCCESS || flag == 0 {
+            return None;
+        }
+        let source = usize::try_from(status.MPI_SOURCE).ok()?;
+        let mut room = [0u8; LENGTH];
+        let (into, bytes) = (room.as_mut_ptr().cast::<c_void>(), sys::MPI_BYTE);
+        // SAFETY: all messages on this communicator are as long as `room`; the message was just claimed.
+        let code = unsafe { sys::MPI_Mrecv(into, COUNT, bytes, &raw mut message, &raw mut status) };
+        (code == sys::MPI_SUCCESS).then_some((source, room))
+    }
+}
+
+fn encoded(what: u8, state: &State) -> [u8; LENGTH] {
+    let mut message = [0u8; LENGTH];
+    message[0] = what;
+    if let State::Waits(operation, since) = state {
+        let since = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
+        message[1..9].copy_from_slice(&since.to_le_bytes());
+        put_text(&mut message[9..], operation);
+    }
+    message
+}
+
+fn decoded(message: &[u8; LENGTH]) -> Option<(u8, State)> {
+    let (what, rest) = message.split_first()?;
+    let (since, text) = rest.split_first_chunk()?;
+    let state = match get_text(text) {
+        "" => State::Idle,
+        operation => {
+            let since = Duration::from_micros(u64::from_le_bytes(*since));
+            State::Waits(operation.to_owned(), since)
+        }
+    };
+    Some((*what, state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let waits = State::Waits("MPI_Barrier".to_owned(), Duration::from_micros(1500));
+        for state in [waits, State::Idle] {
+            assert_eq!(decoded(&encoded(QUESTION, &state)), Some((QUESTION, state)));
+        }
+    }
+}

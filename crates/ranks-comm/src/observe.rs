@@ -1,0 +1,151 @@
+//! What a person sees of a rank's calls: statistics (`RANKS_STATS`), a timeline (`RANKS_TIMELINE`) and spans of `tracing`.
+//!
+//! All of them are observers of `record::watch`: without one of them nothing here is reached. What is kept belongs to a
+//! rank, of which an in-process world has several ([`Home`]). When communication ends it becomes one table and a file of
+//! each rank: here for ranks that are threads, in `mpi/backstage` for those that are processes.
+
+mod clock;
+mod facts;
+mod job;
+mod keeper;
+mod part;
+#[cfg(feature = "tracing")]
+mod spans;
+mod statistics;
+mod text;
+mod timeline;
+mod wanted;
+
+use std::fs;
+use std::io::Write as _;
+use std::sync::PoisonError;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub(crate) use clock::{Clock, Reading};
+pub(crate) use facts::host;
+pub(crate) use job::Job;
+use keeper::Keeper;
+pub(crate) use keeper::Who;
+pub(crate) use part::Part;
+#[cfg(feature = "tracing")]
+pub use spans::look_for_subscriber;
+pub use statistics::{OperationStatistics, Statistics};
+use wanted::Target;
+
+use crate::record::{Home, Recorder};
+
+/// Looks what is wanted, before there are ranks whose calls could be observed.
+pub(crate) fn start() {
+    Keeper::start();
+    #[cfg(feature = "tracing")]
+    spans::look_for_subscriber();
+}
+
+/// What ranks have to bring together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Together {
+    pub(crate) statistics: bool,
+    pub(crate) clocks: bool,
+}
+
+/// What this process wants; `None` if nothing.
+pub(crate) fn together() -> Option<Together> {
+    let wanted = &Keeper::get()?.wanted;
+    Some(Together {
+        statistics: wanted.statistics.is_some(),
+        clocks: wanted.timeline.is_some(),
+    })
+}
+
+/// A number for a job that begins now.
+pub(crate) fn new_job() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(1, |now| u64::try_from(now.as_nanos()).unwrap_or(1))
+}
+
+/// The time here in nanoseconds, as timelines have it.
+pub(crate) fn now() -> i64 {
+    Keeper::get().map_or(0, |keeper| keeper.now())
+}
+
+/// From now on the rank is there, with a clock of which so much is known.
+pub(crate) fn begin(home: Home, who: Who, clock: Clock) {
+    if let Some(keeper) = Keeper::get() {
+        keeper.begin(home, who, clock);
+    }
+}
+
+/// How the rank's clock goes was looked at once more.
+pub(crate) fn look_again(home: Home, last: Option<Reading>) {
+    if let Some(keeper) = Keeper::get() {
+        keeper.with(home, |kept| kept.clock.last = last);
+    }
+}
+
+/// The rank's part of the statistics.
+pub(crate) fn part(home: Home) -> Option<Part> {
+    Keeper::get()?.with(home, |kept| kept.part())
+}
+
+/// Writes the timeline of a rank that makes no more calls, and forgets it.
+pub(crate) fn end(home: Home) {
+    if let Some(keeper) = Keeper::get()
+        && let Some(kept) = keeper.take(home)
+    {
+        keeper.write(&kept.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Writes the timelines of all ranks of this process as they are: it is about to be ended.
+pub(crate) fn write_timelines() {
+    if let Some(keeper) = Keeper::get() {
+        for home in keeper.homes() {
+            keeper.with(home, |kept| keeper.write(kept));
+        }
+    }
+}
+
+/// Puts the statistics of the job where they are wanted.
+pub(crate) fn publish(job: &Job) {
+    let target = Keeper::get().and_then(|keeper| keeper.wanted.statistics.as_ref());
+    match target {
+        None => {}
+        // In one write, so that nothing comes between. If standard error is closed, nobody is left to tell.
+        Some(Target::Screen) => drop(std::io::stderr().write_all(job.summary().as_bytes())),
+        Some(Target::File(path)) => {
+            if let Err(error) = fs::write(path, job.report()) {
+                let path = path.display();
+                eprintln!("ranks: the statistics are not written to {path}: {error}");
+            }
+        }
+    }
+}
+
+/// Publishes what all ranks of an in-process world have done, which make no more calls; once.
+pub(crate) fn end_of_world(world: u64) {
+    let Some(keeper) = Keeper::get() else { return };
+    let mut homes = keeper.homes();
+    homes.retain(|home| home.world == world);
+    let first = homes.first();
+    let Some(who) = first.and_then(|&home| keeper.with(home, |kept| kept.who.clone())) else {
+        return;
+    };
+    let mut job = Job::new(who.size, &who.library);
+    for rank in 0..who.size {
+        let home = Home { world, rank };
+        match part(home) {
+            Some(part) => job.add(rank, part),
+            None => job.miss(rank, "it did not begin"),
+        }
+        end(home);
+    }
+    publish(&job);
+}
+
+/// What a rank has done by now, on one communicator or on all; empty if nothing is kept.
+pub(crate) fn statistics(recorder: &Recorder, all: bool) -> Statistics {
+    let of = (!all).then_some(recorder.id);
+    let kept =
+        Keeper::get().and_then(|keeper| keeper.with(recorder.home, |kept| kept.statistics(of)));
+    kept.unwrap_or_else(|| Statistics::new(Vec::new(), Duration::ZERO))
+}

@@ -1,0 +1,148 @@
+//! What time it is on rank 0, as another rank can know it.
+//!
+//! Rank 0 asks, the other answers with its own time. That was read between the question and the answer, so that half
+//! the time between those is how far off it can be at most. The quickest of several answers counts. It is asked at the
+//! start and at the end: between the two, and beyond, clocks drift evenly.
+
+/// How far this rank's clock was ahead of rank 0's, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// The time here.
+    pub(crate) at: i64,
+    /// That time less the one of rank 0.
+    pub(crate) ahead: i64,
+    /// By how much `ahead` may be wrong.
+    pub(crate) error: u64,
+}
+
+impl Reading {
+    /// Of answers, each with rank 0's time before, the other's, and rank 0's after: by the quickest one.
+    pub(crate) fn of(answers: impl IntoIterator<Item = [i64; 3]>) -> Option<Self> {
+        let valid = answers.into_iter().filter(|[asked, _, back]| back >= asked);
+        let quickest = valid.min_by_key(|[asked, _, back]| back.abs_diff(*asked));
+        quickest.map(|[asked, there, back]| {
+            let between = back.abs_diff(asked);
+            let half = i64::try_from(between / 2).unwrap_or(i64::MAX);
+            Self {
+                at: there,
+                ahead: there.saturating_sub(asked.saturating_add(half)),
+                error: between.div_ceil(2),
+            }
+        })
+    }
+
+    /// Of a clock that is rank 0's own.
+    pub(crate) fn own() -> Self {
+        Self {
+            at: 0,
+            ahead: 0,
+            error: 0,
+        }
+    }
+}
+
+/// A rank's clock, as it was found to go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Clock {
+    pub(crate) first: Option<Reading>,
+    pub(crate) last: Option<Reading>,
+}
+
+impl Clock {
+    /// Rank 0's own.
+    pub(crate) fn own() -> Self {
+        Self {
+            first: Some(Reading::own()),
+            last: Some(Reading::own()),
+        }
+    }
+
+    /// Rank 0's time when it is `here` on this rank; its own where nothing is known.
+    pub(crate) fn there(&self, here: i64) -> i64 {
+        here.saturating_sub(self.ahead(here))
+    }
+
+    fn ahead(&self, here: i64) -> i64 {
+        let (first, last) = match (self.first, self.last) {
+            (Some(first), Some(last)) => (first, last),
+            (Some(only), None) | (None, Some(only)) => return only.ahead,
+            (None, None) => return 0,
+        };
+        let (from, to) = (i128::from(first.at), i128::from(last.at));
+        if to <= from {
+            return first.ahead;
+        }
+        let drift = i128::from(last.ahead) - i128::from(first.ahead);
+        let so_far = drift * (i128::from(here) - from) / (to - from);
+        i64::try_from(i128::from(first.ahead) + so_far).unwrap_or(first.ahead)
+    }
+
+    /// By how much [`there`](Self::there) may be wrong between the readings; `None` if nothing is known.
+    pub(crate) fn error(&self) -> Option<u64> {
+        let errors = [self.first, self.last].map(|reading| reading.map(|reading| reading.error));
+        errors.into_iter().flatten().max()
+    }
+
+    /// Whether drift is known, and so corrected.
+    pub(crate) fn knows_drift(&self) -> bool {
+        self.first.is_some() && self.last.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quickest_answer_counts() {
+        // The other clock is 1000 ahead. Answers may take longer on one way than on the other.
+        let answers = [[0, 1090, 100], [200, 1204, 210], [300, 1302, 350]];
+        let reading = Reading::of(answers).unwrap();
+        assert_eq!(reading.at, 1204);
+        assert!(reading.ahead.abs_diff(1000) <= reading.error, "{reading:?}");
+        assert_eq!(reading.error, 5);
+        assert_eq!(Reading::of([]), None);
+        assert_eq!(Reading::of([[2, 5, 1]]), None);
+    }
+
+    #[test]
+    fn drift_is_even() {
+        let reading = |at, ahead| {
+            let error = 3;
+            Some(Reading { at, ahead, error })
+        };
+        // One in ten thousand fast.
+        let clock = Clock {
+            first: reading(1_000_000, 500),
+            last: reading(2_000_000, 600),
+        };
+        assert_eq!(clock.there(1_000_000), 999_500);
+        assert_eq!(clock.there(1_500_000), 1_499_450);
+        assert_eq!(clock.there(2_000_000), 1_999_400);
+        assert_eq!(clock.there(3_000_000), 2_999_300);
+        assert_eq!(clock.error(), Some(3));
+        assert!(clock.knows_drift());
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_made_up() {
+        assert_eq!(Clock::default().there(7), 7);
+        assert_eq!(Clock::default().error(), None);
+        let once = Clock {
+            first: None,
+            last: Some(Reading {
+                at: 10,
+                ahead: -5,
+                error: 1,
+            }),
+        };
+        assert_eq!(once.there(100), 105);
+        assert!(!once.knows_drift());
+        let nonsense = Clock {
+            first: once.last,
+            last: once.last,
+        };
+        assert_eq!(nonsense.there(i64::MAX), i64::MAX);
+        assert_eq!(nonsense.there(i64::MIN), i64::MIN + 5);
+    }
+}

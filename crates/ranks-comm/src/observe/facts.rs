@@ -1,0 +1,60 @@
+//! What is told of a call.
+
+use std::path::Path;
+
+use crate::record::watch::Observation;
+use crate::record::{Class, Recorder};
+
+/// A call, in the words of those who read of it.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) operation: &'static str,
+    pub(super) element: Option<&'static str>,
+    pub(super) reduction: Option<&'static str>,
+    /// Whom a message goes to or comes from.
+    pub(super) peer: Option<usize>,
+    /// Whom a message goes to, if another one comes from `peer`.
+    pub(super) dest: Option<usize>,
+    pub(super) root: Option<usize>,
+    pub(super) tag: Option<i32>,
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+}
+
+impl Facts {
+    pub(super) fn of(observation: &Observation) -> Self {
+        let call = &observation.call;
+        let kind = call.kind;
+        let one = usize::try_from(call.peer).ok();
+        let is_rooted = kind.class == Class::Collective;
+        let count = u64::from(call.items);
+        let size = kind.element.map_or(0, |(_, size)| size as u64);
+        Self {
+            operation: kind.operation,
+            element: kind.element.map(|(name, _)| name()),
+            reduction: kind.reduction.map(|name| name()),
+            peer: one.filter(|_| !is_rooted),
+            dest: usize::try_from(call.dest).ok(),
+            root: one.filter(|_| is_rooted),
+            tag: Some(call.tag).filter(|&tag| tag >= 0),
+            count,
+            bytes: count.saturating_mul(size),
+        }
+    }
+}
+
+/// What a person calls a communicator: its name, or how many ranks it has.
+pub(super) fn label(recorder: &Recorder) -> String {
+    let name = recorder.name();
+    if name.is_empty() {
+        format!("unnamed, of {}", recorder.size)
+    } else {
+        name
+    }
+}
+
+/// The name of this machine; empty if it cannot be found out.
+pub(crate) fn host() -> String {
+    let name = std::fs::read_to_string(Path::new("/proc/sys/kernel/hostname"));
+    name.map(|name| name.trim().to_owned()).unwrap_or_default()
+}

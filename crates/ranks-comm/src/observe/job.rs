@@ -1,0 +1,255 @@
+//! The statistics of all ranks as one table.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::part::Part;
+use super::statistics::{Sum, sizes};
+use super::text::{self, Column, Side};
+
+/// What a table tells of: an operation on communicators of one name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    operation: String,
+    communicator: String,
+}
+
+/// What the ranks that have made such calls have spent on them.
+#[derive(Debug, Default)]
+struct Row {
+    sum: Sum,
+    /// How long each rank took.
+    times: BTreeMap<usize, Duration>,
+    /// By how many bits the number of bytes of a call has.
+    sizes: BTreeMap<u8, Sum>,
+}
+
+/// The statistics of a job's ranks.
+#[derive(Debug)]
+pub(crate) struct Job {
+    size: usize,
+    library: String,
+    rows: BTreeMap<Name, Row>,
+    /// How long each rank has counted.
+    elapsed: BTreeMap<usize, Duration>,
+    /// Why there is nothing of a rank.
+    missing: BTreeMap<usize, String>,
+}
+
+/// How many lines a person reads at the end of a job.
+const LINES: usize = 30;
+
+impl Job {
+    pub(crate) fn new(size: usize, library: &str) -> Self {
+        Self {
+            size,
+            library: library.to_owned(),
+            rows: BTreeMap::new(),
+            elapsed: BTreeMap::new(),
+            missing: BTreeMap::new(),
+        }
+    }
+
+    /// Takes what a rank has counted.
+    pub(crate) fn add(&mut self, rank: usize, part: Part) {
+        self.elapsed.insert(rank, part.elapsed);
+        for line in part.lines {
+            let name = Name {
+                operation: line.operation.into_owned(),
+                communicator: line.communicator.into_owned(),
+            };
+            let row = self.rows.entry(name).or_default();
+            row.sum.add(&line.sum);
+            let time = row.times.entry(rank).or_default();
+            *time = time.saturating_add(line.sum.time);
+            row.sizes.entry(line.class).or_default().add(&line.sum);
+        }
+    }
+
+    /// Says that there is nothing of a rank, and why.
+    pub(crate) fn miss(&mut self, rank: usize, why: impl Into<String>) {
+        self.missing.insert(rank, why.into());
+    }
+
+    /// What a person reads on a screen.
+    pub(crate) fn summary(&self) -> String {
+        self.text(LINES).unwrap_or_default()
+    }
+
+    /// All of it, with the sizes.
+    pub(crate) fn report(&self) -> String {
+        let mut text = self.text(usize::MAX).unwrap_or_default();
+        let _ = self.by_size(&mut text);
+        text
+    }
+
+    /// That which took most time first.
+    fn sorted(&self) -> Vec<(&Name, &Row)> {
+        let mut rows: Vec<_> = self.rows.iter().collect();
+        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.sum.time));
+        rows
+    }
+
+    fn text(&self, most: usize) -> Result<String, fmt::Error> {
+        use fmt::Write as _;
+        let wall: Duration = self.elapsed.values().sum();
+        let calls: Duration = self.rows.values().map(|row| row.sum.time).sum();
+        let longest = self.elapsed.values().max().copied().unwrap_or_default();
+        let (size, library) = (self.size, &self.library);
+        let mut out = String::new();
+        writeln!(
+            out,
+            "ranks: {size} {} on {library}, {} s; {} of it in calls",
+            if size == 1 { "rank" } else { "ranks" },
+            text::seconds(longest),
+            text::percent(calls, wall),
+        )?;
+        let columns = [
+            Column("operation", Side::Left),
+            Column("communicator", Side::Left),
+            Column("ranks", Side::Right),
+            Column("calls", Side::Right),
+            Column("bytes", Side::Right),
+            Column("min s", Side::Right),
+            Column("avg s", Side::Right),
+            Column("max s", Side::Right),
+            Column("of rank", Side::Right),
+            Column("wall", Side::Right),
+        ];
+        let sorted = self.sorted();
+        let rows = sorted
+            .iter()
+            .take(most)
+            .map(|(name, row)| row.cells(name, wall));
+        text::table(&mut out, &columns, rows)?;
+        if sorted.len() > most {
+            writeln!(
+                out,
+                "and {} more lines: RANKS_STATS=FILE has them all",
+                sorted.len() - most
+            )?;
+        }
+        let failed: u64 = self.rows.values().map(|row| row.sum.failed).sum();
+        if failed > 0 {
+            writeln!(out, "{failed} of the calls failed")?;
+        }
+        for (rank, why) in &self.missing {
+            writeln!(out, "missing: rank {rank}, {why}")?;
+        }
+        Ok(out)
+    }
+
+    fn by_size(&self, out: &mut String) -> fmt::Result {
+        let columns = text::BY_SIZE;
+        let rows = self.sorted().into_iter().flat_map(|(name, row)| {
+            row.sizes.iter().map(|(&class, sum)| {
+                [
+                    name.operation.clone(),
+                    name.communicator.clone(),
+                    text::bytes(*sizes(class).start()),
+                    sum.calls.to_string(),
+                    sum.failed.to_string(),
+                    text::bytes(sum.bytes),
+                    text::seconds(sum.time),
+                    text::seconds(sum.longest),
+                ]
+            })
+        });
+        out.push('\n');
+        text::table(out, &columns, rows)
+    }
+}
+
+impl Row {
+    fn cells(&self, name: &Name, wall: Duration) -> [String; 10] {
+        let (slowest, max) = self
+            .times
+            .iter()
+            .max_by_key(|(_, time)| **time)
+            .map_or((0, Duration::ZERO), |(&rank, &time)| (rank, time));
+        let min = self.times.values().min().copied().unwrap_or_default();
+        let ranks = u32::try_from(self.times.len()).unwrap_or(u32::MAX);
+        [
+            name.operation.clone(),
+            name.communicator.clone(),
+            self.times.len().to_string(),
+            self.sum.calls.to_string(),
+            text::bytes(self.sum.bytes),
+            text::seconds(min),
+            text::seconds(self.sum.time / ranks.max(1)),
+            text::seconds(max),
+            slowest.to_string(),
+            text::percent(self.sum.time, wall),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::part::Line;
+
+    fn line(operation: &'static str, bytes: u64, millis: u64) -> Line {
+        Line {
+            operation: operation.into(),
+            communicator: "world".into(),
+            class: 4,
+            sum: Sum {
+                calls: 2,
+                failed: 0,
+                bytes,
+                time: Duration::from_millis(millis),
+                longest: Duration::from_millis(millis),
+            },
+        }
+    }
+
+    #[test]
+    fn ranks_are_one_table() {
+        let mut job = Job::new(3, "in process");
+        let elapsed = Duration::from_secs(1);
+        let lines = vec![line("MPI_Send", 16, 100)];
+        job.add(0, Part { lines, elapsed });
+        let lines = vec![line("MPI_Recv", 16, 200), line("MPI_Send", 16, 200)];
+        job.add(1, Part { lines, elapsed });
+        job.miss(2, "it ended early");
+        assert_eq!(
+            job.summary(),
+            "\
+ranks: 3 ranks on in process, 1.000 s; 25.0 % of it in calls
+operation  communicator  ranks  calls  bytes  min s  avg s  max s  of rank    wall
+MPI_Send   world             2      4   32 B  0.100  0.150  0.200        1  15.0 %
+MPI_Recv   world             1      2   16 B  0.200  0.200  0.200        1  10.0 %
+missing: rank 2, it ended early
+"
+        );
+        assert!(
+            job.report()
+                .contains("\nMPI_Send   world                  8 B      4")
+        );
+    }
+
+    #[test]
+    fn a_screen_is_not_filled() {
+        let mut job = Job::new(1, "in process");
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let lines = names.iter().flat_map(|operation| {
+            (0..5).map(move |number| Line {
+                communicator: format!("grid {number}").into(),
+                ..line(operation, 1, 1)
+            })
+        });
+        let part = Part {
+            lines: lines.collect(),
+            elapsed: Duration::from_secs(1),
+        };
+        job.add(0, part);
+        assert_eq!(job.summary().lines().count(), LINES + 3);
+        assert!(
+            job.summary()
+                .ends_with("and 10 more lines: RANKS_STATS=FILE has them all\n")
+        );
+        assert!(job.report().lines().count() > 80);
+    }
+}

@@ -1,0 +1,232 @@
+//! What is kept of the calls of each rank of this process.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use super::clock::Clock;
+use super::facts::{self, Facts};
+use super::part::{Line, Part};
+use super::statistics::{OperationStatistics, Statistics, Table, sizes};
+use super::timeline::{self, Event, Events, Member, Whose};
+use super::wanted::Wanted;
+use crate::error::ErrorKind;
+use crate::record::watch::{self, Observation, Observer};
+use crate::record::{Home, Recorder};
+
+/// What is kept, and of whom; one in a process, once it is known that anything is wanted.
+pub(super) struct Keeper {
+    pub(super) wanted: Wanted,
+    /// Times are counted from here.
+    origin: Instant,
+    ranks: RwLock<HashMap<Home, Arc<Mutex<Kept>>>>,
+}
+
+/// A rank, for those who read of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Who {
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+    pub(crate) library: String,
+    /// The same for all ranks of a job, and for no other job; 0 if they could not agree.
+    pub(crate) job: u64,
+}
+
+/// What is kept of a rank.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) who: Who,
+    since: Instant,
+    table: Table,
+    events: Events,
+    members: HashMap<u64, Member>,
+    pub(super) clock: Clock,
+}
+
+static KEEPER: OnceLock<Option<Arc<Keeper>>> = OnceLock::new();
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Keeper {
+    /// The one of this process, if anything is wanted.
+    pub(super) fn start() -> Option<&'static Arc<Self>> {
+        let keeper = KEEPER.get_or_init(|| {
+            let wanted = Wanted::of_environment();
+            if wanted.is_nothing() {
+                return None;
+            }
+            let keeper = Arc::new(Self {
+                wanted,
+                origin: Instant::now(),
+                ranks: RwLock::default(),
+            });
+            watch::add(Arc::clone(&keeper) as Arc<dyn Observer>);
+            Some(keeper)
+        });
+        keeper.as_ref()
+    }
+
+    /// The same, if it was started.
+    pub(super) fn get() -> Option<&'static Arc<Self>> {
+        KEEPER.get()?.as_ref()
+    }
+
+    /// The time here, in nanoseconds.
+    pub(super) fn now(&self) -> i64 {
+        self.at(Instant::now())
+    }
+
+    fn at(&self, moment: Instant) -> i64 {
+        let since = moment.saturating_duration_since(self.origin);
+        i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    /// Begins to keep what a rank does.
+    pub(super) fn begin(&self, home: Home, who: Who, clock: Clock) {
+        let kept = Arc::new(Mutex::new(Kept {
+            who,
+            since: Instant::now(),
+            table: Table::default(),
+            events: Events::default(),
+            members: HashMap::new(),
+            clock,
+        }));
+        let mut ranks = self.ranks.write().unwrap_or_else(PoisonError::into_inner);
+        ranks.insert(home, kept);
+    }
+
+    /// What is kept of a rank that is there.
+    fn of(&self, home: Home) -> Option<Arc<Mutex<Kept>>> {
+        let ranks = self.ranks.read().unwrap_or_else(PoisonError::into_inner);
+        ranks.get(&home).map(Arc::clone)
+    }
+
+    /// Looks at what is kept of a rank that is there.
+    pub(super) fn with<R>(&self, home: Home, look: impl FnOnce(&mut Kept) -> R) -> Option<R> {
+        let kept = self.of(home)?;
+        let mut kept = lock(&kept);
+        Some(look(&mut kept))
+    }
+
+    /// Takes out what is kept of a rank.
+    pub(super) fn take(&self, home: Home) -> Option<Arc<Mutex<Kept>>> {
+        let mut ranks = self.ranks.write().unwrap_or_else(PoisonError::into_inner);
+        ranks.remove(&home)
+    }
+
+    /// All of whom anything is kept.
+    pub(super) fn homes(&self) -> Vec<Home> {
+        let ranks = self.ranks.read().unwrap_or_else(PoisonError::into_inner);
+        ranks.keys().copied().collect()
+    }
+
+    /// Writes the timeline of a rank, if one is wanted; says so on standard error if it cannot.
+    pub(super) fn write(&self, kept: &Kept) {
+        let Some(folder) = &self.wanted.timeline else {
+            return;
+        };
+        let mut communicators: Vec<Member> = kept.members.values().cloned().collect();
+        communicators.sort_by_key(|member| member.id);
+        let whose = Whose {
+            who: &kept.who,
+            host: &facts::host(),
+            clock: kept.clock,
+            communicators: &communicators,
+        };
+        if let Err(error) = timeline::write(folder, &whose, &kept.events) {
+            let (folder, rank) = (folder.display(), kept.who.rank);
+            eprintln!("ranks: the timeline of rank {rank} is not written to {folder}: {error}");
+        }
+    }
+}
+
+impl Observer for Keeper {
+    fn ended(&self, observation: &Observation, took: Duration, failed: Option<ErrorKind>) {
+        let recorder = &observation.recorder;
+        let facts = Facts::of(observation);
+        let Some(kept) = self.of(recorder.home) else {
+            return;
+        };
+        let mut kept = lock(&kept);
+        kept.meet(recorder, facts.operation);
+        if observation.depth == 0 {
+            let which = (recorder.id, facts.operation);
+            kept.table.count(which, facts.bytes, took, failed.is_some());
+        }
+        if self.wanted.timeline.is_some() {
+            let begun = self.at(observation.started);
+            let took = i64::try_from(took.as_nanos()).unwrap_or(i64::MAX);
+            kept.events.push(Event {
+                operation: facts.operation,
+                element: facts.element,
+                reduction: facts.reduction,
+                communicator: recorder.id,
+                number: observation.number,
+                thread: observation.thread,
+                peer: facts.peer.or(facts.root),
+                dest: facts.dest,
+                tag: facts.tag,
+                count: facts.count,
+                bytes: facts.bytes,
+                begun,
+                ended: begun.saturating_add(took),
+                error: failed,
+            });
+        }
+    }
+}
+
+impl Kept {
+    /// Remembers whose calls these are; the name as it is at the first call, and as it is set later.
+    fn meet(&mut self, recorder: &Recorder, operation: &str) {
+        let named = operation == "MPI_Comm_set_name";
+        if self.members.contains_key(&recorder.id) && !named {
+            return;
+        }
+        let member = Member {
+            id: recorder.id,
+            name: facts::label(recorder),
+            rank: recorder.rank,
+            world_ranks: recorder.world_ranks.clone(),
+        };
+        self.members.insert(recorder.id, member);
+    }
+
+    fn name(&self, communicator: u64) -> String {
+        let member = self.members.get(&communicator);
+        member.map(|member| member.name.clone()).unwrap_or_default()
+    }
+
+    /// Of all communicators, or of one.
+    pub(super) fn statistics(&self, of: Option<u64>) -> Statistics {
+        let lines = self.table.sums.iter();
+        let lines = lines.filter(|(key, _)| of.is_none_or(|one| one == key.communicator));
+        let lines = lines.map(|(key, sum)| OperationStatistics {
+            operation: key.operation,
+            communicator: self.name(key.communicator),
+            sizes: sizes(key.class),
+            calls: sum.calls,
+            failed: sum.failed,
+            bytes: sum.bytes,
+            time: sum.time,
+            longest: sum.longest,
+        });
+        Statistics::new(lines.collect(), self.since.elapsed())
+    }
+
+    /// For the table of the job.
+    pub(super) fn part(&self) -> Part {
+        let lines = self.table.sums.iter().map(|(key, sum)| Line {
+            operation: key.operation.into(),
+            communicator: self.name(key.communicator).into(),
+            class: key.class,
+            sum: *sum,
+        });
+        Part {
+            lines: lines.collect(),
+            elapsed: self.since.elapsed(),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A span of `tracing` for each operation.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tracing::Level;
+use tracing::span::EnteredSpan;
+
+use super::facts::{self, Facts};
+use crate::error::ErrorKind;
+use crate::record::Home;
+use crate::record::watch::{self, Observation, Observer};
+
+/// What spans and events are filtered by.
+const TARGET: &str = "ranks::comm";
+
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Looks whether a subscriber of `tracing` takes the spans of operations, and gives it them from now on; whether one does.
+///
+/// That is looked for when a runtime starts. A subscriber that is set later, or that changes what it takes, gets spans
+/// only after a call of this function. While none does, operations cost what they cost without spans: that is why it is not
+/// looked for at each of them.
+///
+/// Spans have the target `ranks::comm` and the level DEBUG. Their fields: `op` (the C name), `backend` (`mpi` or `in process`),
+/// `comm` (its name), `number` (how many such calls the communicator had before), `rank`, `size`, `peer`, `dest` and `tag` of
+/// messages, `root` of collectives, `dtype`, `reduction`, `count`, `bytes`. An error is an event of the level WARN in
+/// the span, with the fields `op` and `error`.
+pub fn look_for_subscriber() -> bool {
+    let wanted = tracing::span_enabled!(target: TARGET, Level::DEBUG);
+    if wanted && !WATCHED.swap(true, Ordering::Relaxed) {
+        watch::add(Arc::new(Spans));
+    }
+    wanted
+}
+
+struct Spans;
+
+thread_local! {
+    /// The spans of the calls that this thread is in, each with how many calls were around it.
+    static OPEN: RefCell<Vec<(usize, EnteredSpan)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Observer for Spans {
+    fn begun(&self, observation: &Observation) {
+        let span = span(observation);
+        if span.is_disabled() {
+            return;
+        }
+        let entered = span.entered();
+        // While a thread ends there is no place for it, and it is over at once.
+        let _ = OPEN.try_with(|open| {
+            if let Ok(mut open) = open.try_borrow_mut() {
+                open.push((observation.depth, entered));
+            }
+        });
+    }
+
+    fn ended(&self, observation: &Observation, _took: Duration, failed: Option<ErrorKind>) {
+        if let Some(kind) = failed {
+            let op = observation.call.operation();
+            tracing::warn!(target: TARGET, op, error = %kind, "failed");
+        }
+        let over = OPEN.try_with(|open| {
+            let mut open = open.try_borrow_mut().ok()?;
+            let place = open
+                .iter()
+                .position(|(depth, _)| *depth >= observation.depth)?;
+            Some(open.split_off(place))
+        });
+        // Left in the opposite order, and with nothing borrowed: a subscriber may communicate.
+        for (_, span) in over.ok().flatten().into_iter().flatten().rev() {
+            span.exit();
+        }
+    }
+}
+
+fn span(observation: &Observation) -> tracing::Span {
+    let facts = Facts::of(observation);
+    let recorder = &observation.recorder;
+    tracing::debug_span!(
+        target: TARGET,
+        "operation",
+        op = facts.operation,
+        backend = if recorder.home == Home::MPI { "mpi" } else { "in process" },
+        comm = facts::label(recorder),
+        number = observation.number,
+        rank = recorder.rank,
+        size = recorder.size,
+        peer = facts.peer,
+        dest = facts.dest,
+        root = facts.root,
+        tag = facts.tag,
+        dtype = facts.element,
+        reduction = facts.reduction,
+        count = facts.count,
+        bytes = facts.bytes,
+    )
+}

@@ -1,0 +1,244 @@
+//! How often, how much and how long: what a rank's calls come to.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::text;
+
+/// What the calls of one operation on one communicator come to, where each moved about as many bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OperationStatistics {
+    /// The C name, such as `MPI_Allreduce`.
+    pub operation: &'static str,
+    /// The communicator's name, `world`, or how many ranks it has.
+    pub communicator: String,
+    /// How many bytes one of these calls moved: from a power of two up to the next.
+    pub sizes: RangeInclusive<u64>,
+    /// How many calls there were.
+    pub calls: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// How many bytes this rank passed to them, all together.
+    pub bytes: u64,
+    /// How long they took, all together.
+    pub time: Duration,
+    /// How long the longest of them took.
+    pub longest: Duration,
+}
+
+/// What this rank's calls come to, since statistics are kept. It prints as a table.
+///
+/// They are kept if the environment has `RANKS_STATS`: `1`, or the name of a file. A call that another one makes is a
+/// part of that one, and is not counted for itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statistics {
+    operations: Vec<OperationStatistics>,
+    elapsed: Duration,
+}
+
+impl Statistics {
+    /// Each operation, communicator and size that there was; that which took most time comes first.
+    #[must_use]
+    pub fn operations(&self) -> &[OperationStatistics] {
+        &self.operations
+    }
+
+    /// How long they are kept by now.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    pub(super) fn new(mut operations: Vec<OperationStatistics>, elapsed: Duration) -> Self {
+        operations.sort_by(|one, other| {
+            let name = |line: &OperationStatistics| (line.operation, line.communicator.clone());
+            let time = other.time.cmp(&one.time);
+            time.then_with(|| name(one).cmp(&name(other)))
+                .then_with(|| one.sizes.start().cmp(other.sizes.start()))
+        });
+        Self {
+            operations,
+            elapsed,
+        }
+    }
+}
+
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = text::BY_SIZE;
+        let rows = self.operations.iter().map(|line| {
+            [
+                line.operation.to_owned(),
+                line.communicator.clone(),
+                text::bytes(*line.sizes.start()),
+                line.calls.to_string(),
+                line.failed.to_string(),
+                text::bytes(line.bytes),
+                text::seconds(line.time),
+                text::seconds(line.longest),
+            ]
+        });
+        text::table(f, &columns, rows)
+    }
+}
+
+/// Which calls are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    /// One of the rank's communicators.
+    pub(super) communicator: u64,
+    pub(super) operation: &'static str,
+    /// How many bits the number of bytes has.
+    pub(super) class: u8,
+}
+
+/// What they come to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) calls: u64,
+    pub(super) failed: u64,
+    pub(super) bytes: u64,
+    pub(super) time: Duration,
+    pub(super) longest: Duration,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.time = self.time.saturating_add(other.time);
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// The sums of a rank.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) sums: HashMap<Key, Sum>,
+}
+
+impl Table {
+    pub(super) fn count(
+        &mut self,
+        (communicator, operation): (u64, &'static str),
+        bytes: u64,
+        time: Duration,
+        failed: bool,
+    ) {
+        let key = Key {
+            communicator,
+            operation,
+            class: class(bytes),
+        };
+        self.sums.entry(key).or_default().add(&Sum {
+            calls: 1,
+            failed: u64::from(failed),
+            bytes,
+            time,
+            longest: time,
+        });
+    }
+}
+
+/// How many bits a number of bytes has: 0 of 0, 1 of 1, 2 of 2 and 3, and so on.
+fn class(bytes: u64) -> u8 {
+    u8::try_from(u64::BITS - bytes.leading_zeros()).unwrap_or(u8::MAX)
+}
+
+/// The numbers of bytes that have so many bits.
+pub(super) fn sizes(class: u8) -> RangeInclusive<u64> {
+    match class {
+        0 => 0..=0,
+        1..64 => 1 << (class - 1)..=(1 << class) - 1,
+        64.. => 1 << 63..=u64::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_size_is_in_its_class() {
+        for bytes in [
+            0,
+            1,
+            2,
+            3,
+            4,
+            1023,
+            1024,
+            u64::MAX / 2,
+            u64::MAX / 2 + 1,
+            u64::MAX,
+        ] {
+            assert!(sizes(class(bytes)).contains(&bytes), "{bytes}");
+        }
+        for class in 0..64 {
+            assert_eq!(*sizes(class).end() + 1, *sizes(class + 1).start());
+        }
+    }
+
+    #[test]
+    fn calls_of_one_size_are_one_line() {
+        let mut table = Table::default();
+        let millis = Duration::from_millis;
+        table.count((0, "MPI_Send"), 100, millis(2), false);
+        table.count((0, "MPI_Send"), 127, millis(3), true);
+        table.count((0, "MPI_Send"), 128, millis(1), false);
+        table.count((1, "MPI_Send"), 128, millis(1), false);
+        assert_eq!(table.sums.len(), 3);
+        let first = Key {
+            communicator: 0,
+            operation: "MPI_Send",
+            class: 7,
+        };
+        let sum = Sum {
+            calls: 2,
+            failed: 1,
+            bytes: 227,
+            time: millis(5),
+            longest: millis(3),
+        };
+        assert_eq!(table.sums[&first], sum);
+    }
+
+    #[test]
+    fn what_took_longest_comes_first() {
+        let line = |operation, millis| OperationStatistics {
+            operation,
+            communicator: "world".to_owned(),
+            sizes: sizes(4),
+            calls: 1,
+            failed: 0,
+            bytes: 8,
+            time: Duration::from_millis(millis),
+            longest: Duration::from_millis(millis),
+        };
+        let lines = vec![
+            line("MPI_Send", 1),
+            line("MPI_Recv", 20),
+            line("MPI_Bcast", 1),
+        ];
+        let statistics = Statistics::new(lines, Duration::from_secs(1));
+        let order: Vec<_> = statistics
+            .operations()
+            .iter()
+            .map(|line| line.operation)
+            .collect();
+        assert_eq!(order, ["MPI_Recv", "MPI_Bcast", "MPI_Send"]);
+        assert_eq!(
+            statistics.to_string(),
+            "\
+operation  communicator  bytes a call  calls  failed  bytes  seconds  longest
+MPI_Recv   world                  8 B      1       0    8 B    0.020    0.020
+MPI_Bcast  world                  8 B      1       0    8 B    0.001    0.001
+MPI_Send   world                  8 B      1       0    8 B    0.001    0.001
+"
+        );
+    }
+}

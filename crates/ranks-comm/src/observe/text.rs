@@ -1,0 +1,114 @@
+//! Tables that a person reads.
+
+use std::fmt::{self, Write};
+use std::time::Duration;
+
+/// Where what is narrower than its column goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+/// What stands above a column, and on which side the column is even.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column(pub(super) &'static str, pub(super) Side);
+
+/// The columns of a table of calls by their sizes.
+pub(super) const BY_SIZE: [Column; 8] = [
+    Column("operation", Side::Left),
+    Column("communicator", Side::Left),
+    Column("bytes a call", Side::Right),
+    Column("calls", Side::Right),
+    Column("failed", Side::Right),
+    Column("bytes", Side::Right),
+    Column("seconds", Side::Right),
+    Column("longest", Side::Right),
+];
+
+/// Writes rows under their columns, each as wide as what it holds.
+pub(super) fn table<const N: usize>(
+    out: &mut impl Write,
+    columns: &[Column; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> fmt::Result {
+    let head = columns.map(|Column(name, _)| name.to_owned());
+    let rows: Vec<[String; N]> = std::iter::once(head).chain(rows).collect();
+    let mut widths = [0; N];
+    for row in &rows {
+        for (width, text) in widths.iter_mut().zip(row) {
+            *width = text.chars().count().max(*width);
+        }
+    }
+    for row in &rows {
+        let mut line = String::new();
+        for ((text, Column(_, side)), width) in row.iter().zip(columns).zip(widths) {
+            if !line.is_empty() {
+                line.push_str("  ");
+            }
+            match side {
+                Side::Left => write!(line, "{text:<width$}")?,
+                Side::Right => write!(line, "{text:>width$}")?,
+            }
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// With milliseconds.
+pub(super) fn seconds(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64())
+}
+
+/// In the unit that leaves up to four digits before the point.
+pub(super) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 10_000 {
+        return format!("{bytes} B");
+    }
+    let (mut rest, mut unit) = (bytes, 0);
+    while rest >= 10_000 * 1024 && unit + 1 < UNITS.len() {
+        rest /= 1024;
+        unit += 1;
+    }
+    // In tenths, of a number below ten million times ten.
+    let tenths = rest * 10 / 1024;
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+/// A part of a whole, in percent.
+pub(super) fn percent(part: Duration, whole: Duration) -> String {
+    if whole.is_zero() {
+        return "-".to_owned();
+    }
+    format!("{:.1} %", 100.0 * part.as_secs_f64() / whole.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_a_unit_that_fits() {
+        for (number, text) in [
+            (0, "0 B"),
+            (9_999, "9999 B"),
+            (10_240, "10.0 KiB"),
+            (10 << 20, "10.0 MiB"),
+            (3 << 19, "1536.0 KiB"),
+            (u64::MAX, "15.9 EiB"),
+        ] {
+            assert_eq!(bytes(number), text);
+        }
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_what_they_hold() {
+        let columns = [Column("what", Side::Left), Column("n", Side::Right)];
+        let rows = [["a", "1"], ["longer", "1000"]].map(|row| row.map(str::to_owned));
+        let mut out = String::new();
+        table(&mut out, &columns, rows.into_iter()).unwrap();
+        assert_eq!(out, "what       n\na          1\nlonger  1000\n");
+    }
+}

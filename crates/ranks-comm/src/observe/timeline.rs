@@ -1,0 +1,301 @@
+//! What a rank did when: its calls with their times, for a file that `ranks timeline` reads.
+//!
+//! The newest calls are kept, as many as there is room for. They are written when communication ends, or when the
+//! job is about to be aborted.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::clock::Clock;
+use super::keeper::Who;
+use crate::error::ErrorKind;
+
+/// How many calls are kept of a rank: about twelve megabytes.
+const KEPT: usize = 1 << 17;
+
+/// A call from its beginning to its end. Times are this rank's, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Event {
+    pub(super) operation: &'static str,
+    pub(super) element: Option<&'static str>,
+    pub(super) reduction: Option<&'static str>,
+    /// Which of the rank's communicators.
+    pub(super) communicator: u64,
+    /// Of its kind on that communicator.
+    pub(super) number: u64,
+    pub(super) thread: u64,
+    /// A rank of the communicator: whom the message went to or was to come from, or the root.
+    pub(super) peer: Option<usize>,
+    /// Whom a message goes to, if another one comes from `peer`.
+    pub(super) dest: Option<usize>,
+    pub(super) tag: Option<i32>,
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    pub(super) begun: i64,
+    pub(super) ended: i64,
+    pub(super) error: Option<ErrorKind>,
+}
+
+/// The calls of a rank.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    kept: VecDeque<Event>,
+    /// How many had no room.
+    lost: u64,
+}
+
+impl Events {
+    pub(super) fn push(&mut self, event: Event) {
+        if self.kept.len() == KEPT {
+            self.kept.pop_front();
+            self.lost += 1;
+        }
+        self.kept.push_back(event);
+    }
+}
+
+/// A communicator that events are of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Member {
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) rank: usize,
+    /// Who has which rank there, by ranks of the world.
+    pub(super) world_ranks: Vec<usize>,
+}
+
+/// Whose calls they are.
+#[derive(Debug)]
+pub(super) struct Whose<'a> {
+    pub(super) who: &'a Who,
+    pub(super) host: &'a str,
+    pub(super) clock: Clock,
+    pub(super) communicators: &'a [Member],
+}
+
+/// The name of a rank's file.
+pub(super) fn file_name(rank: usize) -> String {
+    format!("rank-{rank}.timeline")
+}
+
+/// Writes the file of a rank: a line that says whose it is, then a line for each call, all of them JSON.
+pub(super) fn write(folder: &Path, whose: &Whose<'_>, events: &Events) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let path = folder.join(file_name(whose.who.rank));
+    // Whoever reads meanwhile finds a whole file.
+    let unfinished = path.with_extension("unfinished");
+    fs::write(&unfinished, text(whose, events))?;
+    fs::rename(unfinished, path)
+}
+
+fn text(whose: &Whose<'_>, events: &Events) -> String {
+    let mut out = Line::begin(String::with_capacity(160 * (events.kept.len() + 4)));
+    out.number("ranks_timeline", 1);
+    out.number("rank", whose.who.rank);
+    out.number("size", whose.who.size);
+    // As text: it has more digits than some readers of numbers keep.
+    out.text("job", &format!("{:016x}", whose.who.job));
+    out.text("host", whose.host);
+    out.number("pid", std::process::id());
+    out.text("library", &whose.who.library);
+    if let Some(error) = whose.clock.error() {
+        out.number("clock_error_ns", error);
+    }
+    out.raw("drift_corrected", whose.clock.knows_drift());
+    out.number("lost", events.lost);
+    out.raw("communicators", Communicators(whose.communicators));
+    let mut out = out.end();
+    for event in &events.kept {
+        out = line(Line::begin(out), event, &whose.clock).end();
+    }
+    out
+}
+
+fn line(mut out: Line, event: &Event, clock: &Clock) -> Line {
+    out.text("op", event.operation);
+    out.number("comm", event.communicator);
+    out.number("n", event.number);
+    out.number("thread", event.thread);
+    out.number("begin", clock.there(event.begun));
+    out.number("end", clock.there(event.ended));
+    if let Some(peer) = event.peer {
+        out.number("peer", peer);
+    }
+    if let Some(dest) = event.dest {
+        out.number("dest", dest);
+    }
+    if let Some(tag) = event.tag {
+        out.number("tag", tag);
+    }
+    if let Some(element) = event.element {
+        out.text("dtype", element);
+    }
+    if let Some(reduction) = event.reduction {
+        out.text("reduction", reduction);
+    }
+    out.number("count", event.count);
+    out.number("bytes", event.bytes);
+    if let Some(error) = event.error {
+        out.text("error", &error.to_string());
+    }
+    out
+}
+
+/// A JSON object on a line of its own.
+struct Line {
+    out: String,
+    is_first: bool,
+}
+
+impl Line {
+    fn begin(mut out: String) -> Self {
+        out.push('{');
+        Self {
+            out,
+            is_first: true,
+        }
+    }
+
+    fn end(mut self) -> String {
+        self.out.push_str("}\n");
+        self.out
+    }
+
+    fn raw(&mut self, name: &str, value: impl std::fmt::Display) {
+        if !std::mem::replace(&mut self.is_first, false) {
+            self.out.push(',');
+        }
+        // A string takes whatever is written to it.
+        let _ = write!(self.out, "\"{name}\":{value}");
+    }
+
+    fn number(&mut self, name: &str, value: impl std::fmt::Display) {
+        self.raw(name, value);
+    }
+
+    fn text(&mut self, name: &str, value: &str) {
+        self.raw(name, Quoted(value));
+    }
+}
+
+/// Text as JSON has it.
+struct Quoted<'a>(&'a str);
+
+impl std::fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_char('"')?;
+        for character in self.0.chars() {
+            match character {
+                '"' | '\\' => write!(f, "\\{character}")?,
+                '\u{0}'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(character))?,
+                other => f.write_char(other)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+struct Communicators<'a>(&'a [Member]);
+
+impl std::fmt::Display for Communicators<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_char('[')?;
+        for (index, member) in self.0.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            let Member {
+                id,
+                name,
+                rank,
+                world_ranks,
+            } = member;
+            let name = Quoted(name);
+            write!(
+                f,
+                "{comma}{{\"id\":{id},\"name\":{name},\"rank\":{rank},\"world_ranks\":{world_ranks:?}}}"
+            )?;
+        }
+        f.write_char(']')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::clock::Reading;
+
+    fn event(operation: &'static str) -> Event {
+        Event {
+            operation,
+            element: Some("f64"),
+            reduction: None,
+            communicator: 0,
+            number: 7,
+            thread: 1,
+            peer: Some(3),
+            dest: None,
+            tag: Some(9),
+            count: 4,
+            bytes: 32,
+            begun: 1_000,
+            ended: 2_000,
+            error: None,
+        }
+    }
+
+    #[test]
+    fn a_file_is_lines_of_json_in_the_time_of_rank_0() {
+        let reading = Reading {
+            at: 0,
+            ahead: 100,
+            error: 9,
+        };
+        let members = [Member {
+            id: 0,
+            name: "say \"hi\"\n".to_owned(),
+            rank: 1,
+            world_ranks: vec![0, 1],
+        }];
+        let whose = Whose {
+            who: &Who {
+                rank: 1,
+                size: 2,
+                library: "in process".to_owned(),
+                job: 255,
+            },
+            host: "node1",
+            clock: Clock {
+                first: Some(reading),
+                last: None,
+            },
+            communicators: &members,
+        };
+        let mut events = Events::default();
+        events.push(event("MPI_Send"));
+        let process = std::process::id();
+        assert_eq!(
+            text(&whose, &events),
+            format!(
+                "{{\"ranks_timeline\":1,\"rank\":1,\"size\":2,\"job\":\"00000000000000ff\",\"host\":\"node1\",\"pid\":{process},\
+                 \"library\":\"in process\",\"clock_error_ns\":9,\"drift_corrected\":false,\"lost\":0,\
+                 \"communicators\":[{{\"id\":0,\"name\":\"say \\\"hi\\\"\\u000a\",\"rank\":1,\"world_ranks\":[0, 1]}}]}}\n\
+                 {{\"op\":\"MPI_Send\",\"comm\":0,\"n\":7,\"thread\":1,\"begin\":900,\"end\":1900,\"peer\":3,\"tag\":9,\
+                 \"dtype\":\"f64\",\"count\":4,\"bytes\":32}}\n"
+            )
+        );
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_are_kept() {
+        let mut events = Events::default();
+        for _ in 0..KEPT {
+            events.push(event("MPI_Send"));
+        }
+        events.push(event("MPI_Recv"));
+        assert_eq!((events.kept.len(), events.lost), (KEPT, 1));
+        assert_eq!(events.kept.back().unwrap().operation, "MPI_Recv");
+        assert!(KEPT * size_of::<Event>() <= 24 << 20);
+    }
+}

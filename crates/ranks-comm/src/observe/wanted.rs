@@ -1,0 +1,66 @@
+//! What the environment asks to be kept of a rank's calls.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Where the statistics of a job go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Target {
+    /// To standard error.
+    Screen,
+    File(PathBuf),
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// `RANKS_STATS`: `1` or a file.
+    pub(super) statistics: Option<Target>,
+    /// `RANKS_TIMELINE`: a folder.
+    pub(super) timeline: Option<PathBuf>,
+}
+
+impl Wanted {
+    pub(super) fn of_environment() -> Self {
+        Self::of(|name| env::var_os(name))
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let set = |name| variable(name).filter(|value| !value.is_empty());
+        let statistics = set("RANKS_STATS").and_then(|value| match value.to_str() {
+            Some("0") => None,
+            Some("1") => Some(Target::Screen),
+            _ => Some(Target::File(value.into())),
+        });
+        Self {
+            statistics,
+            timeline: set("RANKS_TIMELINE").map(PathBuf::from),
+        }
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_the_screen_and_anything_else_is_a_file() {
+        let statistics = |value: &str| {
+            let value = OsString::from(value);
+            Wanted::of(|name| (name == "RANKS_STATS").then(|| value.clone())).statistics
+        };
+        assert_eq!(statistics("1"), Some(Target::Screen));
+        assert_eq!(statistics("0"), None);
+        assert_eq!(statistics(""), None);
+        let file = Target::File("stats.txt".into());
+        assert_eq!(statistics("stats.txt"), Some(file));
+        assert!(Wanted::of(|_| None).is_nothing());
+        let folder = |name: &str| (name == "RANKS_TIMELINE").then(|| "there".into());
+        assert_eq!(Wanted::of(folder).timeline, Some("there".into()));
+    }
+}

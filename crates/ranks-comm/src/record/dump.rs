@@ -1,0 +1,114 @@
+//! What is recorded, written to a file when something goes wrong: `rank-N.json` in the folder that `RANKS_DUMP` names.
+//!
+//! `ranks postmortem` reads the files of a job. Nothing is written where the variable is not set.
+
+mod content;
+mod json;
+mod signal;
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use content::Cause;
+
+use crate::observe;
+
+use super::recorder::{Recorder, recorders};
+use super::watch;
+
+pub(crate) use signal::on_termination;
+
+/// The variable that names the folder.
+const VARIABLE: &str = "RANKS_DUMP";
+
+/// Why a rank writes what it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    TimeLimit,
+    Abort,
+    Error,
+    Panic,
+    Termination,
+}
+
+impl Reason {
+    fn text(self) -> &'static str {
+        match self {
+            Self::TimeLimit => "time limit",
+            Self::Abort => "abort",
+            Self::Error => "error",
+            Self::Panic => "panic",
+            Self::Termination => "SIGTERM",
+        }
+    }
+}
+
+/// Writes a file for each rank that lives in this process, once: what comes after a first failure follows from it.
+///
+/// `error` is what went wrong on `rank` of the world, if it was one of several here.
+pub(crate) fn write(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) {
+    static WRITTEN: AtomicBool = AtomicBool::new(false);
+    observe::write_timelines();
+    let Some(folder) = folder() else {
+        return;
+    };
+    if WRITTEN.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    if let Err(problem) = write_all(folder, reason, error, rank) {
+        eprintln!(
+            "ranks: what was recorded cannot be written to {} ({VARIABLE}): {problem}",
+            folder.display()
+        );
+    }
+}
+
+/// The folder, if there is to be one.
+pub(crate) fn folder() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let read = || std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
+    FOLDER.get_or_init(|| read().map(PathBuf::from)).as_deref()
+}
+
+fn write_all(
+    folder: &Path,
+    reason: Reason,
+    error: Option<&dyn Display>,
+    rank: Option<usize>,
+) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for (place, recorders) in by_rank() {
+        let mine = rank.is_none_or(|rank| rank == place.0);
+        let mut cause = Cause {
+            reason: reason.text().to_owned(),
+            error: error.map(ToString::to_string),
+        };
+        if let (false, Some(error), Some(rank)) = (mine, error, rank) {
+            cause.reason = format!("{} on rank {rank}", reason.text());
+            cause.error = Some(format!("rank {rank} of {}: {error}", place.1));
+        }
+        let under_way = watch::under_way();
+        let here = under_way.iter().filter(|one| one.recorder.place() == place);
+        let communicators = recorders.iter().map(|one| content::communicator(one));
+        let dump = content::dump(place, &cause, communicators, here.map(content::under_way));
+        let name = format!("rank-{}.json", place.0);
+        // Under another name until it is whole.
+        let unfinished = folder.join(format!(".{name}.{}", std::process::id()));
+        fs::write(&unfinished, dump)?;
+        fs::rename(&unfinished, folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// What is recorded, by rank in the world and the size of the world.
+fn by_rank() -> BTreeMap<(usize, usize), Vec<Arc<Recorder>>> {
+    let mut ranks = BTreeMap::<_, Vec<_>>::new();
+    for recorder in recorders() {
+        ranks.entry(recorder.place()).or_default().push(recorder);
+    }
+    ranks
+}

@@ -1,0 +1,125 @@
+//! What is in the file of a rank. `ranks postmortem` reads it.
+
+use super::json::Object;
+use crate::observe;
+use crate::record::call::{ANY, NONE};
+use crate::record::kind::{Class, Ranks};
+use crate::record::recorder::Recorder;
+use crate::record::ring::{Entry, Ring};
+use crate::record::watch::Observation;
+
+/// Of the form of these files.
+const VERSION: u32 = 1;
+
+/// Why a rank writes.
+pub(super) struct Cause {
+    pub(super) reason: String,
+    pub(super) error: Option<String>,
+}
+
+/// All that a rank of the world, of so many, knows.
+pub(super) fn dump(
+    (rank, size): (usize, usize),
+    cause: &Cause,
+    communicators: impl IntoIterator<Item = String>,
+    under_way: impl IntoIterator<Item = String>,
+) -> String {
+    let library =
+        ranks_mpi_sys::loaded().map_or(crate::in_process::LIBRARY, ranks_mpi_sys::Loaded::name);
+    Object::default()
+        .plain("version", VERSION)
+        .plain("rank", rank)
+        .plain("size", size)
+        .text("host", &observe::host())
+        .plain("pid", std::process::id())
+        .text("library", library)
+        .text("reason", &cause.reason)
+        .text_if("error", cause.error.as_deref())
+        .list("communicators", communicators)
+        .list("under_way", under_way)
+        .end()
+}
+
+/// A communicator, and the last of what was called on it.
+pub(super) fn communicator(recorder: &Recorder) -> String {
+    Object::default()
+        .plain("id", recorder.id)
+        .text("name", &recorder.name())
+        .plain("size", recorder.size)
+        .plain("rank", recorder.rank)
+        .list("world_ranks", &recorder.world_ranks)
+        .list("collectives", calls(&recorder.collectives))
+        .list("messages", calls(&recorder.messages))
+        .plain("begun", recorder.collectives.begun())
+        .plain("ended", recorder.collectives.ended())
+        .end()
+}
+
+fn calls(ring: &Ring) -> Vec<String> {
+    let ended = ring.ended();
+    let entries = ring.entries();
+    entries.iter().map(|entry| called(entry, ended)).collect()
+}
+
+/// One call. What is not there is not known, or not of the call; a peer or a tag that is not there is any.
+fn called(entry: &Entry, ended: u64) -> String {
+    let call = entry.call;
+    let kind = call.kind;
+    let known = |value: i32| (value != ANY && value != NONE).then_some(value);
+    let collective = kind.class == Class::Collective;
+    let named = kind.ranks != Ranks::None;
+    let nobody = !collective && named && call.peer == NONE;
+    Object::default()
+        .plain("number", entry.number)
+        .text("operation", kind.operation)
+        .text_if("element", kind.element.map(|(name, _)| name()))
+        .plain_if("width", kind.element.map(|(_, width)| width))
+        .text_if("reduction", kind.reduction.map(|name| name()))
+        .plain_if("items", kind.has_items().then_some(call.items))
+        .plain_if("root", known(call.peer).filter(|_| collective && named))
+        .plain_if("peer", known(call.peer).filter(|_| !collective && named))
+        .plain_if("tag", known(call.tag).filter(|_| !collective && named))
+        .plain_if("nobody", nobody.then_some(true))
+        .plain("done", entry.number < ended)
+        .end()
+}
+
+/// A call that has not come back.
+pub(super) fn under_way(observation: &Observation) -> String {
+    let call = observation.call;
+    let message = call.kind.class == Class::Message;
+    let peer = usize::try_from(call.peer).ok().filter(|_| message);
+    let waits_for = peer.and_then(|peer| observation.recorder.world_ranks.get(peer));
+    Object::default()
+        .text("operation", call.operation())
+        .plain("communicator", observation.recorder.id)
+        .plain("number", observation.number)
+        .plain("seconds", observation.started.elapsed().as_secs_f64())
+        .list("waits_for", waits_for)
+        .end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Call, Kind};
+
+    static RECV: Kind = Kind::message::<f64>("MPI_Recv");
+    static BCAST: Kind = Kind::moving::<u8>("MPI_Bcast").rooted();
+
+    #[test]
+    fn a_call_says_what_it_is_of() {
+        let ring = Ring::new();
+        ring.begin(Call::of(&BCAST).items(10).root(3));
+        ring.end();
+        ring.begin(Call::of(&RECV).items(5));
+        let calls = calls(&ring);
+        assert_eq!(
+            calls,
+            [
+                r#"{"number":0,"operation":"MPI_Bcast","element":"u8","width":1,"items":10,"root":3,"done":true}"#,
+                r#"{"number":1,"operation":"MPI_Recv","element":"f64","width":8,"items":5,"nobody":true,"done":false}"#,
+            ]
+        );
+    }
+}

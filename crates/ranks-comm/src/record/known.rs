@@ -1,0 +1,167 @@
+//! Kinds of calls that are made when the program runs.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use super::kind::{Class, Kind, Name, Ranks};
+
+/// Where the name of a kind is, how long it is, and which functions name its types.
+type Key = (usize, usize, usize, usize);
+
+static KNOWN: RwLock<Option<HashMap<Key, &'static Kind>>> = RwLock::new(None);
+
+/// How many kinds a thread finds without a lock.
+const NEAR: usize = 64;
+
+thread_local! {
+    /// Those that were asked for last, each at the place that its key has.
+    static LAST: [Cell<Option<(Key, &'static Kind)>>; NEAR] = const { [const { Cell::new(None) }; NEAR] };
+}
+
+impl Kind {
+    /// A call of that C name, which says nothing of what it moves.
+    #[must_use]
+    pub fn named(operation: &'static str) -> &'static Self {
+        find(key(operation, None, None), || Self {
+            ranks: Ranks::One,
+            ..Self::of(class(operation), operation)
+        })
+    }
+
+    /// The same kind in memory that is never freed, once for each text and each type.
+    #[must_use]
+    pub fn known(self) -> &'static Self {
+        let element = self.element.map(|(name, _)| name);
+        find(key(self.operation, element, self.reduction), || self)
+    }
+}
+
+fn key(operation: &'static str, element: Option<Name>, reduction: Option<Name>) -> Key {
+    let [element, reduction] =
+        [element, reduction].map(|name| name.map_or(0, |name| name as usize));
+    (
+        operation.as_ptr().addr(),
+        operation.len(),
+        element,
+        reduction,
+    )
+}
+
+/// The kind of that key, which `make` makes if there is none.
+fn find(key: Key, make: impl FnOnce() -> Kind) -> &'static Kind {
+    let near = (key.0 >> 3) ^ (key.2 >> 4) ^ (key.3 >> 4);
+    let found = LAST.try_with(|last| last[near % NEAR].get());
+    match found {
+        Ok(Some((other, kind))) if other == key => kind,
+        _ => find_far(key, near % NEAR, make),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn find_far(key: Key, near: usize, make: impl FnOnce() -> Kind) -> &'static Kind {
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    let found = known.as_ref().and_then(|known| known.get(&key).copied());
+    drop(known);
+    let kind = found.unwrap_or_else(|| {
+        let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get_or_insert_default();
+        known
+            .entry(key)
+            .or_insert_with(|| Box::leak(Box::new(make())))
+    });
+    // A thread that ends has no such list any more.
+    let _ = LAST.try_with(|last| last[near].set(Some((key, kind))));
+    kind
+}
+
+/// With whom a call of that name is made.
+fn class(operation: &str) -> Class {
+    if COLLECTIVE.contains(&operation) {
+        Class::Collective
+    } else if LOCAL.contains(&operation) || !operation.starts_with("MPI_") {
+        Class::Local
+    } else {
+        Class::Message
+    }
+}
+
+/// What all ranks of a communicator call together, besides the collectives, which have kinds of their own.
+const COLLECTIVE: [&str; 30] = [
+    "MPI_Cart_create",
+    "MPI_Cart_sub",
+    "MPI_Comm_create",
+    "MPI_Comm_create_group",
+    "MPI_Comm_dup",
+    "MPI_Comm_dup_with_info",
+    "MPI_Comm_free",
+    "MPI_Comm_idup",
+    "MPI_Comm_split",
+    "MPI_Comm_split_type",
+    "MPI_Dist_graph_create",
+    "MPI_Dist_graph_create_adjacent",
+    "MPI_Finalize",
+    "MPI_Graph_create",
+    "MPI_Ibarrier",
+    "MPI_Intercomm_create",
+    "MPI_Intercomm_merge",
+    "MPI_Iallgather",
+    "MPI_Iallreduce",
+    "MPI_Ialltoall",
+    "MPI_Ibcast",
+    "MPI_Igather",
+    "MPI_Ireduce",
+    "MPI_Iscatter",
+    "MPI_Win_allocate",
+    "MPI_Win_allocate_shared",
+    "MPI_Win_create",
+    "MPI_Win_create_dynamic",
+    "MPI_Win_fence",
+    "MPI_Win_free",
+];
+
+/// What is answered by the rank itself, or asked again and again.
+const LOCAL: [&str; 26] = [
+    "MPI_Cancel",
+    "MPI_Cart_coords",
+    "MPI_Cart_rank",
+    "MPI_Cart_shift",
+    "MPI_Comm_compare",
+    "MPI_Comm_get_attr",
+    "MPI_Comm_get_info",
+    "MPI_Comm_get_name",
+    "MPI_Comm_group",
+    "MPI_Comm_remote_group",
+    "MPI_Comm_set_attr",
+    "MPI_Comm_set_info",
+    "MPI_Comm_set_name",
+    "MPI_Get_count",
+    "MPI_Improbe",
+    "MPI_Iprobe",
+    "MPI_Parrived",
+    "MPI_Pready",
+    "MPI_Request_free",
+    "MPI_Test",
+    "MPI_Testall",
+    "MPI_Testany",
+    "MPI_Testsome",
+    "MPI_Topo_test",
+    "MPI_Win_sync",
+    "MPI_Wtime",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_once_with_its_class() {
+        let (dup, again) = (Kind::named("MPI_Comm_dup"), Kind::named("MPI_Comm_dup"));
+        assert!(std::ptr::eq(dup, again));
+        assert_eq!(dup.class, Class::Collective);
+        assert_eq!(Kind::named("MPI_Recv").class, Class::Message);
+        assert_eq!(Kind::named("MPI_Test").class, Class::Local);
+        assert_eq!(Kind::named("Communicator::agree").class, Class::Local);
+    }
+}

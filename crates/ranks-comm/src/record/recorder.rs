@@ -1,0 +1,135 @@
+//! What is recorded of a communicator.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::call::Call;
+use super::kind::Class;
+use super::ring::Ring;
+use crate::agree::digest;
+
+/// A rank of the world: a process of MPI is one, an in-process world has several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Home {
+    /// Which in-process world of this process; 0 for MPI.
+    pub(crate) world: u64,
+    /// The rank there; 0 for MPI.
+    pub(crate) rank: usize,
+}
+
+impl Home {
+    /// The rank that this process is.
+    pub(crate) const MPI: Self = Self { world: 0, rank: 0 };
+
+    fn of(world: u64, rank: usize) -> Self {
+        if world == Self::MPI.world {
+            Self::MPI
+        } else {
+            Self { world, rank }
+        }
+    }
+}
+
+/// The rings of a communicator, and what tells it from others.
+pub(crate) struct Recorder {
+    pub(crate) collectives: Ring,
+    pub(crate) messages: Ring,
+    /// Whose it is.
+    pub(crate) home: Home,
+    /// The same on all its ranks, and another for each communicator.
+    pub(crate) id: u64,
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+    /// Its ranks in the world; empty if they are not known.
+    pub(crate) world_ranks: Vec<usize>,
+    /// This rank in the world, and the size of the world.
+    place: (usize, usize),
+    name: Mutex<String>,
+}
+
+/// Those of all communicators of this process that live.
+static RECORDERS: Mutex<Vec<Weak<Recorder>>> = Mutex::new(Vec::new());
+
+impl Recorder {
+    /// For a communicator of these ranks of the world, if they are known, that was made in the same way on all of them; `world`
+    /// as in [`Home`].
+    pub(crate) fn new(
+        world: u64,
+        origin: u64,
+        rank: usize,
+        size: usize,
+        world_ranks: Vec<usize>,
+        place: (usize, usize),
+    ) -> Arc<Self> {
+        let ranks = world_ranks.iter().map(|&rank| rank as u64);
+        let recorder = Arc::new(Self {
+            collectives: Ring::new(),
+            messages: Ring::new(),
+            home: Home::of(world, place.0),
+            id: digest([origin, size as u64].into_iter().chain(ranks)),
+            rank,
+            size,
+            world_ranks,
+            place,
+            name: Mutex::default(),
+        });
+        let mut all = RECORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == all.capacity() {
+            all.retain(|one| one.strong_count() > 0);
+        }
+        all.push(Arc::downgrade(&recorder));
+        recorder
+    }
+
+    /// For the communicator of all ranks.
+    pub(crate) fn of_world(world: u64, rank: usize, size: usize) -> Arc<Self> {
+        let recorder = Self::new(world, 0, rank, size, (0..size).collect(), (rank, size));
+        recorder.set_name("MPI_COMM_WORLD");
+        recorder
+    }
+
+    /// What those communicators have in common that are made from this one by the collective that this rank is in.
+    pub(crate) fn origin(&self) -> u64 {
+        digest([self.id, self.collectives.begun()])
+    }
+
+    /// This rank in the world, and the size of the world.
+    pub(crate) fn place(&self) -> (usize, usize) {
+        self.place
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.name
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn set_name(&self, name: &str) {
+        name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Where a call is recorded, if it is.
+    pub(crate) fn ring_of(&self, call: &Call) -> Option<&Ring> {
+        match call.kind.class {
+            Class::Collective => Some(&self.collectives),
+            Class::Message => Some(&self.messages),
+            Class::Local => None,
+        }
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder")
+            .field("rank", &self.rank)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Those of all communicators that live.
+pub(crate) fn recorders() -> Vec<Arc<Recorder>> {
+    let all = RECORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    all.iter().filter_map(Weak::upgrade).collect()
+}

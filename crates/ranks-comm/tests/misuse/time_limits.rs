@@ -1,0 +1,109 @@
+//! A rank that waits for what never comes, under a limit of its own: an error, after which it goes on with the others.
+
+use std::time::Duration;
+
+use ranks_comm::{Communicator, ErrorKind, Requests, Result, Source};
+
+const LIMIT: Duration = Duration::from_millis(60);
+
+/// What one rank waits for in vain: each time it is an error that says what and why.
+fn in_vain(comm: &Communicator, origin: &str) {
+    let late = |operation: &str, outcome: Result<()>| {
+        let error = outcome.expect_err(operation);
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{operation}: {error}");
+        let text = error.to_string();
+        assert!(text.starts_with(operation), "{operation}: {text}");
+        let limit = format!("not over within the time limit of 60ms ({origin}) on rank 0 of ");
+        assert!(text.contains(&limit), "{text}");
+    };
+    let mut buf = [7u8; 4];
+    late("MPI_Recv", comm.recv(&mut buf, 1, 5).map(drop));
+    late("MPI_Recv", comm.recv(&mut buf, Source::Any, 5).map(drop));
+    late("MPI_Mrecv", comm.recv_vec::<u64>(1, 5).map(drop));
+    late("MPI_Probe", comm.probe(1, 5).map(drop));
+    late("MPI_Mprobe", comm.mprobe(1, 5).map(drop));
+    let nobody: Option<usize> = None;
+    late(
+        "MPI_Sendrecv",
+        comm.sendrecv(&[1u8], nobody, 0, &mut buf, 1, 5).map(drop),
+    );
+    late(
+        "MPI_Sendrecv_replace",
+        comm.sendrecv_replace(&mut buf, nobody, 0, 1, 5).map(drop),
+    );
+    late("MPI_Ssend", comm.ssend(&[6u8; 9], 1, 6));
+    let scoped = comm.scope(|s| s.irecv(&mut buf, 1, 5).map(drop));
+    late("MPI_Wait", scoped);
+    assert_eq!(buf, [7; 4]);
+    // What is waited for goes on: it takes the next message of that tag.
+    late(
+        "MPI_Wait",
+        comm.irecv(vec![0u8; 4], 1, 7)
+            .and_then(|r| r.wait().map(drop)),
+    );
+    let receiving = comm.irecv(vec![0u8; 4], 1, 7);
+    let mut requests: Requests<_> = receiving.into_iter().collect();
+    late("MPI_Waitany", requests.wait_any().map(drop));
+}
+
+/// The rank that was waited for comes at last.
+fn in_the_end(world: &Communicator, comm: &Communicator) -> Result<()> {
+    let mut buf = [0u8; 9];
+    match world.rank() {
+        0 => {
+            world.send(&[1u8], 1, 9)?;
+            assert_eq!(comm.recv(&mut buf, 1, 5)?.count::<u8>()?, 1);
+            assert_eq!(buf[0], 5);
+        }
+        1 => {
+            world.recv(&mut [0u8], 0, 9)?;
+            comm.send(&[5u8], 0, 5)?;
+            for _ in 0..2 {
+                comm.send(&[7u8], 0, 7)?;
+            }
+            comm.recv(&mut buf, 0, 6)?;
+            assert_eq!(buf, [6; 9]);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+#[ranks_test::ranks(2, 3)]
+fn a_limit_of_a_call_is_an_error_and_others_are_reached_as_before(
+    world: Communicator,
+) -> Result<()> {
+    if world.rank() == 0 {
+        world.within(LIMIT, |world| {
+            in_vain(world, "Communicator::within");
+            Ok::<(), ranks_comm::Error>(())
+        })?;
+    }
+    in_the_end(&world, &world)
+}
+
+#[ranks_test::ranks(2)]
+fn a_limit_of_a_communicator_is_its_own(world: Communicator) -> Result<()> {
+    let limited = world.dup()?;
+    limited.set_time_limit(Some(LIMIT))?;
+    if world.rank() == 0 {
+        in_vain(&limited, "Communicator::set_time_limit");
+    }
+    limited.set_time_limit(None)?;
+    in_the_end(&world, &limited)
+}
+
+#[ranks_test::ranks(1, 2)]
+fn a_limit_of_zero_is_none(world: Communicator) -> Result<()> {
+    let refused = world.set_time_limit(Some(Duration::ZERO));
+    assert_eq!(refused.expect_err("zero").kind(), ErrorKind::Argument);
+    // What is over in time is as ever.
+    world.within(Duration::from_secs(60), |world| {
+        let mut got = [0u32; 3];
+        let sending = world.isend(vec![1u32, 2, 3], world.rank(), 0)?;
+        assert_eq!(world.recv(&mut got, world.rank(), 0)?.count::<u32>()?, 3);
+        sending.wait()?;
+        assert_eq!(got, [1, 2, 3]);
+        Ok(())
+    })
+}
