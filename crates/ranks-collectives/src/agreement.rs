@@ -4,11 +4,11 @@
 
 mod edges;
 
-use std::any::type_name;
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write as _};
 
-use ranks_comm::backend::{InProcessComm, MpiComm, digest, get_text, put_text};
+use ranks_comm::backend::{Backend, InProcessComm, MpiComm, digest, get_text, put_text};
+use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::lasting::Lasting;
@@ -17,16 +17,10 @@ use crate::neighbors::{Division, Edge, Trade};
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 
-/// Tells the name of a type.
-type Name = fn() -> &'static str;
-
 /// What a rank calls, as far as it must be the same everywhere.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    operation: &'static str,
-    /// The type of the elements, and its size.
-    element: Option<(Name, usize)>,
-    reduction: Option<Name>,
+    kind: Kind,
     root: Option<usize>,
 }
 
@@ -34,32 +28,43 @@ impl Call {
     /// An operation of that C name.
     pub(crate) const fn of(operation: &'static str) -> Self {
         Self {
-            operation,
-            element: None,
-            reduction: None,
+            kind: Kind::of(Class::Collective, operation),
             root: None,
         }
     }
 
     pub(crate) const fn moving<T>(operation: &'static str) -> Self {
-        let element: (Name, usize) = (type_name::<T>, size_of::<T>());
         Self {
-            element: Some(element),
-            ..Self::of(operation)
+            kind: Kind::moving::<T>(operation),
+            root: None,
         }
     }
 
     pub(crate) const fn reducing<T, O>(operation: &'static str) -> Self {
         Self {
-            reduction: Some(type_name::<O>),
-            ..Self::moving::<T>(operation)
+            kind: Kind::reducing::<T, O>(operation),
+            root: None,
         }
     }
 
     pub(crate) const fn at(self, root: usize) -> Self {
         Self {
+            kind: self.kind.rooted(),
             root: Some(root),
-            ..self
+        }
+    }
+
+    /// The C name.
+    pub(crate) fn operation(&self) -> &'static str {
+        self.kind.operation
+    }
+
+    /// As it is recorded.
+    fn recorded(&self, elements: usize) -> record::Call {
+        let call = record::Call::of(self.kind.known()).items(elements);
+        match self.root {
+            Some(root) => call.root(root),
+            None => call,
         }
     }
 }
@@ -68,6 +73,11 @@ impl Call {
 pub(crate) trait Proven {
     /// The lengths that must be the same on every rank, in elements.
     fn lengths(&self) -> Cow<'_, [usize]>;
+
+    /// How many elements it is of, as far as one number says that.
+    fn elements(&self) -> usize {
+        0
+    }
 
     /// How many elements this rank sends to and expects from each, where that is for each pair to agree on.
     fn pairs(&self) -> Option<[&[usize]; 2]> {
@@ -87,6 +97,10 @@ impl Proven for () {
 }
 
 impl<P: Proven> Proven for Lasting<P> {
+    fn elements(&self) -> usize {
+        self.get().elements()
+    }
+
     fn lengths(&self) -> Cow<'_, [usize]> {
         self.get().lengths()
     }
@@ -108,6 +122,10 @@ impl<A, B> Proven for (A, B) {
 }
 
 impl<T> Proven for Transfer<'_, T> {
+    fn elements(&self) -> usize {
+        self.block()
+    }
+
     fn lengths(&self) -> Cow<'_, [usize]> {
         Cow::Owned(vec![self.block()])
     }
@@ -165,16 +183,34 @@ pub(crate) fn carry_out<P: Proven, R>(
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<R>,
     in_process: impl FnOnce(&InProcessComm, P) -> Result<R>,
 ) -> Result<R> {
-    let proven = if comm.compares_calls() {
-        agreed(comm, call, proven)?
-    } else {
-        proven?
-    };
-    comm.dispatch_with(call.operation, proven, over_mpi, in_process)
+    carry_out_by(comm, call, proven, |proven| match comm.backend() {
+        Backend::Mpi(comm) => over_mpi(comm, proven),
+        Backend::InProcess(comm) => in_process(comm, proven),
+    })
+}
+
+/// The same by one function for both backends.
+pub(crate) fn carry_out_by<P: Proven, R>(
+    comm: &Communicator,
+    call: Call,
+    proven: Result<P>,
+    by: impl FnOnce(P) -> Result<R>,
+) -> Result<R> {
+    let elements = proven.as_ref().map_or(0, Proven::elements);
+    let mut entered = comm.enter(call.recorded(elements))?;
+    let result = compared(comm, call, proven).and_then(by);
+    entered.note(&result);
+    result
 }
 
 /// The same error on all ranks that compare, if one of them has one before a call of several steps.
 pub(crate) fn all_ready<P: Proven>(comm: &Communicator, call: Call, ready: Result<P>) -> Result<P> {
+    let _entered = comm.enter_unrecorded(call.kind.operation)?;
+    compared(comm, call, ready)
+}
+
+/// The same for who was let in.
+fn compared<P: Proven>(comm: &Communicator, call: Call, ready: Result<P>) -> Result<P> {
     if comm.compares_calls() {
         agreed(comm, call, ready)
     } else {
@@ -189,8 +225,8 @@ fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Resu
         Err(error) => Told::refusing(error),
     };
     let compared = comm
-        .exchange(call.operation, &told.0)
-        .and_then(|all| compare(call.operation, &all));
+        .exchange_within(call.kind.operation, &told.0)
+        .and_then(|all| compare(call.kind.operation, &all));
     // Why this rank refuses is more to the point than that one does.
     let proven = proven?;
     compared?;
@@ -200,11 +236,11 @@ fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Resu
             .iter()
             .flat_map(|&count| (count as u64).to_le_bytes())
             .collect();
-        let all = comm.exchange(call.operation, &mine)?;
-        compare_pairs(call.operation, &all, comm.size())?;
+        let all = comm.exchange_within(call.kind.operation, &mine)?;
+        compare_pairs(call.kind.operation, &all, comm.size())?;
     }
     if let Some([out, into]) = proven.edges() {
-        edges::compare(comm, call.operation, &out, &into)?;
+        edges::compare(comm, call.kind.operation, &out, &into)?;
     }
     Ok(proven)
 }
@@ -230,12 +266,13 @@ impl Told {
             std::iter::once(length).chain(text.bytes().map(u64::from))
         };
         let element = call
+            .kind
             .element
             .map(|(name, size)| text(name()).chain([size as u64]));
-        let reduction = call.reduction.map(|name| text(name()));
+        let reduction = call.kind.reduction.map(|name| text(name()));
         let numbers = call.root.iter().chain(lengths).map(|&number| number as u64);
         let digest = digest(
-            text(call.operation)
+            text(call.kind.operation)
                 .chain(element.into_iter().flatten())
                 .chain(reduction.into_iter().flatten())
                 .chain(numbers),
@@ -256,8 +293,8 @@ struct Described<'a> {
 
 impl Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.call.operation)?;
-        if let Some((name, _)) = self.call.element {
+        f.write_str(self.call.kind.operation)?;
+        if let Some((name, _)) = self.call.kind.element {
             let name = short(name());
             match self.lengths {
                 [] => write!(f, " of {name}")?,
@@ -265,7 +302,7 @@ impl Display for Described<'_> {
                 lengths => write!(f, " of {lengths:?} {name}")?,
             }
         }
-        if let Some(reduction) = self.call.reduction {
+        if let Some(reduction) = self.call.kind.reduction {
             write!(f, " with {}", short(reduction()))?;
         }
         if let Some(root) = self.call.root {

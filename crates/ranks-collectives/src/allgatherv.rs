@@ -2,13 +2,15 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
+use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::Call;
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
+use crate::in_time::carry_out_in_time;
 use crate::varying::Gathering;
-use crate::{counts, in_process, mpi};
+use crate::{counts, in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Allgatherv";
 
@@ -35,11 +37,12 @@ pub(crate) fn allgatherv_into<T: Pod>(
     recv: &mut [T],
     blocks: &Blocks,
 ) -> Result<()> {
+    let call = record::Call::of(const { &Kind::moving::<T>(NAME) }).few(send.len());
     if let Some(ints) = blocks.ready_ints(TypeOf::<T>::items())
         && let Some(over) = comm.express(1)
     {
         let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
-        return mpi::allgatherv_small(over, ints, gathering);
+        return mpi::allgatherv_small(comm.recorded(over, call), ints, gathering);
     }
     in_full(comm, send, recv, blocks)
 }
@@ -61,11 +64,12 @@ pub(crate) fn allgatherv_in_place<T: Pod>(
 
 fn whole<T: Pod>(comm: &Communicator, gathering: Result<Gathering<'_, T>>) -> Result<()> {
     let me = comm.rank();
-    carry_out(
+    carry_out_in_time(
         comm,
         Call::moving::<T>(NAME),
         gathering,
         |comm, gathering| mpi::allgatherv(comm, me, gathering),
+        Some((&nonblocking::IALLGATHERV, mpi::iallgatherv)),
         in_process::allgatherv,
     )
 }

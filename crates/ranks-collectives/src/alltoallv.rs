@@ -3,11 +3,12 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, all_ready, carry_out};
+use crate::agreement::{Call, all_ready};
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
+use crate::in_time::carry_out_in_time;
 use crate::varying::Exchange;
-use crate::{alltoall, counts, in_process, mpi};
+use crate::{alltoall, counts, in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Alltoallv";
 
@@ -108,5 +109,12 @@ pub(crate) fn alltoallv_in_place<T: Pod>(
 
 fn whole<T: Pod>(comm: &Communicator, exchange: Result<Exchange<'_, T>>) -> Result<()> {
     let call = Call::moving::<T>(NAME);
-    carry_out(comm, call, exchange, mpi::alltoallv, in_process::alltoallv)
+    carry_out_in_time(
+        comm,
+        call,
+        exchange,
+        mpi::alltoallv,
+        Some((&nonblocking::IALLTOALLV, mpi::ialltoallv)),
+        in_process::alltoallv,
+    )
 }

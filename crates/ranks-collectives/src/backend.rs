@@ -4,6 +4,8 @@ use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, carry_out};
 
+pub use crate::bootstrap::readiness::{all_succeed, same_version};
+pub use crate::nccl::error::of_driver;
 pub use crate::ops::description::Describe;
 
 /// The same error on every rank unless all of them are about to call `operation` (the C name) on elements of type `T`;

@@ -3,7 +3,8 @@
 use ranks_comm::Result;
 
 mod communicator;
-mod tcp_store;
+pub(crate) mod readiness;
+pub(crate) mod tcp_store;
 mod threads;
 
 pub use tcp_store::{TcpStore, TcpStoreOptions};

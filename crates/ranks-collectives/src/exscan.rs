@@ -1,12 +1,16 @@
 //! Reduction of the ranks before this one.
 
 use bytemuck::Pod;
+use ranks_comm::backend::MpiComm;
+use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::Call;
+use crate::in_time::carry_out_in_time;
+use crate::lasting::Lasting;
 use crate::ops::Op;
 use crate::transfer::Transfer;
-use crate::{in_process, mpi};
+use crate::{in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Exscan";
 
@@ -18,9 +22,13 @@ pub(crate) fn exscan<T: Pod, O: Op<T>>(
     op: O,
 ) -> Result<()> {
     // Only MPI's own operations are quick to begin with; an item of theirs is an element.
+    let call = record::Call::of(const { &Kind::reducing::<T, O>(NAME) }).few(send.len());
     let express = O::predefined().and_then(|_| comm.express(send.len()));
     match express {
-        Some(over) => mpi::exscan_small(over, &op, Transfer::equal(NAME, send, recv)?),
+        Some(over) => {
+            let transfer = Transfer::equal(NAME, send, recv)?;
+            mpi::exscan_small(comm.recorded(over, call), &op, transfer)
+        }
         None => in_full(comm, send, recv, &op),
     }
 }
@@ -50,11 +58,17 @@ fn whole<T: Pod, O: Op<T>>(
     op: &O,
     transfer: Result<Transfer<'_, T>>,
 ) -> Result<()> {
-    carry_out(
+    carry_out_in_time(
         comm,
         Call::reducing::<T, O>(NAME),
         transfer,
         |comm, transfer| mpi::exscan(comm, op, transfer),
+        O::predefined().map(|_| {
+            let begin = |comm: &MpiComm, transfer: Lasting<Transfer<'_, T>>| {
+                mpi::iexscan::<T, O>(comm, mpi::predefined::<T, O>, transfer)
+            };
+            (&nonblocking::IEXSCAN, begin)
+        }),
         |comm, transfer| in_process::exscan(comm, op, transfer),
     )
 }

@@ -2,11 +2,13 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
+use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::Call;
+use crate::in_time::carry_out_in_time;
 use crate::transfer::Transfer;
-use crate::{in_process, mpi};
+use crate::{in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Gather";
 
@@ -17,9 +19,13 @@ pub(crate) fn gather<T: Pod>(
     recv: &mut [T],
     root: usize,
 ) -> Result<()> {
+    let call = record::Call::of(const { &Kind::moving::<T>(NAME).rooted() })
+        .few(send.len())
+        .root(root);
     match comm.express(send.len() * TypeOf::<T>::items()) {
         Some(over) => {
-            mpi::gather_small::<T>(over, Transfer::gathered_at(NAME, comm, send, recv, root)?)
+            let transfer = Transfer::gathered_at(NAME, comm, send, recv, root)?;
+            mpi::gather_small::<T>(comm.recorded(over, call), transfer)
         }
         None => in_full::<T>(comm, send, recv, root),
     }
@@ -31,11 +37,12 @@ pub(crate) fn gather<T: Pod>(
 fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
     let transfer = Transfer::gathered_at(NAME, comm, send, recv, root);
     let call = Call::moving::<T>(NAME).at(root);
-    carry_out(
+    carry_out_in_time(
         comm,
         call,
         transfer,
         mpi::gather::<T>,
+        Some((&nonblocking::IGATHER, mpi::igather::<T>)),
         in_process::gather::<T>,
     )
 }
@@ -47,11 +54,12 @@ pub(crate) fn gather_in_place<T: Pod>(
 ) -> Result<()> {
     let transfer = Transfer::gathered_in_place(NAME, comm, data, root);
     let call = Call::moving::<T>(NAME).at(root);
-    carry_out(
+    carry_out_in_time(
         comm,
         call,
         transfer,
         mpi::gather::<T>,
+        Some((&nonblocking::IGATHER, mpi::igather::<T>)),
         in_process::gather::<T>,
     )
 }

@@ -3,11 +3,12 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, all_ready, carry_out};
+use crate::agreement::{Call, all_ready};
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
+use crate::in_time::carry_out_in_time;
 use crate::varying::Gathering;
-use crate::{counts, in_process, mpi};
+use crate::{counts, in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Gatherv";
 
@@ -56,11 +57,12 @@ fn whole<T: Pod>(
     root: usize,
 ) -> Result<()> {
     let me = comm.rank();
-    carry_out(
+    carry_out_in_time(
         comm,
         Call::moving::<T>(NAME).at(root),
         gathering,
         |comm, gathering| mpi::gatherv(comm, me, gathering),
+        Some((&nonblocking::IGATHERV, mpi::igatherv)),
         in_process::gatherv,
     )
 }

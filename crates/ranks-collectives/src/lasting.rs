@@ -4,10 +4,12 @@
 use std::ptr::NonNull;
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Begun, Role, Span};
+use ranks_comm::backend::{Begun, Plain, Role, Span};
 use ranks_comm::{
     Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
 };
+
+use crate::in_time::Movable;
 
 /// What an operation sends and what it receives into; empty what it does not.
 pub(crate) struct Slices<'a, T> {
@@ -112,6 +114,41 @@ where
     let begun = begin(Lasting(Slices { send: &[], recv }))?;
     // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they are when it moves.
     Ok(unsafe { Request::begun(comm, role, begun, buffer) })
+}
+
+/// Does an operation on copies of its slices, until its time limit: from there on the copies are the runtime's, and the slices as they
+/// were.
+pub(crate) fn on_copies<'a, P: Movable<'a>>(
+    comm: &Communicator,
+    role: &'static Role,
+    mut proven: P,
+    begin: impl FnOnce(Lasting<P>) -> Result<Begun>,
+) -> Result<()> {
+    let (send, recv) = proven.slices();
+    let sent = send.map(|slice| {
+        let copy = Plain::copy(slice);
+        let place = NonNull::from(copy.as_slice());
+        // SAFETY: the copy stays where it is until the operation is over, as the request below has it, and does not change.
+        *slice = unsafe { place.as_ref() };
+        copy
+    });
+    let mut result = None;
+    let received = recv.map(|slice| {
+        let mut copy = Plain::copy(slice);
+        let mut place = NonNull::from(copy.as_mut_slice());
+        // SAFETY: the same, and the copy is looked at when the operation is over.
+        let there = unsafe { place.as_mut() };
+        result = Some(std::mem::replace(slice, there));
+        copy
+    });
+    let begun = begin(Lasting(proven))?;
+    // SAFETY: the operation works on the copies and on what is in `begun`; the copies stay where they are when they move.
+    let request = unsafe { Request::begun(comm, role, begun, (sent, received)) };
+    let ((_, received), _) = request.wait()?;
+    if let (Some(received), Some(result)) = (received, result) {
+        result.copy_from_slice(received.as_slice());
+    }
+    Ok(())
 }
 
 /// Begins an operation from `send` to `recv`, both of which the request owns until it is over.

@@ -4,9 +4,10 @@ use bytemuck::Pod;
 use ranks_comm::layout::Layout;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::Call;
+use crate::in_time::carry_out_in_time;
 use crate::lengths::Holders;
-use crate::{in_process, mpi};
+use crate::{in_process, mpi, nonblocking};
 
 const ALLTOALLW: &str = "MPI_Alltoallw";
 
@@ -140,11 +141,12 @@ pub(crate) fn alltoallw<T: Pod>(
     send: (&[T], &Layouts),
     recv: (&mut [T], &Layouts),
 ) -> Result<()> {
-    carry_out(
+    carry_out_in_time(
         comm,
         Call::moving::<T>(ALLTOALLW),
         Pattern::among_all(ALLTOALLW, comm, send, recv),
         mpi::alltoallw,
+        Some((&nonblocking::IALLTOALLW, mpi::ialltoallw)),
         in_process::alltoallw,
     )
 }

@@ -12,6 +12,7 @@ pub(crate) use trade::{Division, Trade};
 
 use crate::agreement::{Call, carry_out};
 use crate::blocks::Blocks;
+use crate::in_time::carry_out_in_time;
 use crate::lasting::{Lasting, Slices};
 use crate::layouts::Layouts;
 use crate::{in_process, mpi};
@@ -38,11 +39,12 @@ pub(crate) fn neighbor_allgather<T: Pod>(
     send: &[T],
     recv: &mut [T],
 ) -> Result<()> {
-    carry_out(
+    carry_out_in_time(
         around,
         Call::moving::<T>(ALLGATHER),
         Trade::gathered(ALLGATHER, around, send, recv),
         mpi::neighbor_allgather,
+        Some((&INEIGHBOR_ALLGATHER, mpi::ineighbor_allgather)),
         in_process::neighbor_exchange,
     )
 }
@@ -53,11 +55,12 @@ pub(crate) fn neighbor_allgatherv<T: Pod>(
     recv: &mut [T],
     blocks: &Blocks,
 ) -> Result<()> {
-    carry_out(
+    carry_out_in_time(
         around,
         Call::moving::<T>(ALLGATHERV),
         Trade::gathered_into(ALLGATHERV, around, send, (recv, blocks)),
         mpi::neighbor_allgatherv,
+        Some((&INEIGHBOR_ALLGATHERV, mpi::ineighbor_allgatherv)),
         in_process::neighbor_exchange,
     )
 }
@@ -67,11 +70,12 @@ pub(crate) fn neighbor_alltoall<T: Pod>(
     send: &[T],
     recv: &mut [T],
 ) -> Result<()> {
-    carry_out(
+    carry_out_in_time(
         around,
         Call::moving::<T>(ALLTOALL),
         Trade::exchanged(ALLTOALL, around, send, recv),
         mpi::neighbor_alltoallv,
+        Some((&INEIGHBOR_ALLTOALL, mpi::ineighbor_alltoallv)),
         in_process::neighbor_exchange,
     )
 }
@@ -81,11 +85,12 @@ pub(crate) fn neighbor_alltoallv<T: Pod>(
     send: (&[T], &Blocks),
     recv: (&mut [T], &Blocks),
 ) -> Result<()> {
-    carry_out(
+    carry_out_in_time(
         around,
         Call::moving::<T>(ALLTOALLV),
         Trade::exchanged_into(ALLTOALLV, around, send, recv),
         mpi::neighbor_alltoallv,
+        Some((&INEIGHBOR_ALLTOALLV, mpi::ineighbor_alltoallv)),
         in_process::neighbor_exchange,
     )
 }
@@ -95,11 +100,12 @@ pub(crate) fn neighbor_alltoallw<T: Pod>(
     send: (&[T], &Layouts),
     recv: (&mut [T], &Layouts),
 ) -> Result<()> {
-    carry_out(
+    carry_out_in_time(
         around,
         Call::moving::<T>(ALLTOALLW),
         Trade::laid_out(ALLTOALLW, around, send, recv),
         mpi::neighbor_alltoallw,
+        Some((&INEIGHBOR_ALLTOALLW, mpi::ineighbor_alltoallw)),
         in_process::neighbor_alltoallw,
     )
 }

@@ -162,7 +162,7 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     let begun = comm.dispatch_with(
         name,
         transfer,
-        |comm, transfer| mpi::ireduce(comm, op, transfer),
+        |comm, transfer| mpi::ireduce::<T, O>(comm, mpi::keeping::<T, O>(op), transfer),
         |comm, transfer| in_process::ireduce(comm, op, transfer),
     )?;
     Ok(Finishing::after(finishing, begun))
@@ -179,7 +179,7 @@ pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     let begun = comm.dispatch_with(
         name,
         transfer,
-        |comm, transfer| mpi::iallreduce(comm, op, transfer),
+        |comm, transfer| mpi::iallreduce::<T, O>(comm, mpi::keeping::<T, O>(op), transfer),
         |comm, transfer| in_process::iallreduce(comm, op, transfer),
     )?;
     Ok(Finishing::after(finishing, begun))
@@ -195,7 +195,7 @@ pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
     comm.dispatch_with(
         name,
         transfer,
-        |comm, transfer| mpi::iscan(comm, op, transfer),
+        |comm, transfer| mpi::iscan::<T, O>(comm, mpi::keeping::<T, O>(op), transfer),
         |comm, transfer| in_process::iscan(comm, op, transfer),
     )
 }
@@ -210,7 +210,7 @@ pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
     comm.dispatch_with(
         name,
         transfer,
-        |comm, transfer| mpi::iexscan(comm, op, transfer),
+        |comm, transfer| mpi::iexscan::<T, O>(comm, mpi::keeping::<T, O>(op), transfer),
         |comm, transfer| in_process::iexscan(comm, op, transfer),
     )
 }
@@ -227,7 +227,9 @@ pub(crate) fn ireduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
     let begun = comm.dispatch_with(
         name,
         transfer,
-        |comm, transfer| mpi::ireduce_scatter_block(comm, op, transfer),
+        |comm, transfer| {
+            mpi::ireduce_scatter_block::<T, O>(comm, mpi::keeping::<T, O>(op), transfer)
+        },
         |comm, transfer| in_process::ireduce_scatter_block(comm, op, transfer),
     )?;
     Ok(Finishing::after(finishing, begun))
@@ -246,7 +248,9 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     let begun = comm.dispatch_with(
         name,
         transfer,
-        |comm, transfer| mpi::ireduce_scatter(comm, op, transfer, blocks),
+        |comm, transfer| {
+            mpi::ireduce_scatter::<T, O>(comm, mpi::keeping::<T, O>(op), transfer, blocks)
+        },
         |comm, transfer| in_process::ireduce_scatter(comm, op, transfer, blocks),
     )?;
     Ok(Finishing::after(finishing, begun))

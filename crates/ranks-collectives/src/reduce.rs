@@ -1,12 +1,16 @@
 //! Reduction to one rank.
 
 use bytemuck::Pod;
+use ranks_comm::backend::MpiComm;
+use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::Call;
+use crate::in_time::carry_out_in_time;
+use crate::lasting::Lasting;
 use crate::ops::Reduction;
 use crate::transfer::Transfer;
-use crate::{in_process, mpi};
+use crate::{in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Reduce";
 
@@ -19,10 +23,14 @@ pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     root: usize,
 ) -> Result<()> {
     // Only MPI's own operations are quick to begin with; an item of theirs is an element.
+    let call = record::Call::of(const { &Kind::reducing::<T, O>(NAME).rooted() })
+        .few(send.len())
+        .root(root);
     let express = O::predefined().and_then(|_| comm.express(send.len()));
     match express {
         Some(over) => {
-            mpi::reduce_small(over, &op, Transfer::to_root(NAME, comm, send, recv, root)?)
+            let transfer = Transfer::to_root(NAME, comm, send, recv, root)?;
+            mpi::reduce_small(comm.recorded(over, call), &op, transfer)
         }
         None => in_full(comm, send, recv, &op, root),
     }?;
@@ -66,11 +74,17 @@ fn whole<T: Pod, O: Reduction<T>>(
     transfer: Result<Transfer<'_, T>>,
     root: usize,
 ) -> Result<()> {
-    carry_out(
+    carry_out_in_time(
         comm,
         Call::reducing::<T, O>(NAME).at(root),
         transfer,
         |comm, transfer| mpi::reduce(comm, op, transfer),
+        O::predefined().map(|_| {
+            let begin = |comm: &MpiComm, transfer: Lasting<Transfer<'_, T>>| {
+                mpi::ireduce::<T, O>(comm, mpi::predefined::<T, O>, transfer)
+            };
+            (&nonblocking::IREDUCE, begin)
+        }),
         |comm, transfer| in_process::reduce(comm, op, transfer),
     )
 }

@@ -1,15 +1,18 @@
 //! Reduction of a block for each rank, of different lengths.
 
 use bytemuck::Pod;
+use ranks_comm::backend::MpiComm;
 use ranks_comm::{Communicator, Result};
 
 use std::borrow::Cow;
 
-use crate::agreement::{Call, Proven, carry_out};
+use crate::agreement::{Call, Proven};
 use crate::blocks::Blocks;
+use crate::in_time::carry_out_in_time;
+use crate::lasting::Lasting;
 use crate::ops::Reduction;
 use crate::transfer::Transfer;
-use crate::{in_process, mpi};
+use crate::{in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Reduce_scatter";
 
@@ -45,11 +48,18 @@ fn whole<T: Pod, O: Reduction<T>>(
     blocks: &Blocks,
 ) -> Result<()> {
     let me = comm.rank();
-    carry_out(
+    carry_out_in_time(
         comm,
         Call::reducing::<T, O>(NAME),
         transfer.map(|transfer| Dealt { transfer, blocks }),
         |comm, dealt| mpi::reduce_scatter(comm, me, op, dealt.transfer, blocks),
+        O::predefined().map(|_| {
+            let begin = |comm: &MpiComm, dealt: Lasting<Dealt<'_, T>>| {
+                let transfer = dealt.map(|dealt| dealt.transfer);
+                mpi::ireduce_scatter::<T, O>(comm, mpi::predefined::<T, O>, transfer, blocks)
+            };
+            (&nonblocking::IREDUCE_SCATTER, begin)
+        }),
         |comm, dealt| in_process::reduce_scatter(comm, op, dealt.transfer, blocks),
     )
 }

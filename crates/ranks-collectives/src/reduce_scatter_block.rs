@@ -1,13 +1,17 @@
 //! Reduction of a block for each rank.
 
 use bytemuck::Pod;
+use ranks_comm::backend::MpiComm;
+use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::Call;
 use crate::blocks::Blocks;
+use crate::in_time::carry_out_in_time;
+use crate::lasting::Lasting;
 use crate::ops::Reduction;
 use crate::transfer::Transfer;
-use crate::{in_process, mpi};
+use crate::{in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Reduce_scatter_block";
 
@@ -19,10 +23,12 @@ pub(crate) fn reduce_scatter_block<T: Pod, O: Reduction<T>>(
     op: O,
 ) -> Result<()> {
     // Only MPI's own operations are quick to begin with; an item of theirs is an element.
+    let call = record::Call::of(const { &Kind::reducing::<T, O>(NAME) }).few(send.len());
     let express = O::predefined().and_then(|_| comm.express(send.len()));
     match express {
         Some(over) => {
-            mpi::reduce_scatter_block_small(over, &op, Transfer::scattered(NAME, comm, send, recv)?)
+            let transfer = Transfer::scattered(NAME, comm, send, recv)?;
+            mpi::reduce_scatter_block_small(comm.recorded(over, call), &op, transfer)
         }
         None => in_full(comm, send, recv, &op),
     }?;
@@ -62,11 +68,17 @@ fn whole<T: Pod, O: Reduction<T>>(
     // As many elements as there are in all: no overflow.
     let block = transfer.as_ref().map_or(0, Transfer::block);
     let blocks = Blocks::even(block * size, size);
-    carry_out(
+    carry_out_in_time(
         comm,
         Call::reducing::<T, O>(NAME),
         transfer,
         |comm, transfer| mpi::reduce_scatter_block(comm, me, op, transfer, &blocks),
+        O::predefined().map(|_| {
+            let begin = |comm: &MpiComm, transfer: Lasting<Transfer<'_, T>>| {
+                mpi::ireduce_scatter_block::<T, O>(comm, mpi::predefined::<T, O>, transfer)
+            };
+            (&nonblocking::IREDUCE_SCATTER_BLOCK, begin)
+        }),
         |comm, transfer| in_process::reduce_scatter(comm, op, transfer, &blocks),
     )
 }

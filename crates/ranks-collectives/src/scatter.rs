@@ -2,11 +2,13 @@
 
 use bytemuck::Pod;
 use ranks_comm::backend::TypeOf;
+use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::Call;
+use crate::in_time::carry_out_in_time;
 use crate::transfer::Transfer;
-use crate::{in_process, mpi};
+use crate::{in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Scatter";
 
@@ -17,11 +19,14 @@ pub(crate) fn scatter<T: Pod>(
     recv: &mut [T],
     root: usize,
 ) -> Result<()> {
+    let call = record::Call::of(const { &Kind::moving::<T>(NAME).rooted() })
+        .few(recv.len())
+        .root(root);
     match comm.express(recv.len() * TypeOf::<T>::items()) {
-        Some(over) => mpi::scatter_small::<T>(
-            over,
-            Transfer::scattered_from(NAME, comm, send, recv, root)?,
-        ),
+        Some(over) => {
+            let transfer = Transfer::scattered_from(NAME, comm, send, recv, root)?;
+            mpi::scatter_small::<T>(comm.recorded(over, call), transfer)
+        }
         None => in_full::<T>(comm, send, recv, root),
     }
 }
@@ -32,11 +37,12 @@ pub(crate) fn scatter<T: Pod>(
 fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
     let transfer = Transfer::scattered_from(NAME, comm, send, recv, root);
     let call = Call::moving::<T>(NAME).at(root);
-    carry_out(
+    carry_out_in_time(
         comm,
         call,
         transfer,
         mpi::scatter::<T>,
+        Some((&nonblocking::ISCATTER, mpi::iscatter::<T>)),
         in_process::scatter::<T>,
     )
 }
@@ -48,11 +54,12 @@ pub(crate) fn scatter_in_place<T: Pod>(
 ) -> Result<()> {
     let transfer = Transfer::scattered_in_place(NAME, comm, data, root);
     let call = Call::moving::<T>(NAME).at(root);
-    carry_out(
+    carry_out_in_time(
         comm,
         call,
         transfer,
         mpi::scatter::<T>,
+        Some((&nonblocking::ISCATTER, mpi::iscatter::<T>)),
         in_process::scatter::<T>,
     )
 }

@@ -3,10 +3,11 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, all_ready, carry_out};
+use crate::agreement::{Call, all_ready};
 use crate::blocks::Blocks;
+use crate::in_time::carry_out_in_time;
 use crate::varying::Scattering;
-use crate::{bcast, counts, in_process, mpi};
+use crate::{bcast, counts, in_process, mpi, nonblocking};
 
 const NAME: &str = "MPI_Scatterv";
 
@@ -65,11 +66,12 @@ fn whole<T: Pod>(
     root: usize,
 ) -> Result<()> {
     let me = comm.rank();
-    carry_out(
+    carry_out_in_time(
         comm,
         Call::moving::<T>(NAME).at(root),
         scattering,
         |comm, scattering| mpi::scatterv(comm, me, scattering),
+        Some((&nonblocking::ISCATTERV, mpi::iscatterv)),
         in_process::scatterv,
     )
 }

@@ -419,6 +419,11 @@ impl<'a, T> Transfer<'a, T> {
         outcome
     }
 
+    /// Both slices, to be put elsewhere.
+    pub(crate) fn slices_mut(&mut self) -> (Option<&mut &'a [T]>, Option<&mut &'a mut [T]>) {
+        (self.send.as_mut(), self.recv.as_mut())
+    }
+
     /// The two slices; `None` for the one whose part the other plays.
     #[inline]
     pub(crate) fn into_slices(self) -> (Option<&'a [T]>, Option<&'a mut [T]>) {

@@ -90,7 +90,7 @@ fn ends(edges: &[Edge], is_beginning: bool) -> Vec<End> {
 
 fn told_by_all(comm: &Communicator, operation: &'static str, words: &[u64]) -> Result<Vec<u64>> {
     let mine: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let all = comm.exchange(operation, &mine)?;
+    let all = comm.exchange_within(operation, &mine)?;
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
     Ok(all.chunks_exact(8).map(word).collect())
 }

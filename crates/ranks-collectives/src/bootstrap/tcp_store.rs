@@ -20,7 +20,10 @@ use server::Server;
 use wire::Request;
 
 mod connection;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod server;
+mod talk;
 mod values;
 mod wire;
 

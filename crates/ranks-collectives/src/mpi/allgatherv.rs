@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
+use ranks_comm::record::Over;
 use ranks_mpi_sys::native;
 
 use super::datatype::datatype;
@@ -33,7 +34,7 @@ pub(crate) fn allgatherv<T: Pod>(
 /// Blocks that `int`s can count and place: `ints`, made by the gathering's own blocks for this type.
 #[inline(always)]
 pub(crate) fn allgatherv_small<T: Pod>(
-    comm: &Comm,
+    comm: impl Over,
     ints: &[c_int],
     gathering: Gathering<'_, T>,
 ) -> Result<()> {
@@ -54,5 +55,6 @@ pub(crate) fn allgatherv_small<T: Pod>(
             comm.native,
         )
     };
+    comm.over();
     check(code, NAME)
 }

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::MpiComm as Comm;
+use ranks_comm::record::Over;
 use ranks_mpi_sys::native;
 
 use super::large_reductions;
@@ -28,7 +29,7 @@ pub(crate) fn allreduce<T: Pod, O: Reduction<T>>(
 /// A block that an `int` can count.
 #[inline(always)]
 pub(crate) fn allreduce_small<T: Pod, O: Reduction<T>>(
-    comm: &Comm,
+    comm: impl Over,
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
@@ -47,5 +48,6 @@ pub(crate) fn allreduce_small<T: Pod, O: Reduction<T>>(
             comm.native,
         )
     };
+    comm.over();
     operation.end(code, NAME)
 }

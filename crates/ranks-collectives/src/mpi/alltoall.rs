@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
+use ranks_comm::record::Over;
 use ranks_mpi_sys::native;
 
 use super::datatype::datatype;
@@ -21,7 +22,7 @@ pub(crate) fn alltoall<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result
 
 /// A block that an `int` can count.
 #[inline(always)]
-pub(crate) fn alltoall_small<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
+pub(crate) fn alltoall_small<T: Pod>(comm: impl Over, transfer: Transfer<'_, T>) -> Result<()> {
     let count = TypeOf::<T>::count(transfer.block());
     let (send, recv) = transfer.into_slices();
     let datatype = datatype::<T>();
@@ -37,5 +38,6 @@ pub(crate) fn alltoall_small<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> 
             comm.native,
         )
     };
+    comm.over();
     check(code, NAME)
 }

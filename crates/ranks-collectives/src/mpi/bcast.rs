@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
+use ranks_comm::record::Over;
 use ranks_mpi_sys::native;
 
 use super::datatype::datatype;
@@ -21,12 +22,13 @@ pub(crate) fn bcast<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()
 
 /// A block that an `int` can count.
 #[inline(always)]
-pub(crate) fn bcast_small<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
+pub(crate) fn bcast_small<T: Pod>(comm: impl Over, transfer: Transfer<'_, T>) -> Result<()> {
     let count = TypeOf::<T>::count(transfer.block());
     let root = transfer.root();
     let (_, data) = transfer.into_slices();
     let datatype = datatype::<T>();
     // SAFETY: `data` is one block, here and at the root, as `Transfer` has proven; a block is `count` items of `datatype`.
     let code = unsafe { native::MPI_Bcast(recv_pointer(data), count, datatype, root, comm.native) };
+    comm.over();
     check(code, NAME)
 }

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::MpiComm as Comm;
+use ranks_comm::record::Over;
 use ranks_mpi_sys::native;
 
 use super::operation::{Operation, PIECE, count, is_small};
@@ -29,7 +30,7 @@ pub(crate) fn exscan<T: Pod, O: Op<T>>(
 /// A block that an `int` can count.
 #[inline(always)]
 pub(crate) fn exscan_small<T: Pod, O: Op<T>>(
-    comm: &Comm,
+    comm: impl Over,
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
@@ -48,5 +49,6 @@ pub(crate) fn exscan_small<T: Pod, O: Op<T>>(
             comm.native,
         )
     };
+    comm.over();
     operation.end(code, NAME)
 }

@@ -86,7 +86,8 @@ pub(crate) use nonblocking_neighbors::{
     ineighbor_allgather, ineighbor_allgatherv, ineighbor_alltoallv,
 };
 pub(crate) use nonblocking_reductions::{
-    iallreduce, iexscan, ireduce, ireduce_scatter, ireduce_scatter_block, iscan,
+    iallreduce, iexscan, ireduce, ireduce_scatter, ireduce_scatter_block, iscan, keeping,
+    predefined,
 };
 pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
 pub(crate) use persistent::{

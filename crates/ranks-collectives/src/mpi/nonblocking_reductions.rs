@@ -19,11 +19,25 @@ use crate::ops::Reduction;
 use crate::transfer::Transfer;
 
 /// What a reduction hands to the library. An item of the datatype is an element, and of its size.
-pub(super) struct Operation {
+pub(crate) struct Operation {
     pub(super) op: MPI_Op,
     pub(super) datatype: MPI_Datatype,
     /// What the library calls back until the reduction is over, if the operation is none of its own.
     pub(super) keep: Option<Box<dyn Keep>>,
+}
+
+/// Makes the operation of a reduction for blocks that an `int` can count, which keeps `op` if it must.
+pub(crate) fn keeping<T: Pod, O: Reduction<T> + Send + 'static>(
+    op: O,
+) -> impl FnOnce() -> Result<Operation> {
+    move || Operation::of::<T, O>(op)
+}
+
+/// The same for one of MPI's own, which has nothing to be kept.
+pub(crate) fn predefined<T: Pod, O: Reduction<T>>() -> Result<Operation> {
+    let (op, datatype) = Operation::of_large::<T, O>("a reduction")?;
+    let keep = None;
+    Ok(Operation { op, datatype, keep })
 }
 
 impl Operation {
@@ -82,9 +96,9 @@ impl Operation {
     }
 }
 
-pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
+pub(crate) fn ireduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
-    op: O,
+    make: impl FnOnce() -> Result<Operation>,
     transfer: Lasting<Transfer<'_, T>>,
 ) -> Result<Begun> {
     const LARGE: &str = "MPI_Ireduce_c";
@@ -110,7 +124,7 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
             }
         });
     }
-    let operation = Operation::of::<T, O>(op)?;
+    let operation = make()?;
     let (op, datatype) = operation.native();
     begin("MPI_Ireduce", operation.keep, |request| {
         // SAFETY: `send` is one block, and at the root `recv` is one too, as `Transfer` has proven, and both last, as `Lasting` says.
@@ -138,9 +152,9 @@ type ToAll<C, D, O, M, R> = (
 
 /// # Safety
 /// `call` and `large` are functions of MPI that may have the slices of `transfer`, told how long a block of it is.
-unsafe fn to_all<T: Pod, O: Reduction<T> + Send + 'static>(
+unsafe fn to_all<T: Pod, O: Reduction<T>>(
     comm: &Comm,
-    op: O,
+    make: impl FnOnce() -> Result<Operation>,
     transfer: Lasting<Transfer<'_, T>>,
     (name, call): ToAll<c_int, native::Datatype, native::Op, native::Comm, Cell>,
     (large_name, large): ToAll<MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request>,
@@ -166,7 +180,7 @@ unsafe fn to_all<T: Pod, O: Reduction<T> + Send + 'static>(
             }
         });
     }
-    let operation = Operation::of::<T, O>(op)?;
+    let operation = make()?;
     let (op, datatype) = operation.native();
     begin(name, operation.keep, |request| {
         // SAFETY: the function may have the slices, by the contract of this one; they last, as `Lasting` says.
@@ -184,16 +198,16 @@ unsafe fn to_all<T: Pod, O: Reduction<T> + Send + 'static>(
     })
 }
 
-pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
+pub(crate) fn iallreduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
-    op: O,
+    make: impl FnOnce() -> Result<Operation>,
     transfer: Lasting<Transfer<'_, T>>,
 ) -> Result<Begun> {
     // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven.
     unsafe {
-        to_all(
+        to_all::<T, O>(
             comm,
-            op,
+            make,
             transfer,
             ("MPI_Iallreduce", native::MPI_Iallreduce),
             ("MPI_Iallreduce_c", sys::MPI_Iallreduce_c),
@@ -201,16 +215,16 @@ pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     }
 }
 
-pub(crate) fn iscan<T: Pod, O: Reduction<T> + Send + 'static>(
+pub(crate) fn iscan<T: Pod, O: Reduction<T>>(
     comm: &Comm,
-    op: O,
+    make: impl FnOnce() -> Result<Operation>,
     transfer: Lasting<Transfer<'_, T>>,
 ) -> Result<Begun> {
     // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven.
     unsafe {
-        to_all(
+        to_all::<T, O>(
             comm,
-            op,
+            make,
             transfer,
             ("MPI_Iscan", native::MPI_Iscan),
             ("MPI_Iscan_c", sys::MPI_Iscan_c),
@@ -218,16 +232,16 @@ pub(crate) fn iscan<T: Pod, O: Reduction<T> + Send + 'static>(
     }
 }
 
-pub(crate) fn iexscan<T: Pod, O: Reduction<T> + Send + 'static>(
+pub(crate) fn iexscan<T: Pod, O: Reduction<T>>(
     comm: &Comm,
-    op: O,
+    make: impl FnOnce() -> Result<Operation>,
     transfer: Lasting<Transfer<'_, T>>,
 ) -> Result<Begun> {
     // SAFETY: `send` and `recv` are one block each, as `Transfer` has proven.
     unsafe {
-        to_all(
+        to_all::<T, O>(
             comm,
-            op,
+            make,
             transfer,
             ("MPI_Iexscan", native::MPI_Iexscan),
             ("MPI_Iexscan_c", sys::MPI_Iexscan_c),
@@ -235,16 +249,16 @@ pub(crate) fn iexscan<T: Pod, O: Reduction<T> + Send + 'static>(
     }
 }
 
-pub(crate) fn ireduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
+pub(crate) fn ireduce_scatter_block<T: Pod, O: Reduction<T>>(
     comm: &Comm,
-    op: O,
+    make: impl FnOnce() -> Result<Operation>,
     transfer: Lasting<Transfer<'_, T>>,
 ) -> Result<Begun> {
     // SAFETY: `recv` is one block and `send` one for each rank, as `Transfer` has proven.
     unsafe {
-        to_all(
+        to_all::<T, O>(
             comm,
-            op,
+            make,
             transfer,
             (
                 "MPI_Ireduce_scatter_block",
@@ -258,9 +272,9 @@ pub(crate) fn ireduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
     }
 }
 
-pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
+pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T>>(
     comm: &Comm,
-    op: O,
+    make: impl FnOnce() -> Result<Operation>,
     transfer: Lasting<Transfer<'_, T>>,
     blocks: &Blocks,
 ) -> Result<Begun> {
@@ -291,7 +305,7 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
             }
         });
     };
-    let operation = Operation::of::<T, O>(op)?;
+    let operation = make()?;
     let (op, datatype) = operation.native();
     let keep = Box::new(Counted {
         counts: ints[..blocks.len()].to_vec(),

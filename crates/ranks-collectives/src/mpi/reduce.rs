@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::MpiComm as Comm;
+use ranks_comm::record::Over;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{Family, native};
 
@@ -38,7 +39,7 @@ fn loses_what_is_in_place() -> bool {
 /// A block that an `int` can count.
 #[inline(always)]
 pub(crate) fn reduce_small<T: Pod, O: Reduction<T>>(
-    comm: &Comm,
+    comm: impl Over,
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
@@ -59,5 +60,6 @@ pub(crate) fn reduce_small<T: Pod, O: Reduction<T>>(
             comm.native,
         )
     };
+    comm.over();
     operation.end(code, NAME)
 }

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::MpiComm as Comm;
+use ranks_comm::record::Over;
 use ranks_mpi_sys::native;
 
 use super::large_reductions;
@@ -32,7 +33,7 @@ pub(crate) fn reduce_scatter_block<T: Pod, O: Reduction<T>>(
 /// Blocks that an `int` can count together.
 #[inline(always)]
 pub(crate) fn reduce_scatter_block_small<T: Pod, O: Reduction<T>>(
-    comm: &Comm,
+    comm: impl Over,
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
@@ -51,5 +52,6 @@ pub(crate) fn reduce_scatter_block_small<T: Pod, O: Reduction<T>>(
             comm.native,
         )
     };
+    comm.over();
     operation.end(code, NAME)
 }

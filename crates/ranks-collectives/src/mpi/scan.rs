@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::MpiComm as Comm;
+use ranks_comm::record::Over;
 use ranks_mpi_sys::native;
 
 use super::operation::{Operation, PIECE, count, is_small};
@@ -25,7 +26,7 @@ pub(crate) fn scan<T: Pod, O: Op<T>>(comm: &Comm, op: &O, transfer: Transfer<'_,
 /// A block that an `int` can count.
 #[inline(always)]
 pub(crate) fn scan_small<T: Pod, O: Op<T>>(
-    comm: &Comm,
+    comm: impl Over,
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {
@@ -44,5 +45,6 @@ pub(crate) fn scan_small<T: Pod, O: Op<T>>(
             comm.native,
         )
     };
+    comm.over();
     operation.end(code, NAME)
 }

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
+use ranks_comm::record::Over;
 use ranks_mpi_sys::native;
 
 use super::datatype::datatype;
@@ -21,7 +22,7 @@ pub(crate) fn scatter<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<
 
 /// A block that an `int` can count.
 #[inline(always)]
-pub(crate) fn scatter_small<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> Result<()> {
+pub(crate) fn scatter_small<T: Pod>(comm: impl Over, transfer: Transfer<'_, T>) -> Result<()> {
     let count = TypeOf::<T>::count(transfer.block());
     let root = transfer.root();
     let (send, recv) = transfer.into_slices();
@@ -39,5 +40,6 @@ pub(crate) fn scatter_small<T: Pod>(comm: &Comm, transfer: Transfer<'_, T>) -> R
             comm.native,
         )
     };
+    comm.over();
     check(code, NAME)
 }

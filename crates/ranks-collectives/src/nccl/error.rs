@@ -171,7 +171,7 @@ fn copied(text: *const c_char) -> Option<String> {
 
 /// The error of a call of the driver's, made for `operation`.
 #[cold]
-pub(crate) fn of_driver(operation: &'static str, error: ranks_cuda::Error) -> Error {
+pub fn of_driver(operation: &'static str, error: ranks_cuda::Error) -> Error {
     use ranks_cuda::ErrorKind as Cuda;
     let kind = match error.kind() {
         Cuda::NotAvailable => ErrorKind::NotAvailable,

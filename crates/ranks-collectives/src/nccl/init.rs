@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Cuda};
-use ranks_nccl_sys::{Nccl, ncclConfig_t, ncclInProgress, ncclSuccess};
+use ranks_nccl_sys::{Nccl, ncclConfig_t, ncclInProgress, ncclSuccess, version_text};
 
 use super::communicator::NcclCommunicator;
 use super::config::Config;
@@ -17,11 +17,11 @@ use super::group;
 use super::id::NcclId;
 use super::left::{standing_of, tidy};
 use super::options::NcclOptions;
-use super::readiness::{all_succeed, same_version};
 use super::shared::{Handle, Place, Shared, abort_handle};
 use super::slot::Slot;
 use super::waiting::Deadline;
 use crate::Bootstrap;
+use crate::bootstrap::readiness::{all_succeed, same_version};
 
 const INIT: &str = "ncclCommInitRankConfig";
 
@@ -50,7 +50,7 @@ impl NcclCommunicator {
         };
         let said = all_succeed(bootstrap, INIT, version)?;
         let means = means?;
-        same_version(INIT, &said)?;
+        same_version(INIT, ("NCCL", "RANKS_NCCL"), &said, version_in)?;
         let id = if place.rank == 0 {
             NcclId::new(means.nccl).map(|id| id.to_bytes().to_vec())
         } else {
@@ -121,6 +121,15 @@ impl NcclCommunicator {
             .map(|one| one.finish(INIT, &mut deadline))
             .collect()
     }
+}
+
+/// The version that a rank has told.
+fn version_in(words: &[u8]) -> Option<String> {
+    words
+        .try_into()
+        .ok()
+        .map(i32::from_le_bytes)
+        .map(version_text)
 }
 
 /// What a rank needs to take part.

@@ -88,7 +88,10 @@ fn is_gpu_aware() -> bool {
     *AWARE.get_or_init(|| match std::env::var("RANKS_GPU_AWARE").as_deref() {
         Ok("1") => true,
         Ok("0") => false,
-        _ => ranks_mpi_sys::loaded().is_some_and(ranks_mpi_sys::Loaded::takes_gpu_memory),
+        _ => {
+            let loaded = ranks_mpi_sys::loaded();
+            loaded.and_then(ranks_mpi_sys::Loaded::takes_gpu_memory) == Some(true)
+        }
     })
 }
 

@@ -39,6 +39,7 @@ mod scan;
 mod scatter;
 mod sparse;
 mod topologies;
+mod topology;
 mod user_op;
 mod varying;
 mod varying_mistakes;

@@ -360,7 +360,7 @@ fn what_goes_to_the_left_arrives_from_the_right(world: Communicator) -> Result<(
 #[ranks_test::ranks(1, 2, 3)]
 fn a_topology_that_was_asked_for(world: Communicator) -> Result<()> {
     let again = grid(&world, 1, &[true])?.dup()?;
-    let topology = again.topology()?.expect("the duplicate has a topology");
+    let topology = again.topo_test()?.expect("the duplicate has a topology");
     even::<i32>(&topology, 5);
     uneven::<i32>(&topology, 5);
     Ok(())

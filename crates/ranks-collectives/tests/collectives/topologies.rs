@@ -13,7 +13,7 @@ fn rows_of_a_grid_sum_up_and_pass_their_first(world: Communicator) -> Result<()>
     let mut sum = [0];
     row.allreduce(&[grid.rank()], &mut sum, Sum)?;
     let first = grid.my_coords()[0] * dims[1];
-    assert_eq!(sum, [(first..first + dims[1]).sum()]);
+    assert_eq!(sum, [(first..first + dims[1]).sum::<usize>()]);
 
     let mut corner = [grid.rank() + 7];
     grid.bcast(&mut corner, 0)?;

@@ -8,7 +8,8 @@ use ranks_collectives::{Bootstrap, ThreadBootstrap};
 use ranks_comm::ErrorKind;
 
 use crate::support::{
-    LONG, REMOTE_ERROR, SHORT, each, inject, isolated, live, on_devices, options, threads,
+    LONG, REMOTE_ERROR, SHORT, each, inject, isolated, live, none_left, on_devices, options,
+    threads,
 };
 
 #[test]
@@ -76,7 +77,7 @@ fn an_error_that_no_call_reports_ends_a_wait() {
                 "it says why: {later}"
             );
             drop(comms);
-            assert_eq!(live(), 0);
+            none_left();
         },
     );
 }
@@ -98,7 +99,7 @@ fn abort_ends_the_wait_of_another_thread() {
         });
         assert_eq!(live(), 1, "the other rank knows nothing of it");
         drop(comms);
-        assert_eq!(live(), 0);
+        none_left();
     });
 }
 
@@ -118,7 +119,7 @@ fn a_call_that_another_rank_does_not_make_is_given_up() {
             );
             assert!(comms[0].failure().unwrap().contains("time limit"));
             drop(comms);
-            assert_eq!(live(), 0);
+            none_left();
         },
     );
 }
@@ -148,7 +149,7 @@ fn abort_in_many_threads_frees_once() {
                 scope.spawn(|| comms[0].async_error());
                 scope.spawn(|| comms[0].split(Some(0), 0).map(drop));
             });
-            assert_eq!(live(), 0);
+            none_left();
         }
     });
 }

@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
 mod faults;
+#[path = "../../../../testing/processes.rs"]
+mod launched;
 mod life;
 mod missing;
 mod misuse;

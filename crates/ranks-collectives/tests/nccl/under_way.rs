@@ -8,7 +8,9 @@ use ranks_collectives::ops::Sum;
 use ranks_comm::{ErrorKind, Result};
 use ranks_cuda::{CudaStream, DeviceVec, Stream};
 
-use crate::support::{REMOTE_ERROR, SHORT, fail_next, inject, isolated, live, on_devices, options};
+use crate::support::{
+    REMOTE_ERROR, SHORT, fail_next, inject, isolated, live, none_left, on_devices, options,
+};
 
 /// What an operation works on: elements of this rank's device, and a stream of it.
 fn ready(comm: &NcclCommunicator) -> (DeviceVec<f32>, CudaStream) {
@@ -45,7 +47,7 @@ fn what_is_under_way_when_a_communicator_is_dropped_is_done() {
             for sum in begun {
                 assert_eq!(sum.wait().unwrap().to_vec().unwrap(), [3.0; 100]);
             }
-            assert_eq!(live(), 0);
+            none_left();
         },
     );
 }
@@ -67,7 +69,7 @@ fn what_was_enqueued_before_a_communicator_is_finalized_is_done() {
                     });
                 }
             });
-            assert_eq!(live(), 0);
+            none_left();
         },
     );
 }
@@ -101,7 +103,7 @@ fn an_operation_that_no_other_rank_makes_is_given_up() {
             assert_eq!(error.kind(), ErrorKind::Aborted);
             stream.synchronize().unwrap();
             drop(comms);
-            assert_eq!(live(), 0);
+            none_left();
         },
     );
 }
@@ -129,7 +131,7 @@ fn ranks_that_make_different_calls_are_given_up() {
                 }
             });
             drop(comms);
-            assert_eq!(live(), 0);
+            none_left();
         },
     );
 }
@@ -205,7 +207,7 @@ fn what_a_group_has_called_before_a_panic_is_waited_for_no_longer_than_the_limit
             assert!(!comms[1].is_aborted());
             stream.synchronize().unwrap();
             drop(comms);
-            assert_eq!(live(), 0);
+            none_left();
         },
     );
 }
@@ -291,7 +293,7 @@ fn a_group_in_which_a_call_is_refused_ends_with_its_error() {
                 assert_eq!(data.to_vec().unwrap(), [3.0; 100]);
             }
             drop(comms);
-            assert_eq!(live(), 0);
+            none_left();
         },
     );
 }

@@ -121,6 +121,12 @@ impl Connection {
         Err(why)
     }
 
+    /// With whatever is at the other end of a stream.
+    #[cfg(fuzzing)]
+    pub(super) fn over(stream: TcpStream) -> Connection {
+        Connection { stream }
+    }
+
     /// Says what a client says first, all of it at once, and hears whether a store understands.
     fn greet(&mut self, deadline: Deadline) -> Result<(), Trouble> {
         self.stream.set_nodelay(true)?;

@@ -1,6 +1,5 @@
 //! A store that serves: one thread, which answers whoever speaks its language and leaves whoever does not.
 
-use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -11,14 +10,11 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::talk::Talk;
 use super::values::Values;
-use super::wire::{self, Request};
 
 /// How long a connection may say nothing at first.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Answers that a client has not taken, in bytes, at which it is left.
-const MOST_ANSWERS: usize = 1 << 30;
 
 /// The thread, which ends when this goes.
 #[derive(Debug)]
@@ -102,16 +98,8 @@ fn listen(host: &str, port: u16) -> io::Result<TcpListener> {
 /// Who is connected.
 struct Client {
     stream: TcpStream,
-    /// What it has sent and is not yet a whole request.
-    input: Vec<u8>,
-    /// What it is told and has not taken yet.
-    output: Vec<u8>,
     since: Instant,
-    /// Whether it has shown that it means a store.
-    valid: bool,
-    /// Keys that it waits for.
-    awaited: Option<BTreeSet<Vec<u8>>>,
-    gone: bool,
+    talk: Talk,
 }
 
 impl Client {
@@ -120,17 +108,13 @@ impl Client {
         stream.set_nodelay(true)?;
         Ok(Client {
             stream,
-            input: Vec::new(),
-            output: Vec::new(),
             since: Instant::now(),
-            valid: false,
-            awaited: None,
-            gone: false,
+            talk: Talk::default(),
         })
     }
 
     fn events(&self) -> PollFlags {
-        if self.output.is_empty() {
+        if self.talk.output.is_empty() {
             PollFlags::POLLIN
         } else {
             PollFlags::POLLIN | PollFlags::POLLOUT
@@ -142,14 +126,14 @@ impl Client {
         for _ in 0..16 {
             match self.stream.read(buffer) {
                 Ok(0) => {
-                    self.gone = true;
+                    self.talk.gone = true;
                     return;
                 }
-                Ok(read) => self.input.extend(&buffer[..read]),
+                Ok(read) => self.talk.input.extend(&buffer[..read]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => {
-                    self.gone = true;
+                    self.talk.gone = true;
                     return;
                 }
             }
@@ -157,66 +141,12 @@ impl Client {
     }
 
     fn write(&mut self) {
-        while !self.output.is_empty() && !self.gone {
-            match self.stream.write(&self.output) {
-                Ok(written) => drop(self.output.drain(..written)),
+        while !self.talk.output.is_empty() && !self.talk.gone {
+            match self.stream.write(&self.talk.output) {
+                Ok(written) => drop(self.talk.output.drain(..written)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => self.gone = true,
-            }
-        }
-    }
-
-    /// Carries out the requests that have come whole, and gives the keys that are set by them.
-    fn answer(&mut self, values: &mut Values) -> Vec<Vec<u8>> {
-        let mut set = Vec::new();
-        let input = std::mem::take(&mut self.input);
-        let mut done = 0;
-        loop {
-            let (request, length) = match Request::parse(&input[done..]) {
-                Ok(Some(parsed)) => parsed,
-                Ok(None) => break,
-                Err(wire::Garbage) => {
-                    self.gone = true;
-                    return set;
-                }
-            };
-            done += length;
-            // Whoever does not begin as a client does is none, and changes nothing.
-            self.valid |= request == Request::Validate;
-            let effect = if self.valid {
-                values.apply(&request)
-            } else {
-                None
-            };
-            let Some(effect) = effect else {
-                self.gone = true;
-                return set;
-            };
-            if effect.canceled {
-                self.awaited = None;
-            }
-            if effect.awaited.is_some() {
-                self.awaited = effect.awaited;
-            }
-            self.output.extend(effect.answer);
-            if self.output.len() > MOST_ANSWERS {
-                self.gone = true;
-                return set;
-            }
-            set.extend(effect.set);
-        }
-        self.input = input[done..].to_vec();
-        set
-    }
-
-    /// Tells it that a key is there now, if it waits for that.
-    fn hears_of(&mut self, key: &[u8]) {
-        if let Some(awaited) = &mut self.awaited {
-            awaited.remove(key);
-            if awaited.is_empty() {
-                self.awaited = None;
-                self.output.push(wire::STOP_WAITING);
+                Err(_) => self.talk.gone = true,
             }
         }
     }
@@ -240,8 +170,10 @@ fn serve(listener: &TcpListener, woken: &UnixStream) {
         for index in 0..ready.len() {
             if ready[index] {
                 clients[index].read(&mut buffer);
-                for key in clients[index].answer(&mut values) {
-                    clients.iter_mut().for_each(|client| client.hears_of(&key));
+                for key in clients[index].talk.answer(&mut values) {
+                    clients
+                        .iter_mut()
+                        .for_each(|client| client.talk.hears_of(&key));
                 }
             }
         }
@@ -250,9 +182,9 @@ fn serve(listener: &TcpListener, woken: &UnixStream) {
         }
         for client in &mut clients {
             client.write();
-            client.gone |= !client.valid && client.since.elapsed() > PATIENCE;
+            client.talk.gone |= !client.talk.valid && client.since.elapsed() > PATIENCE;
         }
-        clients.retain(|client| !client.gone);
+        clients.retain(|client| !client.talk.gone);
     }
 }
 
@@ -272,7 +204,7 @@ fn events(
             .iter()
             .map(|client| PollFd::new(client.stream.as_fd(), client.events())),
     );
-    let strangers = clients.iter().any(|client| !client.valid);
+    let strangers = clients.iter().any(|client| !client.talk.valid);
     let limit = if strangers {
         PollTimeout::from(1000_u16)
     } else {

@@ -7,6 +7,9 @@ use super::wire::{self, Request};
 /// All that a store may hold, in bytes.
 const MOST: usize = 1 << 30;
 
+/// Answers that a client has not taken, in bytes, at which it is left.
+pub(super) const MOST_ANSWER: usize = 1 << 30;
+
 /// Keys and their values.
 #[derive(Default)]
 pub(super) struct Values {
@@ -48,7 +51,7 @@ impl Values {
                     ..Effect::default()
                 }
             }
-            Request::Get { key } => Effect::answer(self.texts(&[key])),
+            Request::Get { key } => Effect::answer(self.texts(&[key])?),
             Request::Add { key, number } => {
                 let before = match self.values.get(*key) {
                     None => 0,
@@ -84,7 +87,7 @@ impl Values {
                 }
                 Effect::answer(i64::from(removed.is_some()).to_ne_bytes())
             }
-            Request::MultiGet { keys } => Effect::answer(self.texts(keys)),
+            Request::MultiGet { keys } => Effect::answer(self.texts(keys)?),
             Request::CancelWait => Effect {
                 answer: vec![wire::WAIT_CANCELED],
                 canceled: true,
@@ -113,14 +116,29 @@ impl Values {
         absent.map(|key| key.to_vec()).collect()
     }
 
-    /// The values of keys; that of one that is not there is empty.
-    fn texts(&self, keys: &[&[u8]]) -> Vec<u8> {
+    /// The values of keys; that of one that is not there is empty. `None` if they are longer than any answer.
+    fn texts(&self, keys: &[&[u8]]) -> Option<Vec<u8>> {
+        let value = |key: &&[u8]| self.values.get(*key).map_or(&[][..], Vec::as_slice);
+        // One value may be asked for again and again in one request.
+        let mut room = MOST_ANSWER;
+        for key in keys {
+            room = room.checked_sub(size_of::<u64>() + value(key).len())?;
+        }
         let mut answer = Vec::new();
         for key in keys {
-            let value = self.values.get(*key).map_or(&[][..], Vec::as_slice);
-            wire::text(value, &mut answer);
+            wire::text(value(key), &mut answer);
         }
-        answer
+        Some(answer)
+    }
+
+    /// Whether what is held is as long as was counted.
+    #[cfg(fuzzing)]
+    pub(super) fn is_counted(&self) -> bool {
+        let lengths = self
+            .values
+            .iter()
+            .map(|(key, value)| key.len() + value.len());
+        lengths.sum::<usize>() == self.bytes && self.bytes <= MOST
     }
 }
 
@@ -151,6 +169,22 @@ mod tests {
             number: 1,
         };
         assert_eq!(values.apply(&add), None);
+    }
+
+    #[test]
+    fn a_value_is_not_given_more_often_than_memory_holds() {
+        let mut values = Values::default();
+        let set = Request::Set {
+            key: b"k",
+            value: &vec![0; wire::MAX_VALUE],
+        };
+        assert!(values.apply(&set).is_some());
+        let mut get = |many| {
+            let keys = vec![&b"k"[..]; many];
+            Some(values.apply(&Request::MultiGet { keys })?.answer.len())
+        };
+        assert_eq!(get(2), Some(2 * (wire::MAX_VALUE + 8)));
+        assert_eq!(get(129), None);
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! Whether every rank can take part, before any of them calls NCCL: there a rank that does not come is waited for.
+//! Whether every rank can take part, before any of them calls a library: there a rank that does not come is waited for.
 
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_nccl_sys::version_text;
 
-use crate::Bootstrap;
+use super::Bootstrap;
 
 /// The longest text of an error that is told to the other ranks.
 const LONGEST: usize = 2000;
@@ -12,12 +11,21 @@ const READY: u8 = 0;
 const FAILED: u8 = 1;
 
 /// What the kinds of errors are called on the way: their places here. The last stands for all others.
-const KINDS: [ErrorKind; 6] = [
+const KINDS: [ErrorKind; 15] = [
     ErrorKind::NotAvailable,
     ErrorKind::NotInLibrary,
     ErrorKind::Device,
     ErrorKind::Memory,
     ErrorKind::Argument,
+    ErrorKind::Length,
+    ErrorKind::Rank,
+    ErrorKind::Root,
+    ErrorKind::Mismatch,
+    ErrorKind::TimedOut,
+    ErrorKind::PeerFailed,
+    ErrorKind::WrongThread,
+    ErrorKind::Finalized,
+    ErrorKind::Aborted,
     ErrorKind::Library,
 ];
 
@@ -25,7 +33,7 @@ const KINDS: [ErrorKind; 6] = [
 ///
 /// # Errors
 /// The same on all ranks if any of them failed, with the kind of the first one; what the transport reports.
-pub(super) fn all_succeed(
+pub fn all_succeed(
     bootstrap: &dyn Bootstrap,
     operation: &'static str,
     mine: Result<Vec<u8>>,
@@ -73,26 +81,34 @@ pub(super) fn all_succeed(
     }
 }
 
-/// An error unless all ranks have the same version of the library.
-pub(super) fn same_version(operation: &'static str, said: &[Vec<u8>]) -> Result<()> {
-    let versions: Vec<Option<i32>> = said.iter().map(|words| version_in(words)).collect();
-    let first = versions.first().copied().flatten();
-    let Some(other) = versions.iter().position(|version| *version != first) else {
+/// An error unless all ranks say the same: `of` says what they have of `library` (`NCCL`), and `variable` names the file of one.
+///
+/// # Errors
+/// [`ErrorKind::Mismatch`], naming the first two that differ.
+pub fn same_version(
+    operation: &'static str,
+    (library, variable): (&str, &str),
+    said: &[Vec<u8>],
+    of: impl Fn(&[u8]) -> Option<String>,
+) -> Result<()> {
+    let versions: Vec<Option<String>> = said.iter().map(|words| of(words)).collect();
+    let mut numbered = versions.iter().enumerate();
+    let Some((_, first)) = numbered.next() else {
         return Ok(());
     };
-    let name = |version: Option<i32>| {
-        version.map_or_else(|| "one of no known version".to_owned(), version_text)
+    let Some((other, different)) = numbered.find(|(_, version)| *version != first) else {
+        return Ok(());
+    };
+    let name = |version: &Option<String>| match version {
+        Some(version) => version.clone(),
+        None => "one of no known version".to_owned(),
     };
     let text = format_args!(
-        "the ranks have different NCCL libraries: rank 0 has {}, rank {other} has {}; set RANKS_NCCL to the same release everywhere",
+        "the ranks have different {library} libraries: rank 0 has {}, rank {other} has {}; set {variable} to the same release everywhere",
         name(first),
-        name(versions.get(other).copied().flatten()),
+        name(different),
     );
     Err(Error::new(ErrorKind::Mismatch, operation, text))
-}
-
-fn version_in(words: &[u8]) -> Option<i32> {
-    words.try_into().ok().map(i32::from_le_bytes)
 }
 
 fn encoded(error: &Error) -> Vec<u8> {
@@ -169,9 +185,18 @@ mod tests {
 
     #[test]
     fn different_versions_are_named() {
-        let version = |code: i32| code.to_le_bytes().to_vec();
-        same_version("x", &[version(23203), version(23203)]).unwrap();
-        let error = same_version("x", &[version(23203), version(21803)]).unwrap_err();
+        let of = |words: &[u8]| {
+            Some(String::from_utf8(words.to_vec()).ok()?).filter(|text| !text.is_empty())
+        };
+        let said = |versions: &[&str]| -> Vec<Vec<u8>> {
+            versions
+                .iter()
+                .map(|text| text.as_bytes().to_vec())
+                .collect()
+        };
+        let names = ("NCCL", "RANKS_NCCL");
+        same_version("x", names, &said(&["2.32.3", "2.32.3"]), of).unwrap();
+        let error = same_version("x", names, &said(&["2.32.3", "2.18.3"]), of).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert!(
             error
@@ -179,6 +204,6 @@ mod tests {
                 .contains("rank 0 has 2.32.3, rank 1 has 2.18.3"),
             "{error}"
         );
-        same_version("x", &[version(23203), vec![1]]).unwrap_err();
+        same_version("x", names, &said(&["2.32.3", ""]), of).unwrap_err();
     }
 }

@@ -1,0 +1,35 @@
+//! What fuzz targets see of the answers that make a topology.
+
+use super::{Answer, Topology, bind};
+use crate::topology::{Domain, Policy};
+
+/// The topology that a rank makes of what all ranks have answered, after everything was asked of it.
+pub fn topology(rank: usize, answers: &[Vec<u8>]) -> Topology {
+    let topology = Topology::of(rank, answers);
+    for domain in [Domain::Socket, Domain::Numa, Domain::L3, Domain::Core] {
+        for rank in 0..answers.len() {
+            let _ = topology.part(rank, domain);
+        }
+    }
+    for policy in [
+        Policy::NumaPerRank,
+        Policy::SocketPerRank,
+        Policy::CoresPerRank,
+    ] {
+        let _ = bind::cpus(&topology, policy);
+    }
+    topology
+}
+
+/// How many of the bytes are an answer, and written again are the same.
+pub fn answers(answers: &[Vec<u8>]) -> usize {
+    let answers = answers.iter().filter_map(|bytes| {
+        let answer: Answer = postcard::from_bytes(bytes).ok()?;
+        let again = postcard::to_stdvec(&answer).expect("an answer can be written");
+        let read: Answer = postcard::from_bytes(&again).expect("what was written can be read");
+        let twice = postcard::to_stdvec(&read).expect("an answer can be written");
+        assert_eq!(again, twice);
+        Some(())
+    });
+    answers.count()
+}

@@ -1,0 +1,148 @@
+//! A topology in words.
+
+use std::fmt;
+
+use ranks_launch::{Allocation, Scheduler};
+
+use super::{HostRanks, Topology};
+
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hosts, ranks, .. } = self;
+        write!(
+            f,
+            "{} on {}",
+            plural(ranks.len(), "rank"),
+            plural(hosts.len(), "host")
+        )?;
+        if let Some(first) = ranks.first().filter(|first| first.host.is_some()) {
+            let library = &first.library;
+            write!(f, ", {}", library.name)?;
+            if let Some((major, minor)) = library.standard {
+                write!(f, " (MPI {major}.{minor})")?;
+            }
+            if let Some(file) = &library.file {
+                write!(f, " from {file}")?;
+            }
+            if let Some(launcher) = &library.launcher {
+                write!(f, ", started by {launcher}")?;
+            }
+        }
+        writeln!(f)?;
+        if let Some(allocation) = &self.allocation {
+            writeln!(f, "{allocation}")?;
+        }
+        for host in hosts {
+            self.host(f, host)?;
+        }
+        for (rank, place) in ranks.iter().enumerate() {
+            if place.host.is_none() {
+                writeln!(
+                    f,
+                    "rank {rank} gave no answer that is understood: is it another version of this program?"
+                )?;
+            } else if ranks
+                .first()
+                .is_some_and(|first| first.library.name != place.library.name)
+            {
+                writeln!(f, "rank {rank} has another library: {}", place.library.name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Topology {
+    fn host(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        HostRanks { host, ranks }: &HostRanks,
+    ) -> fmt::Result {
+        let processors = &host.processors;
+        let cores: std::collections::BTreeSet<usize> =
+            processors.cpus.iter().map(|cpu| cpu.core).collect();
+        write!(
+            f,
+            "{}: {}, {} of {} threads, ",
+            host.name,
+            plural(ranks.len(), "rank"),
+            plural(cores.len(), "core"),
+            processors.cpus.len()
+        )?;
+        write!(
+            f,
+            "{}, {} of memory",
+            plural(processors.numa_nodes.len().max(1), "NUMA domain"),
+            gibibytes(host.memory)
+        )?;
+        if let Some(limit) = host.memory_limit {
+            write!(f, " (limited to {})", gibibytes(limit))?;
+        }
+        if let Some(limit) = host.cpu_limit {
+            write!(
+                f,
+                ", limited to {}.{} CPUs",
+                limit / 1000,
+                limit % 1000 / 100
+            )?;
+        }
+        if !host.gpus.is_empty() {
+            write!(f, ", {}", plural(host.gpus.len(), "GPU"))?;
+        }
+        writeln!(f)?;
+        for rank in ranks {
+            let Some(place) = self.ranks.get(*rank) else {
+                continue;
+            };
+            write!(
+                f,
+                "  rank {rank}: process {}, CPUs {}",
+                place.process, place.allowed
+            )?;
+            if let Some(gpus) = &place.visible_gpus {
+                write!(f, ", GPUs {}", gpus.join(","))?;
+            }
+            writeln!(f, ", {} advised", plural(place.threads, "thread"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A job in words.
+pub(super) fn allocation(all: &Allocation) -> String {
+    let scheduler = match all.scheduler {
+        Scheduler::Slurm => "Slurm",
+        Scheduler::Pbs => "PBS",
+        _ => "batch",
+    };
+    let mut text = format!("{scheduler} job {}", all.job);
+    if let Some(name) = &all.name {
+        text += &format!(" ({name})");
+    }
+    if let Some(step) = &all.step {
+        text += &format!(", step {step}");
+    }
+    if !all.nodes.is_empty() {
+        text += &format!(", {}", plural(all.nodes.len(), "node"));
+    }
+    if all.restarts > 0 {
+        text += &format!(", restarted {}", plural(all.restarts, "time"));
+    }
+    if let Some(left) = all.remaining() {
+        text += &format!(", {} min left", left.as_secs() / 60);
+    }
+    for bad in &all.malformed {
+        text += &format!("; {bad}");
+    }
+    text
+}
+
+fn plural(many: usize, what: &str) -> String {
+    let s = if many == 1 { "" } else { "s" };
+    format!("{many} {what}{s}")
+}
+
+fn gibibytes(bytes: u64) -> String {
+    const GIB: u64 = 1 << 30;
+    format!("{}.{} GiB", bytes / GIB, bytes % GIB * 10 / GIB)
+}

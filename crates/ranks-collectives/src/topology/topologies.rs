@@ -1,0 +1,111 @@
+//! The questions that a communicator answers about its ranks.
+
+use ranks_comm::{Communicator, Error, ErrorKind, Result, backend::Backend};
+use ranks_launch::Domain;
+
+use super::{Answer, Carrier, Policy, Topology, bind};
+use crate::allgatherv::allgatherv;
+
+/// Where the ranks of a communicator are.
+pub trait Topologies {
+    /// Every rank tells where it runs, in one exchange. Collective.
+    ///
+    /// ```
+    /// use ranks_collectives::Topologies;
+    ///
+    /// # fn where_am_i(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+    /// let topology = world.topology()?;
+    /// if world.rank() == 0 {
+    ///     eprintln!("{topology}");
+    /// }
+    /// let threads = topology.recommended_threads();
+    /// assert!(threads >= 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What the library reports.
+    fn topology(&self) -> Result<Topology>;
+
+    /// One communicator for each part of the machines that ranks are bound to, in the order of ranks; `None` on ranks that are bound to no single part of this kind. Collective.
+    ///
+    /// Which part that is, is found out from what the kernel tells of CPUs, the same way over every library; what the library itself knows of hardware
+    /// is asked for by [`split_type`](Communicator::split_type). For [`Domain::Gpu`] it is the one GPU that a rank's environment lets it see.
+    ///
+    /// # Errors
+    /// What the library reports.
+    ///
+    /// MPI 5.0 §7.4.2 (`MPI_Comm_split`).
+    fn split_by(&self, domain: Domain) -> Result<Option<Communicator>>;
+
+    /// Binds the thread that calls, and those that it starts later, to a part of its machine, and tells where all ranks are then. Collective.
+    ///
+    /// Ranks of a host that may run on the same CPUs are dealt among its parts in blocks, in the order of their local ranks. A rank whose
+    /// CPUs are its own already, or of which no such part is known, stays as it is.
+    ///
+    /// # Errors
+    /// [`Library`](ErrorKind::Library) if the kernel refuses; what the library reports.
+    fn bind(&self, policy: Policy) -> Result<Topology>;
+}
+
+impl Topologies for Communicator {
+    fn topology(&self) -> Result<Topology> {
+        let answer = Answer::here(carrier(self));
+        // A rank that cannot say where it is says nothing.
+        let bytes = postcard::to_stdvec(&answer).unwrap_or_default();
+        let answers: Vec<Vec<u8>> = allgatherv(self, &bytes)?
+            .iter_blocks()
+            .map(<[u8]>::to_vec)
+            .collect();
+        Ok(Topology::of(self.rank(), &answers))
+    }
+
+    fn split_by(&self, domain: Domain) -> Result<Option<Communicator>> {
+        let topology = self.topology()?;
+        self.split(topology.color(domain), 0)
+    }
+
+    fn bind(&self, policy: Policy) -> Result<Topology> {
+        const OPERATION: &str = "sched_setaffinity";
+        let topology = self.topology()?;
+        let bound = match bind::cpus(&topology, policy) {
+            Some(cpus) => cpus.bind_this_thread().map_err(|error| {
+                let text = format_args!(
+                    "the kernel does not bind rank {} to CPUs {cpus}: {error}",
+                    self.rank()
+                );
+                Error::new(ErrorKind::Library, OPERATION, text)
+            }),
+            None => Ok(()),
+        };
+        // The others wait for this rank's answer, whatever became of it.
+        let after = self.topology();
+        bound.and(after)
+    }
+}
+
+fn carrier(comm: &Communicator) -> Carrier {
+    let file = match comm.backend() {
+        Backend::Mpi(_) => {
+            ranks_mpi_sys::loaded().map(|loaded| loaded.path().display().to_string())
+        }
+        Backend::InProcess(_) => None,
+    };
+    Carrier {
+        name: comm.library().to_owned(),
+        standard: comm.standard(),
+        file,
+        launcher: None,
+    }
+}
+
+impl Topology {
+    /// A number for the part that this rank is bound to: the lowest rank that is bound to the same.
+    fn color(&self, domain: Domain) -> Option<i32> {
+        let of = |rank: usize| Some((self.ranks.get(rank)?.host?, self.part(rank, domain)?));
+        let mine = of(self.rank)?;
+        let first = (0..self.ranks.len()).find(|rank| of(*rank).as_ref() == Some(&mine))?;
+        i32::try_from(first).ok()
+    }
+}
