@@ -4,7 +4,6 @@
 //! to a page that it has no room for is killed. Libraries do not see that coming: MPICH maps what does not fit, and Open MPI
 //! leaves ranks waiting for ever. So the ranks look first, tell each other, and come to the same answer.
 
-mod groups;
 mod room;
 
 use std::fmt;

@@ -45,9 +45,11 @@
 //! | arrays of which each node has one copy | [`NodeShared`], many in one piece of memory: [`NodeArena`] |
 //! | whether nodes have the memory that is to be shared | [`preflight`] |
 //! | operations of GPUs, on streams | [`nccl`], with the streams and the memory of [`cuda`] |
+//! | memory that all GPUs put to and get from: a symmetric heap, over NVSHMEM or in process | [`nvshmem`] |
 //! | … started over | any [`Bootstrap`]: a [`Communicator`], threads, a TCP store |
 //! | operations on addresses, with types known at run time, on any of these | [`raw`] |
 //! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
+//! | where the ranks run: machines, CPUs, memories, GPUs; binding; what a batch system gave, and whether it asks to stop | [`Topologies`], with [`topology`](mod@topology) |
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 
@@ -57,10 +59,11 @@ pub use ranks_collectives::{
     NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives, Number, Op,
     Ordered, PersistentCollectives, PersistentNeighborCollectives, Reduction, Reproducible,
     RootGroup, ScopedCollectives, SparseExchange, TcpStore, TcpStoreOptions, ThreadBootstrap,
-    TwoLevelAlltoall, VaryingCollectives, nccl, ops, raw,
+    Topologies, TwoLevelAlltoall, VaryingCollectives, nccl, ops, raw, topology,
 };
 pub use ranks_comm::*;
 pub use ranks_cuda as cuda;
+pub use ranks_nvshmem as nvshmem;
 pub use ranks_rma_window::{
     Accumulation, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, NodeArena,
     NodeBackend, NodeShared, NodeSharedBuilder, Operations, PassiveWindow, Placement, Progress,
@@ -73,7 +76,7 @@ pub mod prelude {
         Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives, LockKind,
         NeighborCollectives, NodeShared, NonblockingCollectives, NonblockingNeighborCollectives,
         PersistentCollectives, PersistentNeighborCollectives, Pod, ScopedCollectives, SharedWindow,
-        Source, Tag, VaryingCollectives, Window, ops, run,
+        Source, Tag, Topologies, VaryingCollectives, Window, ops, run,
     };
     pub use ranks_collectives::ops::*;
     pub use ranks_comm::Result;

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 use ranks_comm::backend::digest;
+use ranks_launch::{ControlGroups, Meminfo};
 
-use super::{Amount, groups};
+use super::Amount;
 
 /// Where libraries put shared memory, if they may write there.
 const SHARED: &str = "/dev/shm";
@@ -55,12 +56,15 @@ impl Room {
                 of: Source::Folder(folder),
             }));
         }
-        limits.extend(groups::left().map(|(free, group)| Limit {
-            free,
-            of: Source::Group(group),
-        }));
-        let machine = fs::read_to_string("/proc/meminfo").ok();
-        limits.extend(machine.as_deref().and_then(available).map(|free| Limit {
+        limits.extend(
+            ControlGroups::of_this_process()
+                .memory_left()
+                .map(|(free, group)| Limit {
+                    free,
+                    of: Source::Group(group),
+                }),
+        );
+        limits.extend(available(&Meminfo::read()).map(|free| Limit {
             free,
             of: Source::Machine,
         }));
@@ -151,14 +155,10 @@ fn free_in(folder: &Path) -> Option<u64> {
     })
 }
 
-/// What the kernel takes to be available to programs, of the text of `/proc/meminfo`.
-fn available(text: &str) -> Option<u64> {
-    let of = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-        kib.checked_mul(1024)
-    };
-    Some(of("MemAvailable:")?.saturating_add(of("SwapFree:").unwrap_or(0)))
+/// What the kernel takes to be available to programs.
+fn available(table: &Meminfo) -> Option<u64> {
+    let swap = table.bytes("SwapFree").unwrap_or(0);
+    Some(table.bytes("MemAvailable")?.saturating_add(swap))
 }
 
 /// Containers of one machine have names of their own, and machines that were copied have started together; those that share
@@ -170,7 +170,7 @@ fn machine_number(host: &str, device: u64) -> u64 {
 }
 
 /// A file of one line.
-pub(super) fn read(path: impl AsRef<Path>) -> Option<String> {
+fn read(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
 }
@@ -181,6 +181,7 @@ mod tests {
 
     #[test]
     fn what_is_available_counts_swap() {
+        let available = |text: &str| available(&Meminfo::of(text));
         let text = "MemTotal:  100 kB\nMemAvailable:   40 kB\nSwapTotal: 9 kB\nSwapFree: 2 kB\n";
         assert_eq!(available(text), Some(42 * 1024));
         assert_eq!(available("MemAvailable: 40 kB\n"), Some(40 * 1024));

@@ -20,11 +20,14 @@ mod update;
 use ranks_collectives::Hierarchy;
 use ranks_comm::{Communicator, Pod};
 
-/// The ranks in nodes: all in one; one by itself, amid those of another node; each by itself, from the last to the first.
+/// The ranks in nodes: all of a host in one; one by itself, amid those of another node; each by itself, from the last to the first.
 fn nodes(world: &Communicator) -> Vec<Hierarchy> {
     let (me, size) = (world.rank(), world.size());
     let colors = [0, usize::from(me == 1), size - me];
-    let by = |&color: &usize| Hierarchy::by_color(world, color as i32).unwrap();
+    // Ranks on two hosts are no node, whatever is made up.
+    let host = Hierarchy::new(world).unwrap().node_id();
+    let by =
+        |&color: &usize| Hierarchy::by_color(world, (host * (size + 1) + color) as i32).unwrap();
     colors[..size.min(3)].iter().map(by).collect()
 }
 

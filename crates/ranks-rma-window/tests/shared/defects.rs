@@ -21,6 +21,11 @@ fn s5_a_loop_that_waits_for_a_peer_ends(world: Communicator) -> Result<()> {
 /// S6: a peer's element type was trusted.
 #[ranks_test::ranks(2, 3)]
 fn s6_elements_are_the_same_on_all_ranks(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
+    if world.size() < 2 {
+        // Each rank has a host for itself.
+        return Ok(());
+    }
     let made = if world.rank() == 0 {
         SharedWindow::<f64>::allocate(&world, 8).map(drop)
     } else {
@@ -35,6 +40,7 @@ fn s6_elements_are_the_same_on_all_ranks(world: Communicator) -> Result<()> {
 /// S7: an empty segment was an error of the followers alone, on MPICH; memory was not initialised.
 #[ranks_test::ranks(1, 2, 4)]
 fn s7_the_leader_alone_has_memory(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     let len = if world.rank() == 0 { 10 } else { 0 };
     let mut window = SharedWindow::<u64>::allocate(&world, len)?;
     assert!(window.mine() == [0; 10] || window.mine().is_empty());

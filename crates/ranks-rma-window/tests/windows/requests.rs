@@ -29,7 +29,7 @@ fn what_was_put_is_got(world: Communicator) -> Result<()> {
     assert_eq!(second.wait()?, block(3)[..]);
     let first = first.wait()?;
     assert_eq!((first[0], first[5], first[24]), (5, 100, 209));
-    assert_eq!(locked.rget(vec![], right, 40)?.wait()?, []);
+    assert_eq!(locked.rget(vec![], right, 40)?.wait()?, [0u64; 0]);
     locked.unlock()?;
     window.close()?.free().map(drop)
 }
