@@ -1,0 +1,97 @@
+//! `ranks doctor`: what there is, what is wrong with it, and what to do.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::Outcome;
+
+mod batch;
+mod features;
+mod finding;
+mod gpus;
+mod libraries;
+mod machine;
+mod test_run;
+mod text;
+
+use batch::Batch;
+use features::Feature;
+use finding::Finding;
+use gpus::Gpus;
+use libraries::Libraries;
+use machine::Machine;
+use test_run::TestRun;
+
+/// What to say, and how.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Writes one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Starts ranks on the MPI that `ranks run` takes, or as threads without one: messages, reductions, shared memory.
+    #[arg(long)]
+    run: bool,
+    /// How many ranks `--run` starts.
+    #[arg(short = 'n', long, default_value_t = 2)]
+    ranks: usize,
+}
+
+/// All that is known.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// What is wrong, the worst first.
+    findings: Vec<Finding>,
+    mpi: Libraries,
+    machine: Machine,
+    batch: Option<Batch>,
+    gpus: Gpus,
+    features: Vec<Feature>,
+    /// What `--run` did.
+    run: Option<TestRun>,
+}
+
+impl Report {
+    fn collect(arguments: &Arguments) -> Report {
+        let machine = Machine::look();
+        let mpi = Libraries::look();
+        let gpus = Gpus::look(&machine.host, mpi.used());
+        let batch = Batch::look(mpi.used());
+        let features = features::table(mpi.used(), &gpus);
+        let run = arguments.run.then(|| TestRun::make(arguments.ranks));
+        let mut findings = mpi.findings();
+        findings.extend(batch.iter().flat_map(Batch::findings));
+        findings.extend(machine.findings());
+        findings.extend(gpus.findings());
+        findings.extend(run.iter().flat_map(TestRun::findings));
+        findings.sort_by_key(|finding| !finding.trouble);
+        Report {
+            findings,
+            mpi,
+            machine,
+            batch,
+            gpus,
+            features,
+            run,
+        }
+    }
+
+    fn is_well(&self) -> bool {
+        self.findings.iter().all(|finding| !finding.trouble)
+    }
+}
+
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    let report = Report::collect(arguments);
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        // A reader that has seen enough of it is no failure.
+        let _ = text::write(&report, &mut anstream::stdout().lock());
+    }
+    Ok(if report.is_well() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,158 @@
+//! Which feature is there on which backend.
+
+use serde::Serialize;
+
+use crate::probe::Mpi;
+
+use super::gpus::Gpus;
+
+/// The backends, in the order of a row.
+pub(super) const BACKENDS: [&str; 4] = ["in process", "MPI", "NCCL", "NVSHMEM"];
+
+/// A row of the table.
+#[derive(Debug, Serialize)]
+pub(super) struct Feature {
+    pub(super) name: &'static str,
+    /// On each of the backends: `yes`, `no`, `by us` for what is made of other operations, `untried` for what has run on no GPU yet,
+    /// and `–` where it makes no sense.
+    pub(super) on: [&'static str; 4],
+}
+
+/// What a feature needs of an MPI.
+#[derive(Clone, Copy)]
+enum Over {
+    /// This function.
+    Library(&'static str),
+    /// This function; without it we make it of others.
+    OrUs(&'static str),
+    /// We make it on any.
+    Us,
+}
+
+/// Each feature, what it needs of an MPI, and whether it is there in process, over NCCL and over NVSHMEM.
+const FEATURES: [(&str, Over, [bool; 3]); 16] = [
+    ("messages", Over::Library("MPI_Send"), [true, true, false]),
+    (
+        "communicators of some ranks",
+        Over::Library("MPI_Comm_split"),
+        [true, true, true],
+    ),
+    (
+        "collectives",
+        Over::Library("MPI_Allreduce"),
+        [true, true, true],
+    ),
+    (
+        "collectives that are begun",
+        Over::Library("MPI_Iallreduce"),
+        [true, false, false],
+    ),
+    (
+        "collectives prepared once",
+        Over::OrUs("MPI_Allreduce_init"),
+        [true, false, false],
+    ),
+    (
+        "exchanges of neighbours",
+        Over::Library("MPI_Neighbor_allgather"),
+        [true, false, false],
+    ),
+    (
+        "reductions of complex",
+        Over::Library("MPI_Allreduce"),
+        [true, false, false],
+    ),
+    ("reductions of f16, bf16", Over::Us, [true, true, true]),
+    (
+        "reductions of one's own",
+        Over::Library("MPI_Op_create"),
+        [true, false, false],
+    ),
+    ("reductions in one order", Over::Us, [true, false, false]),
+    (
+        "partitioned messages",
+        Over::Library("MPI_Psend_init"),
+        [true, false, false],
+    ),
+    (
+        "counts beyond an int",
+        Over::OrUs("MPI_Send_c"),
+        [true, true, true],
+    ),
+    (
+        "one-sided windows",
+        Over::Library("MPI_Put"),
+        [true, true, true],
+    ),
+    (
+        "memory shared on a node",
+        Over::Library("MPI_Win_allocate_shared"),
+        [true, false, false],
+    ),
+    ("values of any type (serde)", Over::Us, [true, false, false]),
+    ("halos of grids", Over::Us, [true, false, false]),
+];
+
+pub(super) fn table(mpi: Option<&Mpi>, gpus: &Gpus) -> Vec<Feature> {
+    let word = |there: bool, has: bool| match (there, has) {
+        (_, false) => "–",
+        (true, true) => "yes",
+        (false, true) => "no",
+    };
+    let usable = |library: bool| library && gpus.cuda.is_ok();
+    let (nccl, nvshmem) = (usable(gpus.nccl.is_ok()), usable(gpus.nvshmem.is_ok()));
+    let has = |function: &str| {
+        // Open MPI writes messages of partitions past the receiver's buffer.
+        let unsound =
+            |mpi: &&Mpi| function == "MPI_Psend_init" && mpi.family.as_deref() == Some("openmpi");
+        let sound = mpi.filter(|mpi| !unsound(mpi));
+        sound.is_some_and(|mpi| mpi.has.iter().any(|has| has == function))
+    };
+    let over_mpi = |over: Over| match over {
+        _ if mpi.is_none() => "no",
+        Over::Library(function) | Over::OrUs(function) if has(function) => "yes",
+        Over::Library(_) => "no",
+        Over::OrUs(_) | Over::Us => "by us",
+    };
+    let rows = FEATURES
+        .iter()
+        .map(|&(name, over, [in_process, on_nccl, on_nvshmem])| Feature {
+            name,
+            on: [
+                word(true, in_process),
+                over_mpi(over),
+                word(nccl, on_nccl),
+                word(nvshmem, on_nvshmem),
+            ],
+        });
+    rows.chain([
+        memory_of_gpus(mpi, gpus, [nccl, nvshmem]),
+        graphs([nccl, nvshmem]),
+    ])
+    .collect()
+}
+
+/// Buffers on GPUs: what an MPI does not take is copied to the host and back.
+fn memory_of_gpus(mpi: Option<&Mpi>, gpus: &Gpus, usable: [bool; 2]) -> Feature {
+    let copied = if gpus.cuda.is_ok() { "by us" } else { "no" };
+    let taken = matches!(gpus.mpi_takes_memory, Some(Ok(Some(true))));
+    let over_mpi = match mpi {
+        None => "no",
+        Some(_) if taken => "yes",
+        Some(_) => copied,
+    };
+    let [nccl, nvshmem] = usable.map(|usable| if usable { "yes" } else { "no" });
+    Feature {
+        name: "memory of GPUs",
+        on: [copied, over_mpi, nccl, nvshmem],
+    }
+}
+
+/// Operations that a graph of CUDA captures.
+fn graphs(usable: [bool; 2]) -> Feature {
+    let [nccl, nvshmem] = usable.map(|usable| if usable { "untried" } else { "no" });
+    Feature {
+        name: "captured by CUDA graphs",
+        on: ["–", "–", nccl, nvshmem],
+    }
+}

@@ -1,0 +1,205 @@
+//! The MPIs of this machine: which would be used, which else there are, and what was tried in vain.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use ranks_launch::{Environment, Family, Installation, LinkerScript, LoadedMpi};
+use ranks_load::Candidate;
+use serde::Serialize;
+
+use crate::choice::{self, CHOICE};
+use crate::probe::{self, Mpi};
+
+use super::finding::Finding;
+
+mod diagnosis;
+
+/// What was found, and how.
+#[derive(Debug, Serialize)]
+pub(super) struct Libraries {
+    /// What the launcher, if any, told this process.
+    pub(super) started: String,
+    /// Whether `RANKS_BACKEND` asks for no MPI.
+    in_process: bool,
+    /// Why `RANKS_MPI` cannot be followed.
+    choice: Option<String>,
+    /// What a program that is started as this one would try, in order.
+    pub(super) tried: Vec<Tried>,
+    /// Its launcher.
+    pub(super) launcher: Option<Launcher>,
+    /// The first `mpiexec` in `PATH`.
+    pub(super) in_path: Option<Launcher>,
+    /// Every MPI with a launcher that is found.
+    pub(super) installations: Vec<Installed>,
+    pub(super) linker_scripts: Vec<Script>,
+    #[serde(skip)]
+    environment: Environment,
+    /// Another library that `RANKS_MPI` may have meant.
+    #[serde(skip)]
+    instead: Option<PathBuf>,
+}
+
+/// A library that was tried.
+#[derive(Debug, Serialize)]
+pub(super) struct Tried {
+    pub(super) file: PathBuf,
+    pub(super) why: String,
+    pub(super) answer: Result<Mpi, String>,
+}
+
+/// A launcher.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Launcher {
+    pub(super) file: PathBuf,
+    /// The name of the MPI that it belongs to.
+    pub(super) of: Option<String>,
+    #[serde(skip)]
+    pub(super) family: Option<Family>,
+}
+
+/// An MPI with its launcher.
+#[derive(Debug, Serialize)]
+pub(super) struct Installed {
+    pub(super) name: String,
+    pub(super) library: PathBuf,
+    pub(super) launcher: PathBuf,
+    pub(super) answer: Result<Mpi, String>,
+}
+
+/// A linker script under the name of a library.
+#[derive(Debug, Serialize)]
+pub(super) struct Script {
+    pub(super) file: PathBuf,
+    pub(super) libraries: Vec<PathBuf>,
+}
+
+impl Libraries {
+    pub(super) fn look() -> Libraries {
+        let environment = Environment::detect();
+        let (candidates, choice) = match ranks_launch::candidates(&environment) {
+            Ok(candidates) => (candidates, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let instead = match &choice {
+            Some(ranks_launch::ConfigError::NotALibrary { instead, .. }) => instead.clone(),
+            _ => None,
+        };
+        let installations = choice::installations();
+        let mut files: Vec<&Path> = candidates.iter().map(|c| c.file.as_path()).collect();
+        files.extend(installations.iter().map(|found| found.library.as_path()));
+        let mut answers = ask_all(&files).into_iter();
+        let tried: Vec<Tried> = candidates
+            .iter()
+            .zip(answers.by_ref())
+            .map(|(Candidate { file, why }, answer)| Tried {
+                file: file.clone(),
+                why: why.clone(),
+                answer,
+            })
+            .collect();
+        let linker_scripts = scripts(&candidates);
+        let installed = installations
+            .iter()
+            .zip(answers)
+            .map(|(found, answer)| Installed {
+                name: found.name.clone(),
+                library: found.library.clone(),
+                launcher: found.launcher.clone(),
+                answer,
+            });
+        let installed = installed.collect();
+        let used = tried.iter().find_map(|tried| tried.answer.as_ref().ok());
+        let of_used = used
+            .and_then(|mpi| Installation::of_library(&mpi.path, choice::provisioned().as_deref()));
+        let in_path = choice::launcher_in_path().map(|(file, of)| Launcher {
+            file,
+            family: of.as_ref().map(|of| of.family),
+            of: of.map(|of| of.name),
+        });
+        Libraries {
+            started: environment.to_string(),
+            in_process: std::env::var("RANKS_BACKEND")
+                .is_ok_and(|backend| backend.trim() == "inprocess"),
+            choice: choice.map(|error| error.to_string()),
+            tried,
+            launcher: of_used.map(|of| Launcher {
+                file: of.launcher,
+                family: Some(of.family),
+                of: Some(of.name),
+            }),
+            in_path,
+            installations: installed,
+            linker_scripts,
+            environment,
+            instead,
+        }
+    }
+
+    /// The library that a program which is started as this one would use.
+    pub(super) fn used(&self) -> Option<&Mpi> {
+        self.tried
+            .iter()
+            .find_map(|tried| tried.answer.as_ref().ok())
+    }
+
+    /// What does not fit together before MPI is initialised.
+    fn mismatch(&self) -> Option<ranks_launch::Mismatch> {
+        let used = self.used()?;
+        let library = LoadedMpi {
+            family: Family::from_version_text(&used.version),
+            name: &used.name,
+            file: &used.path,
+            // Not asked of a library that another process opens.
+            pmix: true,
+            pmi: true,
+        };
+        ranks_launch::check_before_init(&self.environment, &library).err()
+    }
+}
+
+/// Asks each of these libraries, side by side; the same file once.
+fn ask_all(files: &[&Path]) -> Vec<Result<Mpi, String>> {
+    let distinct: BTreeSet<&Path> = files.iter().copied().collect();
+    let answers = thread::scope(|scope| {
+        let asked: Vec<_> = distinct
+            .iter()
+            .map(|file| (*file, scope.spawn(|| probe::mpi(file))))
+            .collect();
+        let gone = |_| Err("the thread that asked it ended".to_owned());
+        asked
+            .into_iter()
+            .map(|(file, answer)| (file, answer.join().unwrap_or_else(gone)))
+            .collect::<std::collections::BTreeMap<_, _>>()
+    });
+    files
+        .iter()
+        .filter_map(|file| answers.get(file).cloned())
+        .collect()
+}
+
+/// Linker scripts in the folders that the dynamic linker or we look into.
+fn scripts(candidates: &[Candidate]) -> Vec<Script> {
+    let paths = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&paths).collect();
+    folders.extend(
+        candidates
+            .iter()
+            .filter_map(|candidate| candidate.file.parent().map(Path::to_path_buf)),
+    );
+    let named = std::env::var_os(CHOICE).map(PathBuf::from);
+    folders.extend(named.iter().flat_map(|named| {
+        let parent = named.parent().map(Path::to_path_buf);
+        parent.into_iter().chain([named.clone(), named.join("lib")])
+    }));
+    let mut seen = BTreeSet::new();
+    folders
+        .iter()
+        .filter(|folder| folder.is_absolute() && seen.insert((*folder).clone()))
+        .flat_map(|folder| LinkerScript::in_folder(folder))
+        .map(|script| Script {
+            file: script.file,
+            libraries: script.libraries,
+        })
+        .collect()
+}

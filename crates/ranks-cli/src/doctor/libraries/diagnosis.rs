@@ -1,0 +1,250 @@
+//! What is wrong with the MPIs of a machine.
+
+use std::path::Path;
+
+use ranks_launch::{Family, Launcher, Pmi};
+
+use super::{Finding, Installed, Libraries, Script};
+
+/// What a dynamic linker says of a file that is not there.
+const NOT_THERE: &str = "No such file";
+
+impl Libraries {
+    pub(in super::super) fn findings(&self) -> Vec<Finding> {
+        let mut list = Vec::new();
+        if let Some(choice) = &self.choice {
+            let what = match self.linker_scripts.first() {
+                Some(script) if self.instead.is_none() => {
+                    format!("{choice}; {}", Self::is_script(&script.file))
+                }
+                _ => choice.clone(),
+            };
+            list.push(Finding::trouble(what, self.other_choice()));
+        } else if self.used().is_none() && !self.in_process {
+            list.push(self.nothing_opens());
+        }
+        list.extend(self.wrong_launcher());
+        list.extend(self.no_launcher());
+        list.extend(self.several());
+        list.extend(self.environment.malformed.iter().map(|malformed| {
+            Finding::note(
+                malformed.to_string(),
+                format!("unset {}, or start anew", malformed.variable),
+            )
+        }));
+        list
+    }
+
+    fn serving(&self) -> impl Iterator<Item = &Installed> {
+        self.installations.iter().filter(|mpi| mpi.answer.is_ok())
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.serving().map(|mpi| mpi.name.as_str()).collect()
+    }
+
+    /// What linker scripts are to a reader.
+    fn is_script(file: &Path) -> String {
+        format!(
+            "{} is a linker script: text for compilers, which no program can open",
+            file.display()
+        )
+    }
+
+    /// What to set `RANKS_MPI` to instead.
+    fn other_choice(&self) -> String {
+        if let Some(instead) = &self.instead {
+            return format!("RANKS_MPI={}", instead.display());
+        }
+        match self.names().first() {
+            Some(name) => format!("RANKS_MPI={name}, or unset it"),
+            None => "unset RANKS_MPI, or name the prefix of an MPI with a lib folder".to_owned(),
+        }
+    }
+
+    /// No library serves: why not?
+    fn nothing_opens(&self) -> Finding {
+        let names = self.names();
+        let there = self.tried.iter().find_map(|tried| {
+            let reason = tried.answer.as_ref().err()?;
+            (!reason.contains(NOT_THERE)).then_some((tried, reason))
+        });
+        if let Some(script) = self.linker_scripts.first() {
+            let Script { file, libraries } = script;
+            let what = format!("{}; and no MPI library is found", Self::is_script(file));
+            let remedy = match (libraries.first(), names.first()) {
+                (Some(library), _) => {
+                    format!("name the library that it stands for: RANKS_MPI={}", library.display())
+                }
+                (None, Some(name)) => format!("RANKS_MPI={name}"),
+                (None, None) => {
+                    "install the library that it stands for (Debian: apt-get install libopenmpi3 or libmpich12), or name one: \
+                     RANKS_MPI=/path/to/libmpi.so.12"
+                        .to_owned()
+                }
+            };
+            return Finding::trouble(what, remedy);
+        }
+        if let Some(name) = names.first() {
+            let what = format!(
+                "no MPI is where programs look for it, and {} are installed: {}",
+                names.len(),
+                names.join(", ")
+            );
+            return Finding::trouble(
+                what,
+                format!("RANKS_MPI={name}, or start programs with ranks run --mpi {name}"),
+            );
+        }
+        if let Some((tried, reason)) = there {
+            let what = format!(
+                "no MPI library can be opened; {}: {reason}",
+                tried.file.display()
+            );
+            let remedy =
+                "install what it lacks, or name another one: RANKS_MPI=/path/to/libmpi.so.12";
+            return Finding::trouble(what, remedy);
+        }
+        let chosen = std::env::var(super::CHOICE).ok();
+        let chosen = chosen.map_or_else(String::new, |name| format!(" (RANKS_MPI is {name})"));
+        Finding::trouble(
+            format!(
+                "no MPI library is found{chosen}: ranks are threads of one process, on this machine only"
+            ),
+            "install one (Debian: apt-get install openmpi-bin libopenmpi3, or mpich; pip: pip install mpich; a cluster: module load …), \
+             or name one: RANKS_MPI=/path/to/libmpi.so.12",
+        )
+    }
+
+    /// The launcher that started us does not belong to the library.
+    fn wrong_launcher(&self) -> Option<Finding> {
+        if let Some(mismatch) = self.mismatch() {
+            let mut remedy = match &mismatch {
+                ranks_launch::Mismatch::Family { word, .. } => format!("RANKS_MPI={}", word.word()),
+                _ => String::new(),
+            };
+            if let Some(launcher) = &self.launcher {
+                remedy.push_str(&format!(
+                    ", or start the program with {}",
+                    launcher.file.display()
+                ));
+            }
+            return Some(Finding::trouble(mismatch.to_string(), remedy));
+        }
+        let used = self.used()?;
+        let family: Family = used.family.as_deref()?.parse().ok()?;
+        let is_open_mpi = family == Family::OpenMpi;
+        let started = &self.started;
+        let alone = format!(
+            "{started}, and {} does not understand that: each rank is alone",
+            used.name
+        );
+        match self.environment.launcher? {
+            Launcher::Slurm(offered) => {
+                let needed = match family {
+                    Family::OpenMpi => Pmi::Pmix,
+                    Family::Cray => Pmi::Cray,
+                    _ => Pmi::Pmi2,
+                };
+                let plugin = family.slurm_plugin();
+                let remedy =
+                    format!("srun --mpi={plugin} …; srun --mpi=list shows which there are");
+                (offered != needed).then(|| Finding::trouble(alone, remedy))
+            }
+            Launcher::Pmi if is_open_mpi => Some(Finding::trouble(
+                alone,
+                self.own_launcher("RANKS_MPI=mpich, or a launcher that offers PMIx"),
+            )),
+            Launcher::Pmix if !is_open_mpi && family != Family::Cray => Some(Finding::trouble(
+                alone,
+                self.own_launcher("RANKS_MPI=openmpi, or a launcher that offers PMI-2"),
+            )),
+            Launcher::Torchrun => Some(Finding::trouble(
+                format!(
+                    "{started}, which starts no job of an MPI: with {} each rank is alone",
+                    used.name
+                ),
+                self.own_launcher("use TcpStore and NCCL alone"),
+            )),
+            _ => None,
+        }
+    }
+
+    /// Another way, or the launcher of the library.
+    fn own_launcher(&self, other: &str) -> String {
+        match &self.launcher {
+            Some(own) => format!("{other}, or start the program with {}", own.file.display()),
+            None => other.to_owned(),
+        }
+    }
+
+    /// A library that no `mpiexec` belongs to.
+    fn no_launcher(&self) -> Option<Finding> {
+        let used = self.used()?;
+        let started = self.environment.launcher.is_some();
+        (self.launcher.is_none() && !started).then(|| {
+            Finding::trouble(
+                format!("no mpiexec belongs to {} ({})", used.name, used.path.display()),
+                "install its launcher (Debian: openmpi-bin, mpich), use srun inside of Slurm, or name another MPI in RANKS_MPI",
+            )
+        })
+    }
+
+    /// Several MPIs, of which it is left to chance which one a program gets.
+    fn several(&self) -> Option<Finding> {
+        let used = self.used()?;
+        let family: Family = used.family.as_deref()?.parse().ok()?;
+        let in_path = self.in_path.as_ref();
+        let chosen = std::env::var_os(super::CHOICE).is_some_and(|value| !value.is_empty());
+        // A program opens the MPI of the launcher that has started it.
+        let started = self.environment.launcher.is_some();
+        let of_other =
+            |path: &&super::Launcher| path.family.is_some_and(|other| !other.starts(family));
+        if let Some(path) = in_path.filter(of_other)
+            && let Some(other) = path.family
+        {
+            let what = format!(
+                "two MPIs: programs that are started alone open {} ({}), and mpiexec in PATH is {other}'s ({})",
+                used.name,
+                used.path.display(),
+                path.file.display()
+            );
+            let launcher = self
+                .launcher
+                .as_ref()
+                .map_or(Path::new("its mpiexec"), |own| &own.file);
+            let remedy = format!(
+                "start programs with {}, or with ranks run; or choose the other one: RANKS_MPI={}",
+                launcher.display(),
+                other.word()
+            );
+            return Some(if started && !chosen {
+                Finding::note(what, remedy)
+            } else {
+                Finding::trouble(what, remedy)
+            });
+        }
+        let names = self.names();
+        let name = *names.first().filter(|_| names.len() > 1)?;
+        let what = format!("{} MPIs are installed: {}", names.len(), names.join(", "));
+        let decided = chosen || started || in_path.is_some_and(|path| path.family.is_some());
+        if decided {
+            return Some(Finding::note(
+                what,
+                "name one where it matters: RANKS_MPI=NAME, or ranks run --mpi NAME",
+            ));
+        }
+        let own = self.launcher.as_ref().and_then(|own| own.of.as_deref());
+        Some(Finding::trouble(
+            format!(
+                "{what}; neither RANKS_MPI nor a launcher says which, and programs happen to open {} ({})",
+                used.name,
+                used.path.display()
+            ),
+            format!(
+                "name one: RANKS_MPI={}, or ranks run --mpi NAME",
+                own.unwrap_or(name)
+            ),
+        ))
+    }
+}

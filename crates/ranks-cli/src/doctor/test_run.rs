@@ -1,0 +1,128 @@
+//! `ranks doctor --run`: this program as a job.
+
+use std::time::Duration;
+
+use ranks_launch::{Job, Outcome};
+use serde::Serialize;
+
+use crate::choice;
+use crate::self_test::{DONE, MARK};
+
+use super::finding::Finding;
+
+/// How long the ranks may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What the ranks did.
+#[derive(Debug, Serialize)]
+pub(super) struct TestRun {
+    pub(super) ranks: usize,
+    /// The MPI, or `in process`.
+    pub(super) on: String,
+    /// What the ranks say of the library, of the launcher, and of where they are.
+    pub(super) facts: Vec<(String, String)>,
+    pub(super) cases: Vec<Case>,
+    pub(super) milliseconds: u128,
+    /// Why not all of it was done.
+    pub(super) failure: Option<String>,
+}
+
+/// One thing that the ranks did together.
+#[derive(Debug, Serialize)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) passed: bool,
+    pub(super) microseconds: f64,
+}
+
+impl TestRun {
+    pub(super) fn make(ranks: usize) -> TestRun {
+        let failed = |on: &str, why: String| TestRun {
+            ranks,
+            on: on.to_owned(),
+            facts: Vec::new(),
+            cases: Vec::new(),
+            milliseconds: 0,
+            failure: Some(why),
+        };
+        let installation = match choice::choose(None) {
+            Ok(installation) => installation,
+            Err(why) => return failed("no MPI", why),
+        };
+        let on = installation
+            .as_ref()
+            .map_or("in process".to_owned(), |mpi| mpi.name.clone());
+        let me = match std::env::current_exe() {
+            Ok(me) => me,
+            Err(error) => return failed(&on, error.to_string()),
+        };
+        let over_mpi = installation.is_some();
+        let job = Job::new(me)
+            .args(["self-test"])
+            .by_srun(over_mpi && choice::in_slurm())
+            .on(installation)
+            .ranks(ranks)
+            .timeout(LIMIT);
+        match job.run() {
+            Ok(outcome) => Self::of(ranks, on, &outcome),
+            Err(error) => failed(&on, error.to_string()),
+        }
+    }
+
+    fn of(ranks: usize, on: String, outcome: &Outcome) -> TestRun {
+        let lines = || {
+            let outputs = outcome.output.iter();
+            outputs
+                .flat_map(|output| output.stdout.lines())
+                .filter_map(|line| line.trim().strip_prefix(MARK))
+        };
+        let done = lines().filter(|line| line.trim() == DONE).count();
+        let failure = (!outcome.success() || done != ranks)
+            .then(|| format!("{done} of {ranks} ranks came to their end; {outcome}"));
+        TestRun {
+            ranks,
+            on,
+            facts: lines().filter_map(fact).collect(),
+            cases: lines().filter_map(Case::read).collect(),
+            milliseconds: outcome.elapsed.as_millis(),
+            failure,
+        }
+    }
+
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut list = Vec::new();
+        let (ranks, on) = (self.ranks, &self.on);
+        if let Some(failure) = &self.failure {
+            list.push(Finding::trouble(
+                format!("{ranks} ranks on {on} did not end well: {failure}"),
+                "see what is said above and by the ranks; another MPI: RANKS_MPI=NAME; without one: RANKS_BACKEND=inprocess",
+            ));
+        }
+        for case in self.cases.iter().filter(|case| !case.passed) {
+            list.push(Finding::trouble(
+                format!("{}: the ranks on {on} got a wrong result", case.name),
+                "use another release of this MPI, or another one: RANKS_MPI=NAME",
+            ));
+        }
+        list
+    }
+}
+
+/// Reads `fact tags: 0 to 7`.
+fn fact(line: &str) -> Option<(String, String)> {
+    let (name, fact) = line.trim().strip_prefix("fact ")?.split_once(": ")?;
+    Some((name.to_owned(), fact.to_owned()))
+}
+
+impl Case {
+    /// Reads `pass 12.3 ping`.
+    fn read(line: &str) -> Option<Case> {
+        let mut words = line.trim().splitn(3, ' ');
+        let (verdict, took, name) = (words.next()?, words.next()?, words.next()?);
+        Some(Case {
+            name: name.to_owned(),
+            passed: verdict == "pass",
+            microseconds: took.parse().ok()?,
+        })
+    }
+}

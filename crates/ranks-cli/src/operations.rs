@@ -1,0 +1,13 @@
+//! Operations of MPI that several reports know.
+
+/// What sends a message and receives none.
+pub(crate) const SENDS: [&str; 8] = [
+    "MPI_Send",
+    "MPI_Ssend",
+    "MPI_Bsend",
+    "MPI_Rsend",
+    "MPI_Isend",
+    "MPI_Issend",
+    "MPI_Ibsend",
+    "MPI_Irsend",
+];

@@ -1,0 +1,123 @@
+//! `ranks postmortem DIR`: what the dumps of a job's ranks tell together.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::Outcome;
+
+mod collectives;
+mod dump;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
+mod job;
+mod messages;
+mod rank_list;
+#[cfg(test)]
+mod tests;
+mod text;
+mod waits;
+
+use collectives::Story;
+use job::{Job, Unreadable};
+use rank_list::RankList;
+use waits::Wait;
+
+/// Which dumps to read, and how to tell.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder that RANKS_DUMP named when the job ran: files rank-0.json, rank-1.json and so on.
+    folder: PathBuf,
+    /// Writes one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// All that the dumps tell.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// How many ranks the job had.
+    size: usize,
+    missing: RankList,
+    unreadable: Vec<Unreadable>,
+    /// The sizes that dumps claim, if they are not the same.
+    sizes: Vec<usize>,
+    ranks: Vec<Left>,
+    communicators: Vec<Story>,
+    waits: Vec<Wait>,
+    /// Ranks each of which waits for the next, and the last for the first.
+    deadlock: Vec<usize>,
+}
+
+/// What a rank said when it wrote.
+#[derive(Debug, Serialize)]
+struct Left {
+    rank: usize,
+    host: String,
+    pid: u32,
+    reason: String,
+    error: Option<String>,
+}
+
+impl Report {
+    fn of(job: Job) -> Report {
+        let groups = collectives::groups(&job);
+        let waits = waits::waits(&job, &groups);
+        let ranks = job.dumps.iter().map(|(&rank, dump)| Left {
+            rank,
+            host: dump.host.clone(),
+            pid: dump.pid,
+            reason: dump.reason.clone(),
+            error: dump.error.clone(),
+        });
+        Report {
+            size: job.size,
+            missing: job.missing(),
+            ranks: ranks.collect(),
+            communicators: groups.iter().map(|group| group.story(&job)).collect(),
+            deadlock: waits::cycle(&waits).unwrap_or_default(),
+            waits,
+            unreadable: job.unreadable,
+            sizes: job.sizes,
+        }
+    }
+
+    /// Whether nothing was found in which ranks differ, and nothing is lacking.
+    fn is_well(&self) -> bool {
+        let differ = |story: &Story| story.difference.is_some();
+        !self.ranks.is_empty()
+            && self.missing.is_empty()
+            && self.unreadable.is_empty()
+            && self.sizes.is_empty()
+            && self.deadlock.is_empty()
+            && !self.communicators.iter().any(differ)
+            && self.waits.iter().all(|wait| wait.why.is_none())
+    }
+
+    /// Who left dumps.
+    fn left_by(&self) -> String {
+        if self.ranks.is_empty() {
+            return "no dump of a rank is here: jobs write them where RANKS_DUMP=DIR is set, and something goes wrong".to_owned();
+        }
+        let (left, size) = (self.ranks.len(), self.size);
+        format!("{left} of {size} ranks left a dump")
+    }
+}
+
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    let job = Job::read(&arguments.folder)
+        .map_err(|error| format!("{} cannot be read: {error}", arguments.folder.display()))?;
+    let report = Report::of(job);
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        // A reader that has seen enough of it is no failure.
+        let _ = text::write(&report, &mut anstream::stdout().lock());
+    }
+    Ok(if report.is_well() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

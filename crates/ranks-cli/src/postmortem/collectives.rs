@@ -1,0 +1,215 @@
+//! The first collective in which the ranks of a communicator differ.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::dump::{Call, Communicator};
+use super::job::Job;
+use super::rank_list::RankList;
+
+/// A communicator, as its ranks know it; ranks are those of the world.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) title: String,
+    pub(super) members: Vec<usize>,
+    pub(super) parts: BTreeMap<usize, &'a Communicator>,
+}
+
+/// What is to be said of the collectives of a communicator.
+#[derive(Debug, Serialize)]
+pub(super) struct Story {
+    pub(super) communicator: String,
+    pub(super) members: RankList,
+    /// Those that have left a dump, in which there is no such communicator.
+    pub(super) without: RankList,
+    pub(super) difference: Option<Difference>,
+    pub(super) progress: Vec<Progress>,
+    /// Why not all calls could be compared.
+    pub(super) gaps: Vec<String>,
+}
+
+/// A collective that is not the same everywhere, or to which some ranks have not come.
+#[derive(Debug, Serialize)]
+pub(super) struct Difference {
+    pub(super) number: u64,
+    /// What is called, and by whom; more than one if ranks call what does not belong together.
+    pub(super) calls: Vec<(String, RankList)>,
+    /// Those that have not come to it.
+    pub(super) not_there: RankList,
+    /// Those of which it is not known.
+    pub(super) unknown: RankList,
+}
+
+/// How far a rank is.
+#[derive(Debug, Serialize)]
+pub(super) struct Progress {
+    pub(super) rank: usize,
+    pub(super) begun: u64,
+    pub(super) ended: u64,
+    /// The last that it has called.
+    pub(super) last: Option<String>,
+}
+
+/// The communicators of a job, the world first.
+pub(super) fn groups(job: &Job) -> Vec<Group<'_>> {
+    let mut groups: BTreeMap<u64, Group<'_>> = BTreeMap::new();
+    for (&rank, dump) in &job.dumps {
+        for part in &dump.communicators {
+            let group = groups.entry(part.id).or_insert_with(|| Group {
+                title: part.name.clone(),
+                members: Vec::new(),
+                parts: BTreeMap::new(),
+            });
+            if group.members.len() < part.world_ranks.len() {
+                group.members.clone_from(&part.world_ranks);
+            }
+            if !part.name.is_empty() {
+                group.title.clone_from(&part.name);
+            }
+            group.parts.entry(rank).or_insert(part);
+        }
+    }
+    let mut groups: Vec<Group<'_>> = groups.into_values().collect();
+    for group in &mut groups {
+        group.members.extend(group.parts.keys());
+        group.members.sort_unstable();
+        group.members.dedup();
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
+    for (at, group) in groups.iter_mut().enumerate() {
+        if group.title.is_empty() {
+            group.title = format!("communicator {at}");
+        }
+    }
+    groups
+}
+
+impl Group<'_> {
+    pub(super) fn story(&self, job: &Job) -> Story {
+        let lacking =
+            |rank: &&usize| job.dumps.contains_key(rank) && !self.parts.contains_key(rank);
+        Story {
+            communicator: self.title.clone(),
+            members: self.members.iter().copied().collect(),
+            without: self.members.iter().filter(lacking).copied().collect(),
+            difference: self.mismatch().or_else(|| self.behind()),
+            progress: self
+                .parts
+                .iter()
+                .map(|(rank, part)| part.progress(*rank))
+                .collect(),
+            gaps: self.gaps(),
+        }
+    }
+
+    /// What is called at each number, of those that are still held.
+    fn held(&self) -> BTreeMap<u64, Vec<(usize, &Call)>> {
+        let mut held: BTreeMap<u64, Vec<(usize, &Call)>> = BTreeMap::new();
+        for (&rank, part) in &self.parts {
+            for call in &part.collectives {
+                held.entry(call.number).or_default().push((rank, call));
+            }
+        }
+        held
+    }
+
+    /// The first number at which ranks have called what does not belong together.
+    fn mismatch(&self) -> Option<Difference> {
+        let held = self.held();
+        let agree = |calls: &[(usize, &Call)]| match calls {
+            [(_, first), others @ ..] => others.iter().all(|(_, call)| call.agrees(first)),
+            [] => true,
+        };
+        let (&number, calls) = held.iter().find(|(_, calls)| !agree(calls))?;
+        Some(self.difference(number, calls))
+    }
+
+    /// The first number that some ranks have called, and wait in, and others have not.
+    fn behind(&self) -> Option<Difference> {
+        let least = self.parts.values().map(|part| part.come()).min()?;
+        let waiting = |part: &&Communicator| part.come() > least && part.ended < part.come();
+        if !self.parts.values().any(waiting) {
+            return None;
+        }
+        let calls = self.held().remove(&least).unwrap_or_default();
+        Some(self.difference(least, &calls))
+    }
+
+    fn difference(&self, number: u64, calls: &[(usize, &Call)]) -> Difference {
+        let mut variants: Vec<(&Call, Vec<usize>)> = Vec::new();
+        for &(rank, call) in calls {
+            match variants.iter_mut().find(|(of, _)| of.agrees(call)) {
+                Some((_, ranks)) => ranks.push(rank),
+                None => variants.push((call, vec![rank])),
+            }
+        }
+        let not_there = self.parts.iter().filter(|(_, part)| part.come() <= number);
+        let not_there: RankList = not_there.map(|(rank, _)| *rank).collect();
+        let called: BTreeSet<usize> = calls.iter().map(|(rank, _)| *rank).collect();
+        let told = |rank: &usize| called.contains(rank) || not_there.contains(*rank);
+        Difference {
+            number,
+            calls: variants
+                .into_iter()
+                .map(|(call, ranks)| (call.to_string(), ranks.into_iter().collect()))
+                .collect(),
+            unknown: self
+                .members
+                .iter()
+                .filter(|rank| !told(rank))
+                .copied()
+                .collect(),
+            not_there,
+        }
+    }
+
+    /// What the rings no longer hold.
+    fn gaps(&self) -> Vec<String> {
+        let firsts = self.parts.iter().filter_map(|(rank, part)| {
+            let first = part.collectives.first()?.number;
+            Some((*rank, first, part.come()))
+        });
+        let firsts: Vec<(usize, u64, u64)> = firsts.collect();
+        let mut gaps = Vec::new();
+        let latest = firsts.iter().max_by_key(|(_, first, _)| *first);
+        if let Some(&(_, first, _)) = latest
+            && first > 0
+        {
+            let ranks: RankList = firsts
+                .iter()
+                .filter(|(_, first, _)| *first > 0)
+                .map(|(rank, ..)| *rank)
+                .collect();
+            gaps.push(format!(
+                "{} no longer those before number {first}: they could not be compared",
+                ranks.with("holds", "hold")
+            ));
+            for (rank, _, come) in firsts.iter().filter(|(_, _, come)| *come <= first) {
+                gaps.push(format!(
+                    "rank {rank} has come to number {come} only, of which others hold nothing any more: where they parted is not known"
+                ));
+            }
+        }
+        gaps
+    }
+}
+
+impl Communicator {
+    /// How many collectives its rank has begun.
+    pub(super) fn come(&self) -> u64 {
+        let last = self.collectives.last();
+        last.map_or(self.begun, |last| {
+            self.begun.max(last.number.saturating_add(1))
+        })
+    }
+
+    fn progress(&self, rank: usize) -> Progress {
+        Progress {
+            rank,
+            begun: self.come(),
+            ended: self.ended.min(self.come()),
+            last: self.collectives.last().map(Call::to_string),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What a rank wrote of itself when it was in trouble: a file `rank-N.json` in the folder that `RANKS_DUMP` names.
+//!
+//! A field that is missing has its default, and one that is not known is passed over: versions of the writer differ.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of dumps that is read here.
+const VERSION: u32 = 1;
+
+/// What one rank wrote.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Dump {
+    pub(super) version: u32,
+    pub(super) rank: usize,
+    pub(super) size: usize,
+    pub(super) host: String,
+    pub(super) pid: u32,
+    pub(super) library: String,
+    /// Why it wrote: `time limit`, `panic`, …
+    pub(super) reason: String,
+    pub(super) error: Option<String>,
+    pub(super) communicators: Vec<Communicator>,
+    /// The operations that had not come back.
+    pub(super) under_way: Vec<UnderWay>,
+}
+
+/// A communicator, and the last of what its rank called on it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Communicator {
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) size: usize,
+    pub(super) rank: usize,
+    /// The rank in the world of each of its ranks.
+    pub(super) world_ranks: Vec<usize>,
+    pub(super) collectives: Vec<Call>,
+    pub(super) messages: Vec<Call>,
+    /// How many collectives have begun, and how many of them have ended.
+    pub(super) begun: u64,
+    pub(super) ended: u64,
+}
+
+/// One call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Call {
+    /// The how many-th of its communicator and its sort it is.
+    pub(super) number: u64,
+    /// The name in C.
+    pub(super) operation: String,
+    pub(super) element: Option<String>,
+    pub(super) width: Option<usize>,
+    pub(super) reduction: Option<String>,
+    pub(super) items: Option<u64>,
+    pub(super) root: Option<usize>,
+    /// The other rank; any if there is none.
+    pub(super) peer: Option<usize>,
+    /// Where what it sends goes, of a call that receives as well.
+    pub(super) dest: Option<usize>,
+    /// Any if there is none.
+    pub(super) tag: Option<i64>,
+    /// Whether the other rank is `MPI_PROC_NULL`.
+    pub(super) nobody: bool,
+    pub(super) done: bool,
+}
+
+/// A call that had not come back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct UnderWay {
+    pub(super) operation: String,
+    pub(super) communicator: u64,
+    pub(super) number: Option<u64>,
+    pub(super) seconds: f64,
+    /// The ranks in the world that it waits for, as far as that is known.
+    pub(super) waits_for: Vec<usize>,
+}
+
+impl Dump {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Why it is no dump.
+    pub(super) fn read(text: &str) -> Result<Dump, String> {
+        let dump: Dump = serde_json::from_str(text).map_err(|error| {
+            if error.is_eof() {
+                format!("it ends too soon, as if its rank had been killed while it wrote: {error}")
+            } else {
+                format!("it is no dump: {error}")
+            }
+        })?;
+        if dump.version > VERSION {
+            return Err(format!(
+                "it is of version {}, and this command reads up to {VERSION}: use that of the program's release of ranks",
+                dump.version
+            ));
+        }
+        if dump.rank >= dump.size {
+            return Err(format!(
+                "it is no dump: rank {} of {} ranks",
+                dump.rank, dump.size
+            ));
+        }
+        Ok(dump)
+    }
+}
+
+impl Dump {
+    /// Whether its rank failed in this call, which has come back with the error then.
+    pub(super) fn failed_in(&self, call: &Call) -> bool {
+        // An error of another rank of this process is told with a reason that names that rank.
+        let own = !self.reason.contains(" on rank ");
+        let error = self
+            .error
+            .as_deref()
+            .filter(|_| own && !call.operation.is_empty());
+        error.is_some_and(|error| error.contains(&call.operation))
+    }
+}
+
+impl Communicator {
+    /// The rank in the world of a rank of this.
+    pub(super) fn world_rank(&self, rank: usize) -> Option<usize> {
+        self.world_ranks.get(rank).copied()
+    }
+}
+
+impl Call {
+    /// Whether the call returns before what it begins is done.
+    pub(super) fn is_nonblocking(&self) -> bool {
+        let Some(rest) = self.operation.strip_prefix("MPI_I") else {
+            return self.operation.ends_with("_init") || self.operation.starts_with("MPI_Start");
+        };
+        rest.starts_with(|first: char| first.is_ascii_lowercase())
+            && !["ntercomm", "nfo", "nit"]
+                .iter()
+                .any(|word| rest.starts_with(word))
+    }
+
+    /// Whether ranks may pass different numbers of elements.
+    fn may_differ_in_items(&self) -> bool {
+        let name = self.operation.as_str();
+        let varying = [
+            "v",
+            "w",
+            "v_init",
+            "w_init",
+            "Reduce_scatter",
+            "reduce_scatter",
+        ];
+        name.contains("eighbor") || varying.iter().any(|end| name.ends_with(end))
+    }
+
+    /// Whether another rank's call of the same number may belong to this.
+    pub(super) fn agrees(&self, other: &Call) -> bool {
+        let items = self.items == other.items || self.may_differ_in_items();
+        items
+            && self.operation == other.operation
+            && (&self.element, self.width) == (&other.element, other.width)
+            && self.reduction == other.reduction
+            && self.root == other.root
+    }
+}
+
+/// `MPI_Reduce of 4 f64 by Sum, root 0`.
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.operation.is_empty() {
+            "a call without a name"
+        } else {
+            &self.operation
+        })?;
+        match (&self.element, self.items) {
+            (Some(element), Some(items)) => write!(f, " of {items} {}", short(element))?,
+            (Some(element), None) => write!(f, " of {}", short(element))?,
+            (None, Some(items)) if items > 0 => write!(f, " of {items} elements")?,
+            _ => {}
+        }
+        if let Some(reduction) = &self.reduction {
+            write!(f, " by {}", short(reduction))?;
+        }
+        if let Some(root) = self.root {
+            write!(f, ", root {root}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of a type without its path.
+fn short(name: &str) -> &str {
+    let plain = name.split('<').next().unwrap_or(name);
+    let path = plain.rfind("::").map_or(0, |at| at + 2);
+    name.get(path..).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(operation: &str) -> Call {
+        Call {
+            operation: operation.to_owned(),
+            ..Call::default()
+        }
+    }
+
+    #[test]
+    fn calls_that_return_at_once_are_known_by_their_names() {
+        for name in ["MPI_Irecv", "MPI_Iallreduce", "MPI_Allreduce_init"] {
+            assert!(call(name).is_nonblocking(), "{name}");
+        }
+        for name in [
+            "MPI_Recv",
+            "MPI_Intercomm_create",
+            "MPI_Init",
+            "MPI_I",
+            "",
+            "é",
+        ] {
+            assert!(!call(name).is_nonblocking(), "{name}");
+        }
+    }
+
+    #[test]
+    fn lengths_may_differ_where_the_operation_allows_it() {
+        let of = |name: &str, items| Call {
+            items: Some(items),
+            ..call(name)
+        };
+        assert!(of("MPI_Gatherv", 1).agrees(&of("MPI_Gatherv", 2)));
+        assert!(of("MPI_Neighbor_allgather", 1).agrees(&of("MPI_Neighbor_allgather", 2)));
+        assert!(!of("MPI_Allreduce", 1).agrees(&of("MPI_Allreduce", 2)));
+        assert!(!of("MPI_Bcast", 1).agrees(&of("MPI_Ibcast", 1)));
+    }
+
+    #[test]
+    fn a_call_says_what_it_moves() {
+        let reduce = Call {
+            element: Some("f64".to_owned()),
+            reduction: Some("ranks_collectives::ops::Sum".to_owned()),
+            items: Some(4),
+            root: Some(0),
+            ..call("MPI_Reduce")
+        };
+        assert_eq!(reduce.to_string(), "MPI_Reduce of 4 f64 by Sum, root 0");
+        assert_eq!(call("MPI_Barrier").to_string(), "MPI_Barrier");
+        assert_eq!(short("a::B<c::D>"), "B<c::D>");
+    }
+
+    #[test]
+    fn what_is_no_dump_says_why() {
+        let why = |text: &str| Dump::read(text).unwrap_err();
+        assert!(why("").contains("ends too soon"));
+        assert!(why("{\"rank\": 0, \"siz").contains("ends too soon"));
+        assert!(why("[1]").contains("no dump"));
+        assert!(why("{}").contains("rank 0 of 0 ranks"));
+        assert!(why("{\"rank\":0,\"size\":1,\"version\":99}").contains("version 99"));
+        assert!(Dump::read("{\"rank\":0,\"size\":1,\"new\":{}}").is_ok());
+    }
+}

@@ -1,0 +1,179 @@
+//! Messages that one side waits for and the other does not have.
+
+use super::collectives::Group;
+use super::dump::{Call, Communicator};
+use crate::operations::SENDS;
+
+/// The messages that a rank has sent, or the receives that it has begun, as far as its dump tells.
+pub(super) struct Told {
+    /// How many belong to the other side's call.
+    pub(super) matching: usize,
+    /// Those with other tags: each tag, and how often.
+    others: Vec<(i64, usize)>,
+    /// Whether the dump goes back to the first one.
+    is_whole: bool,
+}
+
+/// Why what `call`, of the rank `at` of the world, waits for is not coming; `None` if it may be on its way, or if nothing is known.
+pub(super) fn why_not(group: &Group<'_>, at: usize, call: &Call) -> Option<String> {
+    let mine = group.parts.get(&at)?;
+    let Some(peer) = call.peer else {
+        return nobody_has_sent(group, at, mine, call);
+    };
+    let other = mine.world_rank(peer)?;
+    let Some(theirs) = group.parts.get(&other) else {
+        return Some(format!("of rank {other} there is no dump"));
+    };
+    let before = mine
+        .messages
+        .iter()
+        .filter(|other| other.number < call.number);
+    if call.receives() {
+        let told = theirs.told(call.tag, |sent| sent.sends_to(mine.rank));
+        let taken = before
+            .filter(|one| one.receives_from(peer, call.tag))
+            .count();
+        (told.matching <= taken || !told.is_whole && told.matching == 0)
+            .then(|| told.say(other, "sent it", taken))
+    } else {
+        let told = theirs.told(call.tag, |begun| begun.may_receive_from(mine.rank));
+        let sent = before
+            .filter(|one| one.sends_to(peer) && one.tag == call.tag)
+            .count();
+        (told.matching <= sent || !told.is_whole && told.matching == 0)
+            .then(|| told.say(other, "begun to receive from it", sent))
+    }
+}
+
+/// Why a message from any rank is not coming.
+fn nobody_has_sent(
+    group: &Group<'_>,
+    at: usize,
+    mine: &Communicator,
+    call: &Call,
+) -> Option<String> {
+    let others = group.members.iter().filter(|rank| **rank != at);
+    let silent = |rank: &usize| {
+        let told = group
+            .parts
+            .get(rank)?
+            .told(call.tag, |sent| sent.sends_to(mine.rank));
+        (told.is_whole && told.matching == 0).then_some(())
+    };
+    let all_silent = others.map(silent).collect::<Option<Vec<()>>>().is_some();
+    (call.receives() && !call.nobody && all_silent)
+        .then(|| "no rank has sent it anything with that tag".to_owned())
+}
+
+impl Told {
+    fn say(&self, rank: usize, done: &str, used: usize) -> String {
+        let mut text = if self.matching > 0 {
+            format!(
+                "rank {rank} has {done} {} with that tag, and {used} were there before",
+                self.matching
+            )
+        } else if self.is_whole {
+            format!("rank {rank} has {done} nothing with that tag")
+        } else {
+            format!(
+                "rank {rank} has {done} nothing with that tag lately, as far back as its dump goes"
+            )
+        };
+        // What has another tag may be what was meant.
+        for (tag, count) in self.others.iter().take(4) {
+            text.push_str(&format!(", but {count} with tag {tag}"));
+        }
+        text
+    }
+}
+
+impl Communicator {
+    /// What this has of those calls that `belongs` chooses, with that tag or any.
+    fn told(&self, tag: Option<i64>, belongs: impl Fn(&Call) -> bool) -> Told {
+        let mut told = Told {
+            matching: 0,
+            others: Vec::new(),
+            is_whole: self.messages.first().is_none_or(|first| first.number == 0),
+        };
+        for call in &self.messages {
+            // What is prepared once is not known by its start.
+            if call.operation.starts_with("MPI_Start")
+                || call.operation.starts_with("MPI_P") && call.operation.ends_with("_init")
+            {
+                told.is_whole = false;
+            }
+            if !belongs(call) {
+                continue;
+            }
+            match (tag, call.tag) {
+                // Of what sends and receives, one tag is told: it may be the other one's.
+                (Some(tag), Some(other)) if tag != other && !(call.sends() && call.receives()) => {
+                    match told.others.iter_mut().find(|(one, _)| *one == other) {
+                        Some((_, count)) => *count += 1,
+                        None => told.others.push((other, 1)),
+                    }
+                }
+                _ => told.matching += 1,
+            }
+        }
+        told
+    }
+}
+
+impl Call {
+    /// Whether it takes a message in.
+    pub(super) fn receives(&self) -> bool {
+        let names = ["MPI_Recv", "MPI_Irecv", "MPI_Mprobe", "MPI_Probe"];
+        names.contains(&self.operation.as_str()) || self.exchanges()
+    }
+
+    /// Whether it sends a message.
+    pub(super) fn sends(&self) -> bool {
+        SENDS.contains(&self.operation.as_str()) || self.exchanges()
+    }
+
+    fn exchanges(&self) -> bool {
+        self.operation.starts_with("MPI_Sendrecv") || self.operation.starts_with("MPI_Isendrecv")
+    }
+
+    fn sends_to(&self, rank: usize) -> bool {
+        let to = if self.exchanges() {
+            self.dest
+        } else {
+            self.peer
+        };
+        self.sends() && to == Some(rank)
+    }
+
+    /// Whether it takes the message away from later ones for certain.
+    fn receives_from(&self, rank: usize, tag: Option<i64>) -> bool {
+        self.receives()
+            && self.operation != "MPI_Probe"
+            && self.peer == Some(rank)
+            && self.tag == tag
+    }
+
+    fn may_receive_from(&self, rank: usize) -> bool {
+        self.receives() && !self.nobody && self.peer.is_none_or(|peer| peer == rank)
+    }
+
+    /// `MPI_Recv of 4 f64 from rank 0, tag 7`, with the rank of the world.
+    pub(super) fn with_peer(&self, peer: Option<usize>) -> String {
+        let peer = match peer {
+            Some(peer) => format!("rank {peer}"),
+            None if self.nobody => "nobody".to_owned(),
+            None if self.peer.is_none() => "any rank".to_owned(),
+            None => "a rank that is not known".to_owned(),
+        };
+        let tag = self
+            .tag
+            .map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
+        if self.exchanges() || self.receives() {
+            format!("{self} from {peer}, {tag}")
+        } else if self.sends() {
+            format!("{self} to {peer}, {tag}")
+        } else {
+            self.to_string()
+        }
+    }
+}

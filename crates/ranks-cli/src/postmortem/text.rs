@@ -1,0 +1,203 @@
+//! What a person reads: what is wrong first, then how far every rank is.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::collectives::{Difference, Story};
+use super::rank_list::RankList;
+use super::waits::Wait;
+use super::{Left, Report};
+
+const BOLD: Style = Style::new().bold();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+
+/// So many ranks are told one by one; of more, those that are no exception are left out.
+const MANY: usize = 64;
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", report.left_by())?;
+    if report.is_well() {
+        writeln!(
+            out,
+            "{GREEN}the ranks differ in nothing that they have recorded{GREEN:#}"
+        )?;
+    }
+    for file in &report.unreadable {
+        trouble(out, &format!("{} cannot be read: {}", file.file, file.why))?;
+    }
+    if !report.sizes.is_empty() {
+        let sizes: Vec<String> = report.sizes.iter().map(usize::to_string).collect();
+        let sizes = sizes.join(" and ");
+        trouble(
+            out,
+            &format!(
+                "these are dumps of several jobs, of {sizes} ranks: give each run a folder of its own"
+            ),
+        )?;
+    }
+    if !report.missing.is_empty() && !report.ranks.is_empty() {
+        let missing = report.missing.with("has", "have");
+        trouble(
+            out,
+            &format!("{missing} left no dump: killed, cut off, or never in trouble"),
+        )?;
+    }
+    for story in &report.communicators {
+        if let Some(difference) = &story.difference {
+            collective(out, story, difference)?;
+        }
+    }
+    deadlock(report, out)?;
+    for wait in &report.waits {
+        if let Some(why) = &wait.why {
+            trouble(
+                out,
+                &format!("rank {} waits in {}: {why}", wait.rank, wait.call),
+            )?;
+        }
+    }
+    ranks(&report.ranks, out)?;
+    for story in &report.communicators {
+        progress(story, out)?;
+    }
+    waiting(&report.waits, out)
+}
+
+fn trouble(out: &mut dyn Write, what: &str) -> io::Result<()> {
+    writeln!(out, "{RED}TROUBLE{RED:#}  {what}")
+}
+
+fn heading(out: &mut dyn Write, name: &str) -> io::Result<()> {
+    writeln!(out, "\n{BOLD}{name}{BOLD:#}")
+}
+
+fn collective(out: &mut dyn Write, story: &Story, difference: &Difference) -> io::Result<()> {
+    let what = if difference.calls.len() > 1 {
+        "the ranks call what does not belong together"
+    } else {
+        "not all ranks have come to it"
+    };
+    let (name, number) = (&story.communicator, difference.number);
+    trouble(out, &format!("{name}, collective number {number}: {what}"))?;
+    let line = |out: &mut dyn Write, ranks: &RankList, what: &str| {
+        if ranks.is_empty() {
+            return Ok(());
+        }
+        let ranks = format!("{ranks:#}");
+        writeln!(out, "         {ranks:<12} {what}")
+    };
+    for (call, ranks) in &difference.calls {
+        line(out, ranks, call)?;
+    }
+    line(out, &difference.not_there, "not there")?;
+    line(out, &difference.unknown, "not known")
+}
+
+fn deadlock(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Some(first) = report.deadlock.first() else {
+        return Ok(());
+    };
+    trouble(
+        out,
+        "deadlock: these ranks wait for each other, and none can go on",
+    )?;
+    let next = report.deadlock.iter().skip(1).chain([first]);
+    for (rank, next) in report.deadlock.iter().zip(next) {
+        let wait = report
+            .waits
+            .iter()
+            .find(|wait| wait.rank == *rank && wait.on.contains(next));
+        let call = wait.map_or("a call", |wait| wait.call.as_str());
+        writeln!(out, "         rank {rank} waits for rank {next} in {call}")?;
+    }
+    Ok(())
+}
+
+fn ranks(ranks: &[Left], out: &mut dyn Write) -> io::Result<()> {
+    if ranks.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Why ranks left dumps")?;
+    for left in ranks.iter().take(MANY) {
+        let Left {
+            rank,
+            host,
+            pid,
+            reason,
+            error,
+        } = left;
+        writeln!(out, "  rank {rank:<6} {reason} (process {pid} on {host})")?;
+        for line in error.iter().flat_map(|error| error.lines()) {
+            writeln!(out, "              {line}")?;
+        }
+    }
+    rest(out, ranks.len())
+}
+
+fn rest(out: &mut dyn Write, of: usize) -> io::Result<()> {
+    match of.checked_sub(MANY) {
+        Some(more) if more > 0 => writeln!(out, "  … and {more} more: --json has all"),
+        _ => Ok(()),
+    }
+}
+
+fn progress(story: &Story, out: &mut dyn Write) -> io::Result<()> {
+    heading(
+        out,
+        &format!("{} ({:#}): collectives", story.communicator, story.members),
+    )?;
+    for progress in story.progress.iter().take(MANY) {
+        let (rank, begun, ended) = (progress.rank, progress.begun, progress.ended);
+        let last = match &progress.last {
+            Some(last) if ended < begun => format!(", in {last}"),
+            Some(last) => format!(", the last was {last}"),
+            None => String::new(),
+        };
+        writeln!(out, "  rank {rank:<6} {begun} begun, {ended} done{last}")?;
+    }
+    rest(out, story.progress.len())?;
+    if !story.without.is_empty() {
+        let without = story.without.with("has", "have");
+        writeln!(
+            out,
+            "  {without} no such communicator: not yet, or no longer"
+        )?;
+    }
+    for gap in &story.gaps {
+        writeln!(out, "  {gap}")?;
+    }
+    Ok(())
+}
+
+fn waiting(waits: &[Wait], out: &mut dyn Write) -> io::Result<()> {
+    if waits.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Who waits for whom")?;
+    for wait in waits.iter().take(MANY) {
+        let Wait {
+            rank,
+            call,
+            communicator,
+            seconds,
+            on,
+            ..
+        } = wait;
+        write!(out, "  rank {rank:<6} in {call}")?;
+        if !communicator.is_empty() {
+            write!(out, " on {communicator}")?;
+        }
+        if let Some(seconds) = seconds {
+            write!(out, " for {seconds:.1} s")?;
+        }
+        let on: RankList = on.iter().copied().collect();
+        if on.is_empty() {
+            writeln!(out)?;
+        } else {
+            writeln!(out, ": waits for {on:#}")?;
+        }
+    }
+    rest(out, waits.len())
+}

@@ -1,0 +1,198 @@
+//! Who waits for whom.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde::{Serialize, Serializer};
+
+use super::collectives::Group;
+use super::dump::{Call, Communicator, Dump};
+use super::job::Job;
+use super::messages;
+use super::rank_list::RankList;
+
+/// A rank in a call that has not come back.
+#[derive(Debug, Serialize)]
+pub(super) struct Wait {
+    pub(super) rank: usize,
+    /// What it called, with ranks of the world.
+    pub(super) call: String,
+    pub(super) communicator: String,
+    /// How long, if it was measured.
+    pub(super) seconds: Option<f64>,
+    /// The ranks of the world that must act before it goes on, as far as that is known.
+    #[serde(serialize_with = "as_ranges")]
+    pub(super) on: Rc<[usize]>,
+    /// Why a message that it waits for is not there.
+    pub(super) why: Option<String>,
+}
+
+fn as_ranges<S: Serializer>(ranks: &Rc<[usize]>, serializer: S) -> Result<S::Ok, S::Error> {
+    let ranks: RankList = ranks.iter().copied().collect();
+    ranks.serialize(serializer)
+}
+
+/// Every call that has not come back, in the order of ranks.
+pub(super) fn waits(job: &Job, groups: &[Group<'_>]) -> Vec<Wait> {
+    let mut behind = Behind::default();
+    let mut list = Vec::new();
+    for (&rank, dump) in &job.dumps {
+        let of_id = |id| {
+            groups
+                .iter()
+                .find(|group| group.parts.get(&rank).is_some_and(|part| part.id == id))
+        };
+        for part in &dump.communicators {
+            let Some(group) = of_id(part.id) else {
+                continue;
+            };
+            for call in part.blocked(dump) {
+                let seconds = dump.seconds(part, call);
+                list.push(group.wait(rank, part, call, seconds, &mut behind));
+            }
+        }
+        list.extend(dump.elsewhere(rank, &list));
+    }
+    list
+}
+
+/// The ranks that have not come to a collective, by the place of their group and its number.
+#[derive(Default)]
+struct Behind(BTreeMap<(u64, u64), Rc<[usize]>>);
+
+impl Behind {
+    fn of(&mut self, group: &Group<'_>, id: u64, number: u64) -> Rc<[usize]> {
+        let ranks = || {
+            let not_there = group.parts.iter().filter(|(_, part)| part.come() <= number);
+            let not_there: Rc<[usize]> = not_there.map(|(rank, _)| *rank).collect();
+            if !not_there.is_empty() {
+                return not_there;
+            }
+            let silent = group
+                .members
+                .iter()
+                .filter(|rank| !group.parts.contains_key(rank));
+            silent.copied().collect()
+        };
+        Rc::clone(self.0.entry((id, number)).or_insert_with(ranks))
+    }
+}
+
+impl Communicator {
+    /// The calls that have begun last and have not gone well, of those that do not return at once.
+    fn blocked<'a>(&'a self, dump: &'a Dump) -> impl Iterator<Item = &'a Call> {
+        let rings = [&self.collectives, &self.messages];
+        let last = rings.into_iter().filter_map(|ring| ring.last());
+        last.filter(|call| !call.is_nonblocking() && (!call.done || dump.failed_in(call)))
+    }
+}
+
+impl Group<'_> {
+    fn wait(
+        &self,
+        rank: usize,
+        part: &Communicator,
+        call: &Call,
+        seconds: Option<f64>,
+        behind: &mut Behind,
+    ) -> Wait {
+        let is_collective = part
+            .collectives
+            .last()
+            .is_some_and(|last| std::ptr::eq(last, call));
+        let peer = call.peer.and_then(|peer| part.world_rank(peer));
+        let (on, why) = if is_collective {
+            (behind.of(self, part.id, call.number), None)
+        } else {
+            let why = messages::why_not(self, rank, call);
+            // What may be on its way is not waited for.
+            let on = peer.filter(|_| why.is_some());
+            (on.into_iter().collect(), why)
+        };
+        let call = if is_collective {
+            format!("{call} (number {})", call.number)
+        } else {
+            call.with_peer(peer)
+        };
+        Wait {
+            rank,
+            call,
+            communicator: self.title.clone(),
+            seconds,
+            on,
+            why,
+        }
+    }
+}
+
+impl Dump {
+    /// How long this call has been under way.
+    fn seconds(&self, part: &Communicator, call: &Call) -> Option<f64> {
+        let same = self.under_way.iter().find(|under_way| {
+            under_way.communicator == part.id
+                && under_way.operation == call.operation
+                && under_way.number.is_none_or(|number| number == call.number)
+        });
+        same.map(|same| same.seconds)
+    }
+
+    /// What is under way and in no ring.
+    fn elsewhere(&self, rank: usize, known: &[Wait]) -> Vec<Wait> {
+        let known = |operation: &str| {
+            known
+                .iter()
+                .any(|wait| wait.rank == rank && wait.call.starts_with(operation))
+        };
+        let others = self.under_way.iter().filter(|one| !known(&one.operation));
+        others
+            .map(|one| Wait {
+                rank,
+                call: one.operation.clone(),
+                communicator: String::new(),
+                seconds: Some(one.seconds),
+                on: one.waits_for.iter().copied().collect(),
+                why: None,
+            })
+            .collect()
+    }
+}
+
+/// Ranks each of which waits for the next, and the last for the first.
+pub(super) fn cycle(waits: &[Wait]) -> Option<Vec<usize>> {
+    let mut lists: BTreeMap<usize, Vec<&[usize]>> = BTreeMap::new();
+    for wait in waits {
+        lists.entry(wait.rank).or_default().push(&wait.on);
+    }
+    let next = |rank: usize| {
+        let lists = lists.get(&rank).cloned().unwrap_or_default();
+        lists.into_iter().flatten().copied()
+    };
+    // Whether a rank is on the path; those that were are in no cycle.
+    let mut seen: BTreeMap<usize, bool> = BTreeMap::new();
+    for &start in lists.keys() {
+        if seen.contains_key(&start) {
+            continue;
+        }
+        seen.insert(start, true);
+        let mut path = vec![(start, next(start))];
+        while let Some((rank, others)) = path.last_mut() {
+            let Some(to) = others.next() else {
+                seen.insert(*rank, false);
+                path.pop();
+                continue;
+            };
+            match seen.get(&to) {
+                Some(true) => {
+                    let cycle = path.iter().map(|(rank, _)| *rank);
+                    return Some(cycle.skip_while(|rank| *rank != to).collect());
+                }
+                Some(false) => {}
+                None => {
+                    seen.insert(to, true);
+                    path.push((to, next(to)));
+                }
+            }
+        }
+    }
+    None
+}

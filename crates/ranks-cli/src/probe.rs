@@ -1,0 +1,245 @@
+//! Questions to libraries, each asked in a process of its own: a library stays in the process that has opened it, and may end it.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use ranks_load::Candidate;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::Outcome;
+
+/// What stands before the answer; libraries write to standard output as well.
+const MARK: &str = "ranks-probe:";
+/// How long an answer may take; a library on a slow file system takes seconds.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What is asked.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Which MPI a file is.
+    Mpi {
+        /// The file, or a name for the dynamic linker.
+        file: PathBuf,
+    },
+    /// Whether it says that it takes memory of GPUs.
+    GpuMemory {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Whether there is a CUDA driver.
+    Cuda,
+    /// Whether there is an NCCL.
+    Nccl,
+    /// Whether there is an NVSHMEM.
+    Nvshmem,
+}
+
+/// An MPI library that can be opened.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Mpi {
+    /// Product and version in short.
+    pub(crate) name: String,
+    /// The library's own words, their first line.
+    pub(crate) version: String,
+    /// The version of the standard that it reports.
+    pub(crate) standard: (i32, i32),
+    /// Its ABI.
+    pub(crate) abi: String,
+    /// The word of the family of its launcher, if known.
+    pub(crate) family: Option<String>,
+    /// The file that it came from.
+    pub(crate) path: PathBuf,
+    /// How many of the standard's functions it has.
+    pub(crate) functions: usize,
+    /// How many of those with large counts (`_c`) it has.
+    pub(crate) large_counts: usize,
+    /// Those of the functions that features depend on which it has.
+    pub(crate) has: Vec<String>,
+    /// Whether it was in the process before: preloaded.
+    pub(crate) preloaded: bool,
+}
+
+/// The functions that features depend on.
+pub(crate) const ASKED: [&str; 12] = [
+    "MPI_Send",
+    "MPI_Comm_split",
+    "MPI_Comm_create_from_group",
+    "MPI_Allreduce",
+    "MPI_Iallreduce",
+    "MPI_Op_create",
+    "MPI_Allreduce_init",
+    "MPI_Neighbor_allgather",
+    "MPI_Psend_init",
+    "MPI_Send_c",
+    "MPI_Put",
+    "MPI_Win_allocate_shared",
+];
+
+/// A library for GPUs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct GpuLibrary {
+    /// Its version.
+    pub(crate) version: String,
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// The devices that it sees.
+    pub(crate) devices: Vec<String>,
+    /// Of each, the others whose memory it can reach itself.
+    pub(crate) reaches: Vec<Vec<usize>>,
+}
+
+/// Which MPI the file is, or the dynamic linker's or our reason why it does not serve.
+pub(crate) fn mpi(file: &Path) -> Result<Mpi, String> {
+    ask(&["mpi".as_ref(), file.as_os_str()])
+}
+
+/// What the library answers when it is asked whether it takes memory of GPUs; `None` if it cannot be asked.
+pub(crate) fn gpu_memory(file: &Path) -> Result<Option<bool>, String> {
+    ask(&["gpu-memory".as_ref(), file.as_os_str()])
+}
+
+/// `cuda`, `nccl` or `nvshmem`; an error has every path that was tried.
+pub(crate) fn gpu_library(which: &str) -> Result<GpuLibrary, String> {
+    ask(&[which.as_ref()])
+}
+
+fn ask<T: DeserializeOwned>(what: &[&OsStr]) -> Result<T, String> {
+    let me = std::env::current_exe().map_err(|error| format!("this program is gone: {error}"))?;
+    let mut child = Command::new(me)
+        .arg("probe")
+        .args(what)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("no process could be started to ask it: {error}"))?;
+    let until = Instant::now() + LIMIT;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(3)),
+            Ok(None) => {
+                // It may end just now: either way it is reaped.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("opening it takes longer than {LIMIT:?}"));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    };
+    let mut text = String::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout
+            .read_to_string(&mut text)
+            .map_err(|error| error.to_string())?;
+    }
+    let answer = text.lines().find_map(|line| line.strip_prefix(MARK));
+    let answer = answer.ok_or_else(|| format!("opening it ends the process ({status})"))?;
+    serde_json::from_str(answer).map_err(|error| error.to_string())?
+}
+
+/// The process that is asked.
+pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    let answer = match &arguments.what {
+        What::Mpi { file } => serde_json::to_string(&open_mpi(file)),
+        What::GpuMemory { file } => serde_json::to_string(&takes_gpu_memory(file)),
+        What::Cuda => serde_json::to_string(&cuda()),
+        What::Nccl => serde_json::to_string(&nccl()),
+        What::Nvshmem => serde_json::to_string(&nvshmem()),
+    }?;
+    println!("\n{MARK}{answer}");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn load(file: &Path) -> Result<&'static ranks_mpi_sys::Loaded, String> {
+    let candidate = Candidate::new(file, "it was asked for");
+    ranks_mpi_sys::load(&[candidate]).map_err(|error| {
+        let attempt = error.attempts().first();
+        attempt.map_or_else(|| error.to_string(), |attempt| attempt.reason.clone())
+    })
+}
+
+fn takes_gpu_memory(file: &Path) -> Result<Option<bool>, String> {
+    Ok(load(file)?.takes_gpu_memory())
+}
+
+fn open_mpi(file: &Path) -> Result<Mpi, String> {
+    let loaded = load(file)?;
+    let present = || ranks_mpi_sys::functions().filter(|function| function.is_in_library());
+    let has = |name: &&str| ranks_mpi_sys::function(name).is_some_and(|f| f.is_in_library());
+    Ok(Mpi {
+        name: loaded.name().to_owned(),
+        version: loaded.version_text().to_owned(),
+        standard: loaded.standard(),
+        abi: loaded.family().name().to_owned(),
+        family: ranks_launch::Family::from_version_text(loaded.version_text())
+            .map(|family| family.word().to_owned()),
+        path: loaded.path().to_owned(),
+        functions: present().count(),
+        large_counts: present().filter(|f| f.name().ends_with("_c")).count(),
+        has: ASKED
+            .iter()
+            .filter(|name| has(name))
+            .map(|name| (*name).to_owned())
+            .collect(),
+        preloaded: loaded.adopted(),
+    })
+}
+
+fn cuda() -> Result<GpuLibrary, String> {
+    let cuda = ranks_cuda::Cuda::load().map_err(|error| error.to_string())?;
+    let count = cuda.device_count().map_err(|error| error.to_string())?;
+    let name = |ordinal| {
+        let name = cuda.device(ordinal).and_then(|device| device.name());
+        name.unwrap_or_else(|error| error.to_string())
+    };
+    let reaches = |from: usize| {
+        let reaches = |to: &usize| {
+            let pair = cuda
+                .device(from)
+                .and_then(|one| Ok((one, cuda.device(*to)?)));
+            *to != from
+                && pair
+                    .and_then(|(one, other)| one.can_access(other))
+                    .unwrap_or(false)
+        };
+        (0..count).filter(reaches).collect()
+    };
+    let version = cuda.version();
+    Ok(GpuLibrary {
+        version: format!("{}.{}", version / 1000, version % 1000 / 10),
+        path: cuda.path().to_owned(),
+        devices: (0..count).map(name).collect(),
+        reaches: (0..count).map(reaches).collect(),
+    })
+}
+
+fn nccl() -> Result<GpuLibrary, String> {
+    let nccl = ranks_nccl_sys::Nccl::load().map_err(|error| error.to_string())?;
+    Ok(GpuLibrary {
+        version: nccl.version_text(),
+        path: nccl.path().to_owned(),
+        devices: Vec::new(),
+        reaches: Vec::new(),
+    })
+}
+
+fn nvshmem() -> Result<GpuLibrary, String> {
+    let library = ranks_nvshmem_sys::NvshmemLibrary::load().map_err(|error| error.to_string())?;
+    Ok(GpuLibrary {
+        version: library.version_text(),
+        path: library.path().to_owned(),
+        devices: Vec::new(),
+        reaches: Vec::new(),
+    })
+}

@@ -1,0 +1,190 @@
+//! `ranks run`: ranks of a program, under the launcher that belongs to the MPI.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use nix::sys::signal::{SigSet, Signal};
+use ranks_launch::{Job, Outcome, Written};
+
+use crate::choice;
+
+/// What to run, and on what.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How many ranks.
+    #[arg(short = 'n', long, default_value_t = 2)]
+    ranks: usize,
+    /// The MPI: a name as `ranks doctor` shows it, a family, the prefix or the library of one; `none`: ranks are threads of one process.
+    /// [default: RANKS_MPI, or that of the first mpiexec in PATH]
+    #[arg(long)]
+    mpi: Option<String>,
+    /// The hosts to run on.
+    #[arg(long, value_delimiter = ',')]
+    host: Vec<String>,
+    /// Ends the job when it takes longer: `90`, `60s`, `10m`, `2h`. It ends with 124 then.
+    #[arg(long, value_parser = duration)]
+    time_limit: Option<Duration>,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<OsString>,
+}
+
+/// The status of a job whose time was up, as of `timeout`.
+const TIME_IS_UP: u8 = 124;
+
+pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
+    let installation = choice::choose(arguments.mpi.as_deref())?;
+    let mut program = arguments.program.into_iter();
+    let file = PathBuf::from(program.next().ok_or("name a program")?);
+    if installation.is_none() {
+        if !arguments.host.is_empty() {
+            return Err(
+                "without an MPI ranks are threads of one process, and cannot be on --host".into(),
+            );
+        }
+        if arguments.mpi.is_none() {
+            anstream::eprintln!(
+                "ranks: no MPI is found (ranks doctor says more): {} ranks are threads of one process",
+                arguments.ranks
+            );
+        }
+    }
+    let mut job = Job::new(file)
+        .by_srun(installation.is_some() && choice::in_slurm())
+        .on(installation)
+        .ranks(arguments.ranks)
+        .hosts(arguments.host)
+        .args(program);
+    job.timeout = arguments.time_limit;
+    let signalled = watch_signals()?;
+    let mut labels = Labels::new(arguments.ranks);
+    let outcome = job.start()?.follow(
+        || signalled.load(Ordering::Relaxed) != 0,
+        |written| labels.write(written),
+    );
+    let signal = signalled.load(Ordering::Relaxed);
+    if outcome.timed_out {
+        anstream::eprintln!(
+            "ranks: the job was ended with all of its processes after {:.1?}: its time was up",
+            outcome.elapsed
+        );
+    }
+    Ok(ExitCode::from(status(&outcome, signal)))
+}
+
+/// The launcher's status where it fits into one; that of a shell for signals.
+fn status(outcome: &Outcome, signal: i32) -> u8 {
+    if outcome.timed_out {
+        return TIME_IS_UP;
+    }
+    let of_signal = |signal: i32| u8::try_from(128 + signal).unwrap_or(1);
+    if signal != 0 {
+        return of_signal(signal);
+    }
+    let status = outcome.status;
+    let code = status.and_then(|status| status.code());
+    let killed = status.and_then(|status| status.signal());
+    match (code, killed) {
+        (Some(code), _) => u8::try_from(code).unwrap_or(1),
+        (None, Some(signal)) => of_signal(signal),
+        (None, None) => 1,
+    }
+}
+
+/// Takes the signals that end a program, for a thread that notes them: the job is in a process group of its own, and does not get them.
+fn watch_signals() -> Result<Arc<AtomicI32>, Box<dyn std::error::Error>> {
+    let signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
+    // Threads that are started from here on inherit it; the job does not, as `Job` sees to.
+    signals.thread_block()?;
+    let signalled = Arc::new(AtomicI32::new(0));
+    let noted = Arc::clone(&signalled);
+    std::thread::Builder::new().spawn(move || {
+        while let Ok(signal) = signals.wait() {
+            noted.store(signal as i32, Ordering::Relaxed);
+        }
+    })?;
+    Ok(signalled)
+}
+
+/// Writes what ranks write, each line with its rank before it.
+struct Labels {
+    width: usize,
+}
+
+impl Labels {
+    fn new(ranks: usize) -> Labels {
+        Labels {
+            width: ranks.saturating_sub(1).to_string().len(),
+        }
+    }
+
+    fn write(&mut self, written: Written<'_>) {
+        // A reader that has gone away does not end the job: its status still counts.
+        let _ = if written.is_error {
+            self.line(&mut anstream::stderr().lock(), &written)
+        } else {
+            self.line(&mut anstream::stdout().lock(), &written)
+        };
+    }
+
+    fn line(&self, out: &mut dyn Write, written: &Written<'_>) -> io::Result<()> {
+        const COLOURS: [AnsiColor; 6] = [
+            AnsiColor::Green,
+            AnsiColor::Cyan,
+            AnsiColor::Yellow,
+            AnsiColor::Magenta,
+            AnsiColor::Blue,
+            AnsiColor::Red,
+        ];
+        if let Some(rank) = written.rank {
+            let style = Style::new().fg_color(Some(COLOURS[rank % COLOURS.len()].into()));
+            write!(out, "{style}[{rank:>width$}]{style:#} ", width = self.width)?;
+        }
+        out.write_all(written.text)?;
+        if !written.text.ends_with(b"\n") {
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    }
+}
+
+/// Seconds, or a number with its unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        other => return Err(format!("`{other}` is no unit: ms, s, m or h")),
+    };
+    let number: f64 = digits
+        .parse()
+        .map_err(|_| format!("`{digits}` is no number"))?;
+    Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_written_with_its_unit() {
+        assert_eq!(duration("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("0.5m"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        assert_eq!(duration("200ms"), Ok(Duration::from_millis(200)));
+        for bad in ["", "s", "1d", "-1s", "1e999", "inf"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}

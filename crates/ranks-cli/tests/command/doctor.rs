@@ -1,0 +1,174 @@
+//! What `ranks doctor` says where there is no MPI, or none that can be opened.
+
+use crate::{Scratch, bare, said};
+
+#[test]
+fn a_bare_machine() {
+    let report = said(bare().arg("doctor"));
+    report.is_trouble(
+        &[
+            "no MPI library is found",
+            "ranks are threads of one process",
+        ],
+        &[
+            "apt-get install",
+            "pip install mpich",
+            "module load",
+            "RANKS_MPI=/path/to",
+        ],
+    );
+    for part in [
+        "used       none",
+        "started    not started by a launcher",
+        "libmpi-of-nobody.so.12: cannot open shared object file",
+        "collectives                 yes         no",
+        "/dev/shm",
+        "libcuda.so.1",
+    ] {
+        assert!(report.text.contains(part), "{part}: {}", report.text);
+    }
+}
+
+#[test]
+fn nothing_is_wrong_where_no_mpi_is_wanted() {
+    let report = said(
+        bare()
+            .args(["doctor", "--run"])
+            .env("RANKS_BACKEND", "inprocess"),
+    );
+    assert_eq!(report.status, Some(0), "{}", report.text);
+    assert!(
+        report.text.starts_with("nothing is wrong here\n"),
+        "{}",
+        report.text
+    );
+    assert!(
+        report.text.contains("2 ranks on in process"),
+        "{}",
+        report.text
+    );
+    for part in [
+        "world      2 ranks, by no launcher",
+        "threads    MPI_THREAD_MULTIPLE",
+        "tags       0 to ",
+        "clock      the same on all ranks (MPI_WTIME_IS_GLOBAL)",
+        "where      2 ranks on 1 host, in process",
+    ] {
+        assert!(report.text.contains(part), "{part}: {}", report.text);
+    }
+    assert_eq!(
+        report.text.matches("  pass  ").count(),
+        15,
+        "{}",
+        report.text
+    );
+}
+
+#[test]
+fn a_linker_script_that_is_named() {
+    let scratch = Scratch::new("script");
+    let script = scratch.put("lib/libmpi.so", "INPUT(libmpi.so.12)\n");
+    let library = scratch.put("lib/libmpi.so.12", "\u{7f}ELF");
+    let report = said(bare().arg("doctor").env("RANKS_MPI", &script));
+    report.is_trouble(
+        &[
+            &script.display().to_string(),
+            "it is text, as the linker scripts that only compilers understand",
+        ],
+        &[&format!("RANKS_MPI={}", library.display())],
+    );
+    assert!(
+        report.text.contains("(for compilers only)"),
+        "{}",
+        report.text
+    );
+}
+
+#[test]
+fn a_folder_with_nothing_but_a_linker_script() {
+    let scratch = Scratch::new("folder");
+    let script = scratch.put("lib/libmpi.so", "INPUT(libmpi.so.12)\n");
+    let report = said(bare().arg("doctor").env("RANKS_MPI", scratch.path()));
+    report.is_trouble(
+        &[
+            "no MPI library lies in this folder",
+            &format!("{} is a linker script", script.display()),
+        ],
+        &["name the prefix of an MPI"],
+    );
+}
+
+#[test]
+fn a_linker_script_on_the_search_path() {
+    let scratch = Scratch::new("path");
+    let script = scratch.put("libmpi.so", "/* a script */\nINPUT(libmpi.so.40)\n");
+    let library = scratch.put("libmpi.so.40", "\u{7f}ELF");
+    let report = said(bare().arg("doctor").env("LD_LIBRARY_PATH", scratch.path()));
+    report.is_trouble(
+        &[
+            &format!("{} is a linker script", script.display()),
+            "no MPI library is found",
+        ],
+        &[&format!("RANKS_MPI={}", library.display())],
+    );
+}
+
+#[test]
+fn a_library_that_cannot_be_opened() {
+    let scratch = Scratch::new("broken");
+    let library = scratch.put("lib/libmpi.so.12", "\u{7f}ELF and nothing else");
+    let report = said(bare().arg("doctor").env("RANKS_MPI", &library));
+    report.is_trouble(
+        &[
+            "no MPI library can be opened",
+            &library.display().to_string(),
+            "file too short",
+        ],
+        &["RANKS_MPI=/path/to"],
+    );
+}
+
+#[test]
+fn a_launcher_that_says_nonsense() {
+    let mut command = bare();
+    command
+        .arg("doctor")
+        .envs([("PMI_FD", "9"), ("PMI_RANK", "x"), ("PMI_SIZE", "2")]);
+    let report = said(&mut command);
+    assert!(
+        report
+            .text
+            .contains("NOTE     the environment variable PMI_RANK is set to \"x\""),
+        "{}",
+        report.text
+    );
+    assert!(
+        report.text.contains("remedy   unset PMI_RANK"),
+        "{}",
+        report.text
+    );
+}
+
+#[test]
+fn the_report_as_json() {
+    let report = said(
+        bare()
+            .args(["doctor", "--json", "--run", "-n", "3"])
+            .env("RANKS_BACKEND", "inprocess"),
+    );
+    assert_eq!(report.status, Some(0), "{}{}", report.text, report.errors);
+    let value: serde_json::Value = serde_json::from_str(&report.text).unwrap();
+    assert_eq!(
+        value["findings"].as_array().map(Vec::len),
+        Some(0),
+        "{value}"
+    );
+    assert_eq!(value["run"]["ranks"], 3);
+    assert_eq!(value["run"]["cases"].as_array().map(Vec::len), Some(15));
+    assert!(value["machine"]["shared_memory"]["free"].as_u64() > Some(0));
+    assert!(
+        value["mpi"]["tried"][0]["answer"]["Err"].is_string(),
+        "{value}"
+    );
+    assert_eq!(value["features"][0]["on"][0], "yes");
+}

@@ -1,0 +1,265 @@
+//! The command where there is an MPI.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use ranks_launch::{Family, Installation};
+
+use crate::{RANKS, Scratch, said};
+
+/// The folder of MPIs that tests run on.
+fn provisioned() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi")
+}
+
+/// The MPIs that `RANKS_TEST_MPI` names.
+pub(crate) fn named() -> Vec<Installation> {
+    let names = std::env::var("RANKS_TEST_MPI").unwrap_or_default();
+    let all = Installation::all(Some(&provisioned()));
+    let chosen: Vec<Installation> = all
+        .into_iter()
+        .filter(|found| names == "all" || names.split(',').any(|name| name.trim() == found.name))
+        .collect();
+    assert!(
+        !chosen.is_empty(),
+        "this needs an MPI: name one in RANKS_TEST_MPI, or `all`"
+    );
+    chosen
+}
+
+/// The command with this MPI chosen, and its launcher the first in `PATH`.
+pub(crate) fn with(installation: &Installation, folder: &Path) -> Command {
+    let mut command = Command::new(RANKS);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command
+        .env("RANKS_MPI_DIR", provisioned())
+        .env("RANKS_MPI", &installation.name)
+        .env("PATH", format!("{}:{path}", folder.display()));
+    command
+}
+
+pub(crate) fn own_folder(installation: &Installation) -> &Path {
+    installation.launcher.parent().unwrap()
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn ranks_come_up_and_the_report_names_their_mpi() {
+    for installation in named() {
+        let name = &installation.name;
+        let mut command = with(&installation, own_folder(&installation));
+        let report = said(command.args(["doctor", "--run", "-n", "2"]));
+        let whole = format!("{name}: {}{}", report.text, report.errors);
+        assert_eq!(report.text.matches("  pass  ").count(), 15, "{whole}");
+        assert!(!report.text.contains("FAIL"), "{whole}");
+        let launcher = installation.family;
+        for part in [
+            "2 ranks, by",
+            "which started 2\n",
+            "MPI_THREAD_MULTIPLE",
+            "(MPI_TAG_UB)",
+            "(MPI_WTIME_IS_GLOBAL)",
+            "where      2 ranks on 1 host, ",
+        ] {
+            assert!(report.text.contains(part), "{part} of {launcher}: {whole}");
+        }
+        assert!(
+            report.text.contains(&format!("2 ranks on {name}")),
+            "{whole}"
+        );
+        assert!(report.text.contains(&format!("(of {name})")), "{whole}");
+        let product = match installation.family {
+            Family::OpenMpi => "Open MPI",
+            Family::Intel => "Intel MPI",
+            _ => "MPICH",
+        };
+        assert!(
+            report.text.contains(&format!("used       {product} ")),
+            "{whole}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn the_wrong_launcher() {
+    for installation in named() {
+        let name = &installation.name;
+        let open_mpi = installation.family == Family::OpenMpi;
+        let mut command = with(&installation, own_folder(&installation));
+        command.arg("doctor");
+        if open_mpi {
+            command.envs([
+                ("MPI_LOCALRANKID", "1"),
+                ("PMI_RANK", "1"),
+                ("PMI_SIZE", "4"),
+            ]);
+        } else {
+            command.envs([
+                ("OMPI_COMM_WORLD_RANK", "1"),
+                ("OMPI_COMM_WORLD_SIZE", "4"),
+                ("PMIX_RANK", "1"),
+            ]);
+        }
+        let (launcher, other) = if open_mpi {
+            ("MPICH's mpiexec", "RANKS_MPI=mpich")
+        } else {
+            ("Open MPI's mpiexec", "RANKS_MPI=openmpi")
+        };
+        println!("{name}");
+        said(&mut command).is_trouble(
+            &[&format!(
+                "started by {launcher} as rank 1 of 4, but the MPI loaded is"
+            )],
+            &[
+                other,
+                &format!("start the program with {}", installation.launcher.display()),
+            ],
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn the_wrong_plugin_of_srun() {
+    for installation in named() {
+        let (variable, offered) = if installation.family == Family::OpenMpi {
+            ("PMI_RANK", "pmi2")
+        } else {
+            ("PMIX_RANK", "pmix")
+        };
+        let right = installation.family.slurm_plugin();
+        let mut command = with(&installation, own_folder(&installation));
+        command.arg("doctor").envs([
+            ("SLURM_JOB_ID", "7"),
+            ("SLURM_STEP_ID", "0"),
+            ("SLURM_PROCID", "1"),
+            ("SLURM_STEP_NUM_TASKS", "4"),
+            (variable, "1"),
+        ]);
+        println!("{}", installation.name);
+        said(&mut command).is_trouble(
+            &[
+                &format!("started by srun (--mpi={offered}) as rank 1 of 4"),
+                "each rank is alone",
+            ],
+            &[&format!("srun --mpi={right} ")],
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn a_launcher_with_another_protocol() {
+    for installation in named() {
+        let open_mpi = installation.family == Family::OpenMpi;
+        let mut command = with(&installation, own_folder(&installation));
+        command.arg("doctor");
+        let (offered, other) = if open_mpi {
+            command.envs([("PMI_FD", "9"), ("PMI_RANK", "1"), ("PMI_SIZE", "4")]);
+            ("PMI", "RANKS_MPI=mpich, or a launcher that offers PMIx")
+        } else {
+            command.envs([("PMIX_RANK", "1"), ("PMIX_NAMESPACE", "a job")]);
+            ("PMIx", "RANKS_MPI=openmpi, or a launcher that offers PMI-2")
+        };
+        println!("{}", installation.name);
+        said(&mut command).is_trouble(
+            &[
+                &format!("started by a launcher that offers {offered} as rank 1"),
+                "each rank is alone",
+            ],
+            &[
+                other,
+                &format!("start the program with {}", installation.launcher.display()),
+            ],
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn two_mpis_and_nothing_that_says_which() {
+    for installation in named() {
+        let scratch = Scratch::new(&format!("undecided-{}", installation.name));
+        let (file, folder) = (
+            &installation.library,
+            installation.library.parent().unwrap(),
+        );
+        for name in ["one", "other"] {
+            scratch.script(&format!("{name}/bin/mpiexec"), "exit 1");
+            let lib = scratch.path().join(name).join("lib");
+            // In a folder of the system there may be libraries of several MPIs; elsewhere they need what lies beside them.
+            if folder.starts_with("/usr") {
+                fs::create_dir(&lib).unwrap();
+                symlink(file, lib.join(file.file_name().unwrap())).unwrap();
+            } else {
+                symlink(folder, &lib).unwrap();
+            }
+        }
+        let mut command = Command::new(RANKS);
+        command
+            .arg("doctor")
+            .env_remove("RANKS_MPI")
+            .env("RANKS_MPI_DIR", scratch.path())
+            .env("LD_LIBRARY_PATH", folder)
+            .env("PATH", "/nonexistent");
+        println!("{}", installation.name);
+        said(&mut command).is_trouble(
+            &[
+                "MPIs are installed: one",
+                "neither RANKS_MPI nor a launcher says which",
+            ],
+            &["name one: RANKS_MPI="],
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn two_mpis() {
+    for installation in named() {
+        let scratch = Scratch::new(&format!("two-{}", installation.name));
+        let (library, owner, word) = if installation.family == Family::OpenMpi {
+            ("libmpi.so.12", "MPICH's", "RANKS_MPI=mpich")
+        } else {
+            ("libmpi.so.40", "Open MPI's", "RANKS_MPI=openmpi")
+        };
+        scratch.mpi("other", library);
+        let folder = scratch.path().join("other/bin");
+        let mut command = with(&installation, &folder);
+        let in_path = folder.join("mpiexec");
+        said(command.arg("doctor")).is_trouble(
+            &[
+                "two MPIs",
+                &format!("mpiexec in PATH is {owner} ({})", in_path.display()),
+            ],
+            &[
+                &format!("start programs with {}", installation.launcher.display()),
+                word,
+            ],
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn output_bears_the_rank_and_the_status_is_the_programs() {
+    for installation in named() {
+        let name = &installation.name;
+        let mut command = with(&installation, own_folder(&installation));
+        command.args(["run", "-n", "2", "--mpi", name, RANKS, "self-test"]);
+        let job = said(&mut command);
+        let whole = format!("{name}: {}{}", job.text, job.errors);
+        assert_eq!(job.status, Some(0), "{whole}");
+        for rank in 0..2 {
+            let last = format!("[{rank}] ranks-self-test: done\n");
+            assert!(job.text.contains(&last), "{whole}");
+        }
+        let mut command = with(&installation, own_folder(&installation));
+        command.args(["run", "-n", "1", "--mpi", name, "sh", "-c", "exit 3"]);
+        let job = said(&mut command);
+        assert_eq!(job.status, Some(3), "{name}: {}{}", job.text, job.errors);
+    }
+}

@@ -1,0 +1,172 @@
+//! What `ranks run` starts, and how that ends.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::{RANKS, Scratch, bare, said};
+
+/// The command with the programs of a shell, and no MPI.
+fn in_process() -> Command {
+    let mut command = bare();
+    command
+        .env("PATH", "/usr/bin:/bin")
+        .args(["run", "--mpi", "none"]);
+    command
+}
+
+/// Whether a process is gone, or ends soon.
+fn is_gone(pid: &str) -> bool {
+    let until = Instant::now() + Duration::from_secs(5);
+    let path = Path::new("/proc").join(pid.trim());
+    while path.exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    !path.exists()
+}
+
+#[test]
+fn without_an_mpi_ranks_are_threads() {
+    let job = said(in_process().args(["-n", "3", RANKS, "self-test"]));
+    assert_eq!(job.status, Some(0), "{}{}", job.text, job.errors);
+    assert_eq!(
+        job.text.matches("ranks-self-test: done").count(),
+        3,
+        "{}",
+        job.text
+    );
+    assert_eq!(
+        job.text.matches("ranks-self-test: pass").count(),
+        15,
+        "{}",
+        job.text
+    );
+}
+
+#[test]
+fn the_status_is_the_programs() {
+    let job = said(in_process().args(["sh", "-c", "echo out; echo err >&2; exit 7"]));
+    assert_eq!(
+        (job.status, job.text.as_str(), job.errors.as_str()),
+        (Some(7), "out\n", "err\n")
+    );
+    let job = said(in_process().args(["sh", "-c", "kill -9 $$"]));
+    assert_eq!(job.status, Some(128 + 9));
+    let job = said(in_process().arg("/nonexistent/program"));
+    assert_eq!(job.status, Some(1));
+    assert!(
+        job.errors
+            .contains("/nonexistent/program could not be started"),
+        "{}",
+        job.errors
+    );
+}
+
+#[test]
+fn time_that_is_up_ends_the_whole_tree() {
+    let mut command = in_process();
+    command.args([
+        "--time-limit",
+        "300ms",
+        "sh",
+        "-c",
+        "setsid sleep 100 & echo $!; wait",
+    ]);
+    let job = said(&mut command);
+    assert_eq!(job.status, Some(124), "{}{}", job.text, job.errors);
+    assert!(job.errors.contains("its time was up"), "{}", job.errors);
+    assert!(is_gone(&job.text), "{}", job.text);
+}
+
+#[test]
+fn a_signal_ends_the_whole_tree() {
+    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let mut command = in_process();
+        command.args(["sh", "-c", "setsid sleep 100 & echo $!; wait"]);
+        let mut job = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut pid = String::new();
+        BufReader::new(job.stdout.take().unwrap())
+            .read_line(&mut pid)
+            .unwrap();
+        kill(Pid::from_raw(i32::try_from(job.id()).unwrap()), signal).unwrap();
+        assert_eq!(job.wait().unwrap().code(), Some(status));
+        assert!(is_gone(&pid), "{pid}");
+    }
+}
+
+/// The command with two MPIs that cannot be opened, whose launchers say how they were called.
+fn with_launchers(scratch: &Scratch) -> Command {
+    scratch.mpi("mpich-9", "libmpi.so.12");
+    scratch.mpi("openmpi-9", "libmpi.so.40");
+    scratch.script("bin/srun", "printf '0: %s\\n1: again\\n' \"$*\"");
+    let mut command = bare();
+    let bin = scratch.path().join("bin");
+    command
+        .env("PATH", format!("{}:/usr/bin:/bin", bin.display()))
+        .env("RANKS_MPI_DIR", scratch.path());
+    command
+}
+
+#[test]
+fn hosts_are_given_to_each_launcher_in_its_own_way() {
+    for (name, hosts) in [
+        ("mpich-9", "-hosts a,b -ppn 2"),
+        (
+            "openmpi-9",
+            "--host a:2,b:2 --map-by ppr:2:node:oversubscribe",
+        ),
+    ] {
+        let scratch = Scratch::new(&format!("hosts-{name}"));
+        let mut command = with_launchers(&scratch);
+        command.args([
+            "run", "-n", "3", "--mpi", name, "--host", "a,b", "program", "--flag",
+        ]);
+        let job = said(&mut command);
+        assert_eq!(job.status, Some(0), "{}", job.errors);
+        for part in ["-n 3", hosts, "program --flag"] {
+            assert!(job.text.contains(part), "{part}: {}", job.text);
+        }
+    }
+}
+
+#[test]
+fn in_an_allocation_of_slurm_it_is_srun_with_the_plugin_of_the_mpi() {
+    for (name, plugin) in [("mpich-9", "--mpi=pmi2"), ("openmpi-9", "--mpi=pmix")] {
+        let scratch = Scratch::new(&format!("srun-{name}"));
+        let mut command = with_launchers(&scratch);
+        command.envs([("SLURM_JOB_ID", "7"), ("SLURM_JOB_NODELIST", "n[1-2]")]);
+        command.args([
+            "run", "-n", "2", "--mpi", name, "--host", "n1", "program", "x",
+        ]);
+        let job = said(&mut command);
+        assert_eq!(job.status, Some(0), "{}", job.errors);
+        let (first, second) = job.text.split_once('\n').unwrap();
+        assert!(first.starts_with("[0] --ntasks=2 "), "{}", job.text);
+        for part in [
+            plugin,
+            "--nodelist=n1",
+            "--label",
+            "--kill-on-bad-exit=1",
+            "program x",
+        ] {
+            assert!(first.contains(part), "{part}: {}", job.text);
+        }
+        assert_eq!(second, "[1] again\n");
+    }
+}
+
+#[test]
+fn an_mpi_that_is_not_there_is_an_error() {
+    let scratch = Scratch::new("absent");
+    let job = said(with_launchers(&scratch).args(["run", "--mpi", "mpihc-9", "program"]));
+    assert_eq!(job.status, Some(1));
+    for part in ["mpihc-9", "mpich-9", "openmpi-9"] {
+        assert!(job.errors.contains(part), "{part}: {}", job.errors);
+    }
+    let job = said(in_process().args(["--host", "a", "program"]));
+    assert!(job.errors.contains("cannot be on --host"), "{}", job.errors);
+}
