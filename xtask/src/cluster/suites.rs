@@ -1,0 +1,310 @@
+//! `cargo xtask cluster test`: the tests on ranks of this workspace, over hosts that are made for them.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use ranks_launch::Installation;
+use ranks_test::driver::{Binary, Case, KnownFault, Suite};
+
+use super::lifetime::{Cluster, Life};
+use super::namespaces::Right;
+use super::state::State;
+use super::{job, names, network};
+use crate::test::place::{self, Place};
+use crate::test::tally::{Cell, Failure, Row, Tally};
+use crate::test::{self, cargo, faults};
+use crate::{Outcome, workspace};
+
+/// What to test, and on what.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Numbers of hosts.
+    #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = [2, 3])]
+    nodes: Vec<usize>,
+    /// How many ranks on each. [default: as many as a job of four has room for: 2 on each of two hosts, 1 on each of three]
+    #[arg(long)]
+    ppn: Option<usize>,
+    /// The MPIs, as `cargo xtask mpi` names them. [default: all that are here]
+    #[arg(long, num_args = 1.., value_delimiter = ',')]
+    mpi: Vec<String>,
+    /// Packages to test; all of the workspace if none is named.
+    #[arg(short, long, num_args = 1)]
+    package: Vec<String>,
+    /// Tests whose names contain one of these; all if there is none.
+    #[arg(last = true)]
+    filter: Vec<String>,
+}
+
+/// The most ranks that a job gets where nobody says how many.
+const RANKS: usize = 4;
+
+impl Arguments {
+    fn layouts(&self) -> Vec<Layout> {
+        let layout = |&hosts: &usize| Layout {
+            hosts,
+            ppn: self.ppn.unwrap_or((RANKS / hosts.max(1)).max(1)),
+        };
+        self.nodes.iter().map(layout).collect()
+    }
+
+    fn chosen(&self, cases: &[Case], ranks: usize) -> Vec<Case> {
+        let named = |case: &&Case| {
+            let parts = &self.filter;
+            parts.is_empty() || parts.iter().any(|part| case.name().contains(part.as_str()))
+        };
+        cases
+            .iter()
+            .filter(|case| case.ranks() == ranks && case.runs_on_mpi())
+            .filter(named)
+            .cloned()
+            .collect()
+    }
+}
+
+/// Ranks on hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    hosts: usize,
+    ppn: usize,
+}
+
+impl Layout {
+    fn ranks(self) -> usize {
+        self.hosts * self.ppn
+    }
+
+    fn text(self) -> String {
+        format!("{} hosts x {}", self.hosts, self.ppn)
+    }
+}
+
+pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
+    let layouts = arguments.layouts();
+    if let Some(layout) = layouts.iter().find(|layout| layout.ranks() == 0) {
+        return Err(format!("{} are no job", layout.text()).into());
+    }
+    let faults = faults::read(&workspace::root().join("testing/known-faults.toml"))?;
+    let places = place::places(&arguments.mpi, false)?;
+    let tests = test::tests(&cargo::binaries(&arguments.package)?)?;
+    let mut tally = Tally {
+        columns: layouts.iter().map(|layout| layout.text()).collect(),
+        ..Tally::default()
+    };
+    // Where nobody gave it a name a cluster bears that of this process, so that several run at once.
+    let name = match name {
+        "up" => format!("test-{}", std::process::id()),
+        other => other.to_owned(),
+    };
+    let run = Run {
+        arguments,
+        name: &name,
+        right,
+        tests: &tests,
+    };
+    for place in &places {
+        run.on(place, &layouts, &faults, &mut tally);
+    }
+    println!("\n{}", tally.table());
+    println!("{}", tally.last_line());
+    Ok(if tally.total.failed > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// What is the same for all MPIs.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    name: &'a str,
+    right: Right,
+    tests: &'a [(Binary, Vec<Case>)],
+}
+
+impl Run<'_> {
+    fn on(&self, place: &Place, layouts: &[Layout], faults: &[KnownFault], tally: &mut Tally) {
+        let mut row = Row {
+            name: place.name.clone(),
+            library: String::new(),
+            abi: place.abi.to_owned(),
+            cells: Ok(Vec::new()),
+        };
+        match &place.installation {
+            Err(why) => row.cells = Err(why.clone()),
+            Ok(installation) => {
+                let faults: Vec<&KnownFault> = faults
+                    .iter()
+                    .filter(|fault| fault.is_of(place.library()))
+                    .collect();
+                let mut cells = Vec::new();
+                for &layout in layouts {
+                    let at = format!("{}, {}", place.name, layout.text());
+                    let done = self.over(installation, layout, &at, &faults, tally);
+                    let (cell, library) = done.unwrap_or_else(|why| {
+                        println!("FAILED {at}: {why}");
+                        tally.failures.push(Failure {
+                            place: at,
+                            test: "(all)".to_owned(),
+                            why,
+                            details: String::new(),
+                        });
+                        let failed = Cell {
+                            failed: 1,
+                            ..Cell::default()
+                        };
+                        (failed, None)
+                    });
+                    row.library = library.unwrap_or(row.library);
+                    tally.total += cell;
+                    cells.push(cell);
+                }
+                row.cells = Ok(cells);
+            }
+        }
+        tally.rows.push(row);
+    }
+
+    /// All tests on one MPI and layout.
+    fn over(
+        &self,
+        installation: &Installation,
+        layout: Layout,
+        at: &str,
+        faults: &[&KnownFault],
+        tally: &mut Tally,
+    ) -> Result<(Cell, Option<String>), String> {
+        // That data goes over the links, and not through memory that all hosts share in truth, is seen with jobs of known size.
+        for line in job::own(
+            installation,
+            layout.hosts,
+            layout.ppn,
+            self.name,
+            self.right,
+        )? {
+            println!("{at}: {line}");
+        }
+        let cluster = Cluster::up(
+            State::named(self.name)?,
+            layout.hosts,
+            self.right,
+            Life::Held,
+            &[],
+        )?;
+        let state = cluster.state();
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let hosts = names::hosts(layout.hosts);
+        let launch = |ranks| {
+            let launcher = installation.command_on(ranks, &hosts);
+            on_first_host(&program, self.name, &launcher)
+        };
+        let (mut sum, mut library) = (Cell::default(), None);
+        for (binary, cases) in self.tests {
+            let cases = self.arguments.chosen(cases, layout.ranks());
+            if cases.is_empty() {
+                continue;
+            }
+            let suite = Suite {
+                binary,
+                cases: &cases,
+                ranks: layout.ranks(),
+                faults,
+                launch: &launch,
+                folder: Some(state.folder()),
+            };
+            let (cell, says) = test::run(&suite, &format!("{at}, {}", binary.name), tally);
+            sum += cell;
+            library = says.or(library);
+        }
+        let traffic = network::traffic(&state.read(names::HEAD, &["cat", "/proc/net/dev"])?);
+        let received: Vec<u64> = (0..layout.hosts)
+            .map(|host| traffic.get(&host).map_or(0, |traffic| traffic.received))
+            .collect();
+        if sum.passed > 0 && received.contains(&0) {
+            return Err(format!("a host was sent nothing: {received:?} bytes"));
+        }
+        let megabytes = received
+            .iter()
+            .map(|bytes| format!("{:.1}", *bytes as f64 / 1e6));
+        let megabytes: Vec<String> = megabytes.collect();
+        println!(
+            "{at}: {}, MB to the hosts: {}",
+            sum.text(),
+            megabytes.join(" ")
+        );
+        Ok((sum, library))
+    }
+}
+
+/// A launcher's command as one that starts it on the first host of a cluster; program and arguments are to be appended.
+fn on_first_host(xtask: &Path, cluster: &str, launcher: &Command) -> Command {
+    let mut command = Command::new(xtask);
+    command
+        .args(["cluster", "--name", cluster, "exec", &names::host(0)])
+        .arg(launcher.get_program())
+        .args(launcher.get_args())
+        // Intel MPI asks no shell by default.
+        .env("I_MPI_HYDRA_BOOTSTRAP", "ssh");
+    for (name, value) in launcher.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(nodes: &[usize], ppn: Option<usize>) -> Arguments {
+        Arguments {
+            nodes: nodes.to_vec(),
+            ppn,
+            mpi: Vec::new(),
+            package: Vec::new(),
+            filter: vec!["ring".to_owned()],
+        }
+    }
+
+    #[test]
+    fn hosts_get_as_many_ranks_as_a_job_of_four_has_room_for() {
+        let ranks = |nodes: &[usize], ppn| -> Vec<usize> {
+            let layouts = arguments(nodes, ppn).layouts();
+            layouts.iter().map(|layout| layout.ranks()).collect()
+        };
+        assert_eq!(ranks(&[1, 2, 3, 4, 5], None), [4, 4, 3, 4, 5]);
+        assert_eq!(ranks(&[2, 3], Some(1)), [2, 3]);
+    }
+
+    #[test]
+    fn tests_are_chosen_by_name_and_number_of_ranks() {
+        let names = [
+            "a::ring::np4",
+            "a::ring::np3",
+            "a::other::np4",
+            "a::ring::np4_in_process",
+        ];
+        let cases: Vec<Case> = names.iter().filter_map(|name| Case::parse(name)).collect();
+        let chosen = arguments(&[2], None).chosen(&cases, 4);
+        assert_eq!(
+            chosen.iter().map(Case::name).collect::<Vec<_>>(),
+            [names[0]]
+        );
+    }
+
+    #[test]
+    fn a_launcher_keeps_its_words_and_variables_on_a_host() {
+        let mut launcher = Command::new("mpiexec");
+        launcher.args(["-n", "4"]).env("A", "b").env_remove("C");
+        let command = on_first_host(Path::new("xtask"), "x", &launcher);
+        let words: Vec<_> = command
+            .get_args()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        assert_eq!(words.join(" "), "cluster --name x exec n0 mpiexec -n 4");
+        let variables: Vec<_> = command.get_envs().collect();
+        assert!(variables.contains(&("A".as_ref(), Some("b".as_ref()))));
+        assert!(variables.contains(&("C".as_ref(), None)));
+    }
+}

@@ -1,0 +1,351 @@
+//! Jobs under a real Slurm on hosts of this machine's namespaces, and jobs that `cluster submit` brings to a batch system.
+//!
+//! Where there is no Slurm, or no hosts can be made, these tests say so on standard output, where `cargo xtask test` counts them as skipped.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use ranks_launch::{Family, Installation};
+
+/// What the xtask says where the machine, and not the project, is at fault.
+const REASONS: [&str; 4] = [
+    "this process may not",
+    "the limit in /proc/sys/user",
+    "Slurm is not here",
+    "ip (of iproute2) cannot be started",
+];
+
+fn xtask(name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command
+        .args(["cluster", "--name", name])
+        .args(arguments)
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end; returns its status and what it wrote.
+fn said(mut command: Command) -> (Option<i32>, String) {
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    (output.status.code(), text.into_owned())
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// A program of the workspace, which a test of the whole workspace has built.
+fn program(package: &str, name: &str) -> String {
+    let file = Path::new(env!("CARGO_BIN_EXE_xtask")).with_file_name(name);
+    if !file.is_file() {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(root());
+        cargo.args(["build", "--quiet", "--package", package, "--bin", name]);
+        assert!(cargo.status().unwrap().success());
+    }
+    file.into_os_string().into_string().unwrap()
+}
+
+/// The first MPI that is here whose name begins so.
+fn mpi(beginnings: &[&str]) -> Option<Installation> {
+    let all = Installation::all(Some(&root().join("target/mpi")));
+    let mut found = beginnings.iter().flat_map(|beginning| {
+        let all = all.iter();
+        all.filter(move |one| one.name.starts_with(beginning) && !one.name.ends_with("-abi"))
+    });
+    found.next().cloned()
+}
+
+fn not_tested(test: &str, why: &str) {
+    let text = format!("\nNOT TESTED: {test}: {}\n", why.trim());
+    // Not by a macro: what macros print is shown of failed tests alone.
+    std::io::stdout().write_all(text.as_bytes()).unwrap();
+}
+
+/// Two hosts with Slurm, which end with this value.
+struct Held {
+    name: String,
+    xtask: Child,
+}
+
+impl Held {
+    fn up(test: &str) -> Option<Held> {
+        let name = format!("test-{}-{test}", std::process::id());
+        let mut command = xtask(&name, &["up", "--nodes", "2", "--slurm", "--hold"]);
+        let mut xtask = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(xtask.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        if line.contains("n0, n1 are up") {
+            return Some(Held { name, xtask });
+        }
+        let output = xtask.wait_with_output().unwrap();
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert!(REASONS.iter().any(|reason| why.contains(reason)), "{why}");
+        not_tested(test, &why);
+        None
+    }
+
+    /// Runs a command on the first host; returns its status and what it wrote.
+    fn said(&self, words: &[&str]) -> (Option<i32>, String) {
+        let mut command = xtask(&self.name, &["exec", "n0"]);
+        command.args(words);
+        said(command)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.xtask.kill().unwrap();
+        self.xtask.wait().unwrap();
+        // A killed one has no time to take its folder away.
+        said(xtask(&self.name, &["down"]));
+    }
+}
+
+fn environment(mpi: &Installation) -> String {
+    format!("RANKS_MPI={}", mpi.library.display())
+}
+
+#[test]
+fn ranks_are_where_slurm_put_them_by_srun_and_by_mpiexec() {
+    let wanted: [&[&str]; 5] = [
+        &["mpich-5"],
+        // Not Debian's first: MPICH 4.0 may hang in MPI_Finalize over several hosts.
+        &["mpich-4.3", "debian-mpich"],
+        &["impi-"],
+        &["openmpi-5"],
+        &["debian-openmpi", "openmpi-4"],
+    ];
+    let here: Vec<String> = wanted
+        .iter()
+        .filter_map(|beginnings| Some(mpi(beginnings)?.name))
+        .collect();
+    if here.is_empty() {
+        return not_tested("jobs under Slurm", "no MPI is here");
+    }
+    let program = program("ranks-jobs", "job-program");
+    let name = format!("test-{}-jobs", std::process::id());
+    let bytes = (4 << 20).to_string();
+    let job = [
+        "slurm",
+        "--mpi",
+        &here.join(","),
+        "--bytes",
+        &bytes,
+        "--",
+        &program,
+        "hosts",
+    ];
+    let (status, text) = said(xtask(&name, &job));
+    if REASONS.iter().any(|reason| text.contains(reason)) {
+        return not_tested("jobs under Slurm", &text);
+    }
+    let all = 2 * here.len();
+    let last = format!("{all} of {all} jobs ran under Slurm over 2 hosts");
+    assert!(text.contains(&last), "{text}");
+    assert_eq!(status, Some(0), "{text}");
+    // Whoever started them, the launcher is known, and in an allocation it is not taken for Slurm.
+    let count = |part: &str| text.matches(part).count();
+    assert_eq!(count("started by srun (--mpi="), here.len(), "{text}");
+    assert_eq!(count("'s mpiexec\n"), here.len(), "{text}");
+    assert_eq!(count("4 ranks on 2 hosts, "), all, "{text}");
+    assert_eq!(count(": 2 ranks, "), 2 * all, "{text}");
+}
+
+#[test]
+fn a_plugin_that_the_mpi_does_not_understand_is_an_error_of_every_rank() {
+    let cases = [
+        (
+            mpi(&["debian-mpich", "mpich-4.3"]),
+            "pmix",
+            "use srun --mpi=pmi2",
+        ),
+        (mpi(&["mpich-5"]), "pmix", "use srun --mpi=pmi2"),
+        (mpi(&["mpich-5"]), "none", "use srun --mpi=pmi2"),
+        (mpi(&["openmpi-5"]), "pmi2", "use srun --mpi=pmix"),
+        (mpi(&["openmpi-5"]), "none", "use srun --mpi=pmix"),
+        (
+            mpi(&["debian-openmpi", "openmpi-4"]),
+            "pmi2",
+            "use srun --mpi=pmix",
+        ),
+    ];
+    let Some(cluster) = Held::up("plugins") else {
+        return;
+    };
+    let program = program("ranks-jobs", "job-program");
+    for (mpi, plugin, advice) in cases {
+        let Some(mpi) = mpi else { continue };
+        let plugin = format!("--mpi={plugin}");
+        let (status, text) = cluster.said(&[
+            "env",
+            &environment(&mpi),
+            "srun",
+            "-N2",
+            "--ntasks-per-node=2",
+            &plugin,
+            &program,
+            "world",
+        ]);
+        let name = format!("{} by srun {plugin}", mpi.name);
+        assert_ne!(status, Some(0), "{name}: {text}");
+        assert!(!text.contains("done"), "{name}: a rank ran: {text}");
+        for rank in 0..4 {
+            let error = |line: &str| {
+                line.contains(&format!(" as rank {rank} of 4, ")) && line.contains(advice)
+            };
+            assert!(text.lines().any(error), "{name}: rank {rank}: {text}");
+        }
+    }
+}
+
+#[test]
+fn ranks_run_starts_ranks_by_srun_in_an_allocation() {
+    let chosen = [
+        mpi(&["mpich-5", "debian-mpich"]),
+        mpi(&["debian-openmpi", "openmpi-"]),
+    ];
+    let Some(cluster) = Held::up("run") else {
+        return;
+    };
+    let (ranks, program) = (
+        program("ranks-cli", "ranks"),
+        program("ranks-jobs", "job-program"),
+    );
+    let folder = format!("RANKS_MPI_DIR={}", root().join("target/mpi").display());
+    let allocation = [
+        "env",
+        &folder,
+        "salloc",
+        "--quiet",
+        "-N2",
+        "--ntasks-per-node=2",
+        &ranks,
+        "run",
+    ];
+    for mpi in chosen.into_iter().flatten() {
+        let run = |more: &[&str]| {
+            let words = [
+                allocation.as_slice(),
+                &["--mpi", &mpi.name],
+                more,
+                &[&program, "hosts"],
+            ];
+            let (status, text) = cluster.said(&words.concat());
+            assert_eq!(status, Some(0), "{}: {text}", mpi.name);
+            text
+        };
+        let text = run(&["-n", "4"]);
+        let plugin = if mpi.family == Family::OpenMpi {
+            "pmix"
+        } else {
+            "pmi2"
+        };
+        assert!(
+            text.contains(&format!("started by srun (--mpi={plugin})")),
+            "{text}"
+        );
+        for line in [
+            "[1] rank 1 of 4, host 0 of 2",
+            "[3] rank 3 of 4, host 1 of 2",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}: {text}");
+        }
+        let text = run(&["-n", "2", "--host", "n1"]);
+        assert!(text.contains("n1: 2 ranks"), "{text}");
+        assert!(text.contains("[1] rank 1 of 2, host 0 of 1\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_batch_job_brings_back_what_came_of_it() {
+    let Some(mpi) = mpi(&["mpich-5", "debian-mpich", "mpich-"]) else {
+        return not_tested("cluster submit", "no MPICH is here");
+    };
+    let Some(cluster) = Held::up("submit") else {
+        return;
+    };
+    let program = program("ranks-jobs", "job-program");
+    let submit = |program: &[&str]| {
+        let first = [
+            env!("CARGO_BIN_EXE_xtask"),
+            "cluster",
+            "submit",
+            "--mpi",
+            &mpi.name,
+            "--",
+        ];
+        cluster.said(&[first.as_slice(), program].concat())
+    };
+    let (status, text) = submit(&[&program, "hosts"]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("2 of 2 jobs ran"), "{text}");
+    assert_eq!(text.matches("4 ranks on 2 nodes").count(), 2, "{text}");
+    let (status, text) = submit(&["/bin/false"]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(
+        text.contains("0 of 2 jobs ran") && text.contains("0 of 4 ranks said"),
+        "{text}"
+    );
+}
+
+/// A PBS of one node, this one: its `qsub` starts the script at once.
+fn pbs(folder: &Path) {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).unwrap();
+    let here = folder.display();
+    let qsub = format!(
+        "#!/bin/sh\nprintf 'localhost\\nlocalhost\\n' > {here}/nodes\n\
+         PBS_JOBID=7.fake PBS_NODEFILE={here}/nodes bash \"$1\" > {here}/output 2>&1 < /dev/null &\necho 7.fake\n"
+    );
+    let qstat =
+        "#!/bin/sh\necho 'Job id  Name User Time Use S Queue'\necho '7.fake ranks me 0 R short'\n";
+    for (name, text) in [("qsub", qsub.as_str()), ("qstat", qstat)] {
+        let file = folder.join(name);
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+}
+
+#[test]
+fn a_batch_job_of_pbs_runs_on_the_nodes_that_it_was_given() {
+    let Some(mpi) = mpi(&["debian-mpich", "mpich-"]) else {
+        return not_tested("cluster submit to PBS", "no MPICH is here");
+    };
+    let folder: PathBuf = std::env::temp_dir().join(format!("ranks-pbs-{}", std::process::id()));
+    pbs(&folder);
+    let program = program("ranks-jobs", "job-program");
+    let mut command = xtask(
+        "pbs",
+        &[
+            "submit", "--system", "pbs", "--nodes", "1", "--mpi", &mpi.name,
+        ],
+    );
+    let path = std::env::var_os("PATH").unwrap();
+    let folders = std::iter::once(folder.clone()).chain(std::env::split_paths(&path));
+    command.env("PATH", std::env::join_paths(folders).unwrap());
+    let (status, text) = said({
+        command.args(["--", &program, "hosts"]);
+        command
+    });
+    let output = fs::read_to_string(folder.join("output")).unwrap_or_default();
+    assert_eq!(status, Some(0), "{text} {output}");
+    assert!(text.contains("job 7.fake"), "{text}");
+    assert!(
+        text.contains("2 ranks on 1 nodes") && text.contains("1 of 1 jobs ran"),
+        "{text}"
+    );
+    fs::remove_dir_all(folder).unwrap();
+}
