@@ -4,6 +4,7 @@ use crate::Outcome;
 
 mod calls;
 mod gates;
+mod heap;
 mod profile;
 mod report;
 mod yardstick;

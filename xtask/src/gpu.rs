@@ -1,8 +1,9 @@
 //! `cargo xtask gpu`: what ranks does on the GPUs of this machine, case by case.
 
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::{Outcome, nccl, workspace};
+use crate::{Outcome, nccl, nvshmem, workspace};
 
 /// What lets several ranks share a GPU, from NCCL 2.30 on: leave to do so, few blocks for each, and nothing of a network.
 const SHARED: [(&str, &str); 4] = [
@@ -17,7 +18,7 @@ const SHARED: [(&str, &str); 4] = [
 pub(crate) struct Arguments {
     /// The GPU of each rank; the same number twice for two ranks on one. [default: one rank on the first GPU]
     devices: Vec<usize>,
-    /// Downloads nothing: takes the NCCL that `RANKS_NCCL` names, that was fetched before, or that the machine has.
+    /// Downloads nothing: takes the libraries that `RANKS_NCCL` and `RANKS_NVSHMEM` name, that were fetched before, or that the machine has.
     #[arg(long)]
     offline: bool,
 }
@@ -45,6 +46,20 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
             Err(why) => return Err(why.into()),
         }
     }
+    if std::env::var_os("RANKS_NVSHMEM").is_none() {
+        // That of the machine's PyTorch fits its driver.
+        match of_python().map_or_else(
+            || nvshmem::library(nvshmem::WHEELS[0], !arguments.offline),
+            Ok,
+        ) {
+            Ok(library) => {
+                command.env("RANKS_NVSHMEM", library);
+            }
+            // Then the machine may have one.
+            Err(_) if arguments.offline => {}
+            Err(why) => return Err(why.into()),
+        }
+    }
     if shares_a_device(&arguments.devices) {
         for (name, value) in SHARED {
             if std::env::var_os(name).is_none() {
@@ -57,6 +72,15 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// The NVSHMEM of the packages that `python3` sees: PyTorch brings one.
+fn of_python() -> Option<PathBuf> {
+    const ASK: &str = "import nvidia.nvshmem as found; print(list(found.__path__)[0])";
+    let said = Command::new("python3").args(["-c", ASK]).output().ok()?;
+    let folder = String::from_utf8(said.stdout).ok()?;
+    let library = PathBuf::from(folder.trim()).join("lib/libnvshmem_host.so.3");
+    library.is_file().then_some(library)
 }
 
 fn shares_a_device(devices: &[usize]) -> bool {

@@ -1,5 +1,6 @@
 //! `cargo xtask`: the chores of this workspace, one module a command; this file only dispatches.
 
+#![deny(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command talks to its user")]
 
 use std::process::ExitCode;
@@ -8,12 +9,14 @@ use clap::{Parser, Subcommand};
 
 mod abi_check;
 mod bench;
+mod cluster;
 mod codegen;
 mod coverage;
 mod demo;
 mod gpu;
 mod mpi;
 mod nccl;
+mod nvshmem;
 mod run;
 mod test;
 mod tidy;
@@ -33,6 +36,8 @@ enum Command {
     AbiCheck,
     /// Measures what ranks costs above C on the same library.
     Bench(bench::Arguments),
+    /// Hosts that are made of namespaces of this machine, and jobs over them by the launchers of real MPIs.
+    Cluster(cluster::Arguments),
     /// Writes the generated part of ranks-mpi-sys, or checks that it is current.
     Codegen(codegen::Arguments),
     /// Writes the page of what is covered, or checks that it is current.
@@ -55,9 +60,13 @@ enum Command {
 type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
+    if let Some(code) = cluster::role() {
+        return code;
+    }
     let outcome: Outcome = match Arguments::parse().command {
         Command::AbiCheck => abi_check::main(),
         Command::Bench(arguments) => bench::main(&arguments),
+        Command::Cluster(arguments) => cluster::main(&arguments),
         Command::Codegen(arguments) => codegen::main(&arguments),
         Command::Coverage(arguments) => coverage::main(&arguments),
         Command::Demo(arguments) => demo::main(&arguments),

@@ -166,6 +166,21 @@ pub(crate) fn provide(name: &str) -> Result<PathBuf, Box<dyn std::error::Error>>
     Ok(provision::provision(named(name)?, &folder())?)
 }
 
+/// A file of a wheel that is no MPI, or how to get it. With `provision` the wheel is brought first.
+pub(crate) fn library(wheel: &str, file: &str, provision: bool) -> Result<PathBuf, String> {
+    if provision {
+        provide(wheel).map_err(|error| error.to_string())?;
+    }
+    let library = folder().join(wheel).join(file);
+    if library.is_file() {
+        Ok(library)
+    } else {
+        Err(format!(
+            "{wheel} is not here: cargo xtask mpi install {wheel}"
+        ))
+    }
+}
+
 fn path(name: &str) -> Outcome {
     let prefix = folder().join(named(name)?.folder);
     if !prefix.is_dir() {

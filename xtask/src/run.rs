@@ -14,6 +14,9 @@ pub(crate) struct Arguments {
     /// How many ranks.
     #[arg(short = 'n', long, default_value_t = 2)]
     ranks: usize,
+    /// Lets the job go on without a rank that dies, where the launcher of this MPI can.
+    #[arg(long)]
+    fault_tolerant: bool,
     /// Builds without optimisation.
     #[arg(long)]
     debug: bool,
@@ -33,7 +36,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let program = if name.contains('/') {
         PathBuf::from(name)
     } else {
-        build(name, arguments.debug)?
+        build("ranks-examples", name, arguments.debug)?
     };
     let mut command = if arguments.mpi == "none" {
         let mut command = Command::new(&program);
@@ -45,6 +48,9 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         let chosen = mpi::matrix(std::slice::from_ref(&arguments.mpi), true)?;
         let installation = chosen.first().ok_or("no such MPI")?;
         let mut command = installation.command(arguments.ranks);
+        if arguments.fault_tolerant {
+            command.args(installation.fault_tolerance().unwrap_or_default());
+        }
         command.arg(&program);
         command
     };
@@ -60,14 +66,14 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::from(code))
 }
 
-/// Builds an example of the workspace; returns the program.
-fn build(name: &str, debug: bool) -> Result<PathBuf, String> {
+/// Builds a program of the workspace; returns it.
+pub(crate) fn build(package: &str, name: &str, debug: bool) -> Result<PathBuf, String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(workspace::root()).args([
         "build",
         "--quiet",
         "--package",
-        "ranks-examples",
+        package,
         "--bin",
         name,
     ]);

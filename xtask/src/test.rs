@@ -1,20 +1,20 @@
 //! `cargo xtask test`: everything in process, then every test on ranks on every MPI, and a table of what ran on what.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use ranks_test::driver::{Binary, Case, KnownFault, Suite, Verdict};
 
 use crate::{Outcome, workspace};
 
-mod cargo;
-mod faults;
+pub(crate) mod cargo;
+pub(crate) mod faults;
 mod huge;
 mod jobs;
 mod lanes;
-mod nccl;
-mod place;
-mod tally;
+mod libraries;
+pub(crate) mod place;
+pub(crate) mod tally;
 
 use place::Place;
 use tally::{Cell, Failure, Row, Tally};
@@ -56,8 +56,8 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
             .collect(),
         ..Tally::default()
     };
-    let Elsewhere { huge, nccl } = in_process(arguments, &mut tally)?;
-    let binaries = if places.is_empty() && nccl.is_empty() {
+    let Elsewhere { huge, libraries } = in_process(arguments, &mut tally)?;
+    let binaries = if places.is_empty() && libraries.is_empty() {
         Vec::new()
     } else {
         cargo::binaries(&arguments.package)?
@@ -95,10 +95,13 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
             );
         }
     }
-    if !nccl.is_empty() {
-        let required = arguments.require_all || in_ci;
-        nccl::run(&nccl, &binaries, !arguments.offline, required, &mut tally)?;
-    }
+    libraries::run(
+        &libraries,
+        &binaries,
+        !arguments.offline,
+        arguments.require_all || in_ci,
+        &mut tally,
+    )?;
     println!("\n{}", tally.table());
     println!("{}", tally.last_line());
     Ok(if tally.total.failed > 0 {
@@ -121,7 +124,8 @@ struct Tests {
 struct Elsewhere {
     /// Those that take much memory, and how many gigabytes.
     huge: BTreeMap<String, u64>,
-    nccl: BTreeSet<String>,
+    /// Those that need a library for GPUs.
+    libraries: libraries::Needing,
 }
 
 /// `cargo test`, and its row of the table. Tests that are to run elsewhere come back.
@@ -144,12 +148,12 @@ fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<Elsewhere, Str
     });
     Ok(Elsewhere {
         huge: counted.huge,
-        nccl: counted.nccl,
+        libraries: counted.libraries,
     })
 }
 
 /// The test binaries that have tests on ranks, with these.
-fn tests(binaries: &[Binary]) -> Result<Vec<(Binary, Vec<Case>)>, String> {
+pub(crate) fn tests(binaries: &[Binary]) -> Result<Vec<(Binary, Vec<Case>)>, String> {
     let mut tests = Vec::new();
     for binary in binaries {
         let cases = binary.cases().map_err(|error| error.to_string())?;
@@ -194,13 +198,13 @@ fn on_mpi(
     };
     let faults: Vec<&KnownFault> = faults
         .iter()
-        .filter(|fault| fault.is_of(place.library()))
+        .filter(|fault| !fault.over_hosts && fault.is_of(place.library()))
         .collect();
     let mut cells = Vec::new();
     let mut run_suites = |tests: &[(Binary, Vec<Case>)], ranks: usize, tally: &mut Tally| {
         let chosen: Vec<(&Binary, Vec<Case>)> = tests
             .iter()
-            .map(|(binary, cases)| (binary, arguments.chosen(cases, ranks)))
+            .map(|(binary, cases)| (binary, arguments.chosen(cases, ranks, place)))
             .filter(|(_, cases)| !cases.is_empty())
             .collect();
         let done = lanes::side_by_side(&chosen, lanes::of(ranks), |(binary, cases)| {
@@ -209,7 +213,12 @@ fn on_mpi(
                 cases,
                 ranks,
                 faults: &faults,
-                launch: &|ranks| installation.command(ranks),
+                launch: &|ranks| {
+                    let mut command = installation.command(ranks);
+                    command.envs(place.environment());
+                    command
+                },
+                folder: None,
             };
             let mut tally = Tally::default();
             let at = format!("{}, np {ranks}, {}", place.name, binary.name);
@@ -226,12 +235,19 @@ fn on_mpi(
         sum
     };
     for &ranks in &arguments.np {
+        if ranks > 3 && place.is_short_of_cores(ranks) {
+            tally.left_out.push(format!(
+                "{}, np {ranks}: tests that run on 3 ranks as well; there are fewer cores, and ranks that wait there keep theirs",
+                place.name
+            ));
+        }
         cells.push(run_suites(&tests.on_ranks, ranks, tally));
     }
     cells.push(jobs::on_mpi(place, &tests.jobs, tally));
     let mut huge = Cell::default();
+    let of_gigabytes = tests.huge.at(place);
     for &ranks in arguments.np.iter().filter(|_| with_huge) {
-        huge += run_suites(&tests.huge.tests, ranks, tally);
+        huge += run_suites(&of_gigabytes, ranks, tally);
     }
     cells.push(huge);
     row.cells = Ok(cells);
@@ -240,13 +256,24 @@ fn on_mpi(
 
 impl Arguments {
     /// Those of `cases` that run on so many ranks of an MPI.
-    fn chosen(&self, cases: &[Case], ranks: usize) -> Vec<Case> {
+    fn chosen(&self, cases: &[Case], ranks: usize, place: &Place) -> Vec<Case> {
+        let leaves_out = place.is_short_of_cores(ranks);
         cases
             .iter()
             .filter(|case| case.ranks() == ranks && case.runs_on_mpi())
+            .filter(|case| !leaves_out || !self.is_on_fewer(cases, case))
             .filter(|case| self.chooses(case.name()))
             .cloned()
             .collect()
+    }
+
+    /// Whether the function of `case` runs on fewer ranks as well, and those are more than two.
+    fn is_on_fewer(&self, cases: &[Case], case: &Case) -> bool {
+        cases.iter().any(|other| {
+            other.function() == case.function()
+                && (3..case.ranks()).contains(&other.ranks())
+                && self.np.contains(&other.ranks())
+        })
     }
 
     fn chooses(&self, test: &str) -> bool {
@@ -255,7 +282,7 @@ impl Arguments {
 }
 
 /// One binary on one MPI and number of ranks.
-fn run(suite: &Suite<'_>, at: &str, tally: &mut Tally) -> (Cell, Option<String>) {
+pub(crate) fn run(suite: &Suite<'_>, at: &str, tally: &mut Tally) -> (Cell, Option<String>) {
     let began = std::time::Instant::now();
     let mut cell = Cell::default();
     let mut progress = |report: &ranks_test::driver::Report| match &report.verdict {
@@ -308,4 +335,31 @@ fn run(suite: &Suite<'_>, at: &str, tally: &mut Tally) -> (Cell, Option<String>)
         }
     }
     (cell, ran.library)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_on_fewer_ranks_if_these_are_several_and_run() {
+        let cases = ["a::np2", "a::np3", "a::np4", "b::np2", "b::np4", "c::np4"];
+        let cases = cases.map(|name| Case::parse(name).expect("a case"));
+        let on_fewer = |np: &[usize]| {
+            let arguments = Arguments {
+                mpi: Vec::new(),
+                np: np.to_vec(),
+                package: Vec::new(),
+                offline: true,
+                require_all: false,
+                filter: Vec::new(),
+            };
+            let such = cases
+                .iter()
+                .filter(|case| arguments.is_on_fewer(&cases, case));
+            such.map(|case| case.name()).collect::<Vec<_>>()
+        };
+        assert_eq!(on_fewer(&[1, 2, 3, 4]), ["a::np4"]);
+        assert!(on_fewer(&[2, 4]).is_empty());
+    }
 }

@@ -83,6 +83,7 @@ fn on_mpi(test: &Test, installation: &Installation) -> Result<(), String> {
         ranks: test.ranks,
         faults: &[],
         launch: &|ranks| installation.command(ranks),
+        folder: None,
     };
     let ran = suite.run(&mut |_| ()).map_err(|error| error.to_string())?;
     let failures: Vec<String> = ran

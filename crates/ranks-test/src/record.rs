@@ -1,7 +1,8 @@
 //! What a rank writes down while it tests, and how the driver reads it: one event a line, in a file a process.
 //!
-//! Each process of a job has two files in the folder `RANKS_TEST_REPORT`: `<pid>.events`, and `<pid>.output` with
-//! all that it printed. A line is written at once and whole, so what was written before a crash is there.
+//! Each process of a job has two files in the folder `RANKS_TEST_REPORT`: `<pid>.<host>.events`, and `<pid>.<host>.output`
+//! with all that it printed: on two hosts the same process number may be given at the same time. A line is written at once
+//! and whole, so what was written before a crash is there.
 
 use std::fmt;
 
@@ -13,6 +14,13 @@ pub(crate) const RANKS: &str = "RANKS_TEST_NP";
 
 /// The MPIs that `cargo test` is to run on, by name or folder, separated by commas; or `all`.
 pub(crate) const MPIS: &str = "RANKS_TEST_MPI";
+
+/// What the files of this process are called, before `.events` and `.output`.
+#[cfg(feature = "attribute")]
+pub(crate) fn stem() -> String {
+    let host = nix::unistd::gethostname().unwrap_or_default();
+    format!("{}.{}", std::process::id(), host.to_string_lossy())
+}
 
 /// What a rank has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -133,6 +133,7 @@ fn run_fixtures(ranks: usize, launch: &dyn Fn(usize) -> Command) -> Ran {
         ranks,
         faults: &[&fault],
         launch,
+        folder: None,
     }
     .run(&mut |report| heard.push(report.clone()))
     .expect("the driver runs");
@@ -236,12 +237,13 @@ fn each_failure_costs_its_own_test_only_on_an_mpi() {
             .iter()
             .find(|mpi| mpi.name == name)
             .unwrap_or_else(|| panic!("no {name}"));
-        for ranks in [1, 2, 3] {
-            check(
-                &run_fixtures(ranks, &|ranks| installation.command(ranks)),
-                ranks,
-            );
-        }
+        // Most of the time they wait for limits, so they do that together.
+        std::thread::scope(|scope| {
+            for ranks in [1, 2, 3] {
+                let fixtures = move || run_fixtures(ranks, &|ranks| installation.command(ranks));
+                scope.spawn(move || check(&fixtures(), ranks));
+            }
+        });
     }
 }
 
@@ -265,6 +267,7 @@ fn a_test_that_is_not_there_has_failed() {
         ranks: 1,
         faults: &[],
         launch: &alone,
+        folder: None,
     }
     .run(&mut |_| ())
     .expect("the driver runs");
@@ -291,6 +294,7 @@ fn a_launcher_that_ends_badly_is_a_failure_of_the_job() {
         ranks: 1,
         faults: &[],
         launch: &bad_end,
+        folder: None,
     }
     .run(&mut |_| ())
     .expect("the driver runs");
@@ -321,6 +325,7 @@ fn a_launcher_that_starts_nothing_fails_all_tests_at_once() {
         ranks: 1,
         faults: &[],
         launch: &broken,
+        folder: None,
     }
     .run(&mut |_| ())
     .expect("the driver runs");

@@ -13,6 +13,7 @@ mod allocations;
 mod counted;
 mod failing;
 mod finalized;
+mod hosts;
 mod left_behind;
 mod little_memory;
 mod long_text;
@@ -20,6 +21,8 @@ mod one_sided;
 mod outcome;
 mod shared_windows;
 mod sharing;
+mod silent;
+mod surviving;
 mod threads;
 mod world;
 
@@ -35,6 +38,11 @@ fn main() -> Outcome {
         ["threads", "one-at-a-time", file] => threads::one_at_a_time(file),
         ["finalized"] => finalized::every_operation(),
         ["last-handle-elsewhere"] => finalized::last_handle_elsewhere(),
+        ["hosts"] => hosts::main(),
+        ["hosts", "node-shared"] => hosts::node_shared(),
+        ["hosts", "in-two-steps"] => hosts::in_two_steps(),
+        ["hosts", "for-ever"] => hosts::for_ever(),
+        ["hosts", "watched", folder, seconds] => hosts::watched(folder, seconds),
         ["counted", what] => counted::main(what),
         ["allocations", most] => allocations::main(most),
         ["adopting", "opened"] => adopting::opened_by_others(),
@@ -43,6 +51,9 @@ fn main() -> Outcome {
         ["shared-windows", "any-order"] => shared_windows::dropped_in_any_order(),
         ["shared-windows", "after-the-end"] => shared_windows::after_the_end(),
         ["shared-windows", "panic"] => shared_windows::panic_in_a_phase(),
+        ["surviving", how] => surviving::main(how),
+        ["silent", "late"] => silent::late(),
+        ["silent", what] => silent::main(what),
         ["left-behind"] => left_behind::main(),
         ["left-behind", "windows"] => left_behind::windows(),
         ["little-memory", bytes] => little_memory::main(bytes),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::gates::Gates;
 use super::report::{Column, Report};
-use super::{profile, yardstick};
+use super::{heap, profile, yardstick};
 use crate::{Outcome, mpi, workspace};
 
 /// What to count on.
@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     /// An MPI, as `cargo xtask mpi` lists it; may be given several times.
     #[arg(long = "mpi")]
     mpis: Vec<String>,
+    /// No MPI: the symmetric heap alone.
+    #[arg(long, conflicts_with = "mpis")]
+    heap: bool,
     /// How many calls of each kind.
     #[arg(long, default_value_t = 1000)]
     calls: u32,
@@ -37,14 +40,17 @@ const LEVELS: [&str; 2] = ["single", "multiple"];
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let gates = Gates::read()?;
     profile::valgrind()?;
-    let chosen = if arguments.mpis.is_empty() {
+    let chosen = if arguments.heap {
+        Vec::new()
+    } else if arguments.mpis.is_empty() {
         DEFAULT.map(str::to_owned).to_vec()
     } else {
         arguments.mpis.clone()
     };
     println!("building the calls, as for release");
-    let program = build()?;
-    let folder = program
+    let programs = build()?;
+    let folder = programs
+        .calls
         .parent()
         .unwrap_or(Path::new("."))
         .join("bench-calls");
@@ -59,7 +65,12 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
                     .ok_or_else(|| format!("{name} is not here"))
             })
             .and_then(|installation| {
-                columns(&installation, &program, arguments.calls, &folder.join(name))
+                columns(
+                    &installation,
+                    &programs.calls,
+                    arguments.calls,
+                    &folder.join(name),
+                )
             });
         match counted {
             Ok(columns) => report.columns.extend(columns),
@@ -67,7 +78,14 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         }
     }
     let mut table = String::new();
-    let missed = report.show(&gates, &mut table)?;
+    let mut missed = 0;
+    if arguments.mpis.is_empty() {
+        let counted = heap::count(&programs.heap, arguments.calls, &folder.join("heap"))?;
+        missed += heap::show(&counted, &gates, &mut table)?;
+    }
+    if !arguments.heap {
+        missed += report.show(&gates, &mut table)?;
+    }
     println!("{table}");
     println!(
         "where they go: callgrind_annotate on the profiles in {}",
@@ -136,10 +154,22 @@ fn columns(
 #[derive(Deserialize)]
 struct Built {
     executable: PathBuf,
+    target: Target,
 }
 
-/// Builds the Rust program; returns where it is.
-fn build() -> Result<PathBuf, String> {
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+/// The Rust programs.
+struct Programs {
+    calls: PathBuf,
+    heap: PathBuf,
+}
+
+/// Builds the Rust programs; returns where they are.
+fn build() -> Result<Programs, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args([
@@ -148,6 +178,8 @@ fn build() -> Result<PathBuf, String> {
             "--release",
             "--package",
             "ranks-bench-calls",
+            "--bins",
+            "--benches",
         ])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(workspace::root())
@@ -158,10 +190,16 @@ fn build() -> Result<PathBuf, String> {
         return Err("benches/calls was not built".into());
     }
     let messages = String::from_utf8_lossy(&output.stdout);
-    let built = messages
-        .lines()
-        .find_map(|line| serde_json::from_str::<Built>(line).ok());
-    built
-        .map(|built| built.executable)
-        .ok_or_else(|| "cargo named no program for benches/calls".into())
+    let program = |name: &str| {
+        let mut built = messages
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Built>(line).ok());
+        let built = built.find(|built| built.target.name == name);
+        let built = built.ok_or_else(|| format!("cargo named no program {name} of benches/calls"));
+        built.map(|built| built.executable)
+    };
+    Ok(Programs {
+        calls: program("bench_calls")?,
+        heap: program("bench_nvshmem")?,
+    })
 }

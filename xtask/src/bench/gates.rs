@@ -10,6 +10,22 @@ pub(super) struct Gates {
     pub(super) single: Vec<Single>,
     #[serde(default)]
     exception: Vec<Exception>,
+    pub(super) heap: Vec<HeapGate>,
+}
+
+/// What an operation of the symmetric heap may cost above what C needs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HeapGate {
+    pub(super) call: String,
+    pub(super) added: f64,
+}
+
+impl HeapGate {
+    /// Whether it costs no more.
+    pub(super) fn holds(&self, c: f64, ours: f64) -> bool {
+        ours - c <= self.added + TOLERANCE
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -159,7 +175,8 @@ mod tests {
     const GATES: &str = "[[gate]]\ncall = 'barrier'\nstandard = 8\nshims = 15\n\
                          [[gate]]\ncall = 'rank'\ntotal = 5\n\
                          [[single]]\ncalls = ['barrier']\nmore = 6\nreason = 'it looks'\n\
-                         [[exception]]\ncalls = ['barrier']\non = ['slow-']\nlimit = 100\nreason = 'it must'\n";
+                         [[exception]]\ncalls = ['barrier']\non = ['slow-']\nlimit = 100\nreason = 'it must'\n\
+                         [[heap]]\ncall = 'put_on_stream'\nadded = 40\n";
 
     #[test]
     fn a_count_within_its_limit_passes_and_one_above_it_does_not() {

@@ -107,6 +107,26 @@ pub(crate) const WHEELS: &[Wheel] = &[
         by_default: false,
     },
     Wheel {
+        folder: "nvshmem-3.8.0",
+        package: "nvidia-nvshmem-cu13",
+        version: "3.8.0",
+        sha256: "81a4d1f666543e6d34df6d2ff940c7da1435e34e186aab6f3c2b48861b64ef38",
+        inside: Some("nvidia/nvshmem"),
+        // As NCCL: for tests without a GPU, and for its headers.
+        runs: false,
+        by_default: false,
+    },
+    Wheel {
+        folder: "nvshmem-3.4.5",
+        package: "nvidia-nvshmem-cu13",
+        version: "3.4.5",
+        sha256: "290f0a2ee94c9f3687a02502f3b9299a9f9fe826e6d0287ee18482e78d495b80",
+        inside: Some("nvidia/nvshmem"),
+        // Of the releases before 3.5, whose initialisation is another.
+        runs: false,
+        by_default: false,
+    },
+    Wheel {
         folder: "libclang-18.1.1",
         package: "libclang",
         version: "18.1.1",

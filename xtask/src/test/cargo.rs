@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use ranks_test::driver::{Binary, Case};
 
 use super::tally::{Cell, Failure};
-use super::{huge, nccl};
+use super::{huge, libraries};
 use crate::workspace;
 
 /// What `cargo test` came to.
@@ -20,8 +20,8 @@ pub(super) struct Counted {
     pub(super) failures: Vec<Failure>,
     /// Tests that were ignored because they take much memory, and how many gigabytes each.
     pub(super) huge: BTreeMap<String, u64>,
-    /// Tests that were ignored because they need an NCCL.
-    pub(super) nccl: BTreeSet<String>,
+    /// Tests that were ignored because they need a library for GPUs.
+    pub(super) libraries: libraries::Needing,
 }
 
 /// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by another test.
@@ -85,6 +85,8 @@ struct Counter {
     running: usize,
     failed: BTreeSet<String>,
     elsewhere: usize,
+    /// Tests that passed, and said that they could not test anything here.
+    left_out: usize,
 }
 
 impl Counter {
@@ -97,6 +99,8 @@ impl Counter {
             all.passed += number_before(rest, " passed");
             all.failed += number_before(rest, " failed");
             all.skipped += number_before(rest, " ignored");
+        } else if line.starts_with("NOT TESTED: ") {
+            self.left_out += 1;
         } else if let Some(rest) = line.strip_prefix("test ")
             && let Some((name, verdict)) = rest.rsplit_once(" ... ")
         {
@@ -126,9 +130,10 @@ impl Counter {
                 self.counted.huge.insert(name.to_owned(), gigabytes);
                 return;
             }
-            if reason == nccl::REASON {
+            if let Some(reason) = libraries::reason(reason) {
                 self.elsewhere += 1;
-                self.counted.nccl.insert(name.to_owned());
+                let names = self.counted.libraries.entry(reason).or_default();
+                names.insert(name.to_owned());
                 return;
             }
             cell.skipped = 1;
@@ -144,7 +149,8 @@ impl Counter {
 
     fn end(mut self, success: bool, status: &str) -> Counted {
         let counted = &mut self.counted;
-        counted.all.skipped = counted.all.skipped.saturating_sub(self.elsewhere);
+        counted.all.skipped = counted.all.skipped.saturating_sub(self.elsewhere) + self.left_out;
+        counted.all.passed = counted.all.passed.saturating_sub(self.left_out);
         let mut fail = |test: String, why: &str| {
             counted.failures.push(Failure {
                 place: "cargo test".to_owned(),
@@ -191,7 +197,7 @@ fn number_before(text: &str, word: &str) -> usize {
 }
 
 /// Builds the test binaries of the packages, or of the whole workspace, without running them.
-pub(super) fn binaries(packages: &[String]) -> Result<Vec<Binary>, String> {
+pub(crate) fn binaries(packages: &[String]) -> Result<Vec<Binary>, String> {
     let mut command = cargo(
         packages,
         &["--no-run", "--message-format=json-render-diagnostics"],
@@ -304,17 +310,32 @@ test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn what_needs_an_nccl_is_not_skipped_but_noted() {
+    fn what_could_not_be_tested_here_is_skipped() {
+        let output = "running 2 tests\ntest a ... ok\n\nNOT TESTED: b, as there is no Slurm here\ntest b ... ok\n\n\
+                      test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        let counted = counted(output, true);
+        let one = Cell {
+            passed: 1,
+            skipped: 1,
+            ..Cell::default()
+        };
+        assert_eq!(counted.all, one);
+    }
+
+    #[test]
+    fn what_needs_a_library_is_not_skipped_but_noted() {
         let output = "
-running 2 tests
+running 3 tests
 test version ... ignored, needs an NCCL library
+test other ... ignored, needs an NVSHMEM library
 test plain ... ok
 
-test result: ok. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+test result: ok. 1 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.00s
 ";
         let counted = counted(output, true);
         assert_eq!(counted.all.skipped, 0);
-        assert_eq!(counted.nccl.into_iter().collect::<Vec<_>>(), ["version"]);
+        let noted: Vec<_> = counted.libraries.values().flatten().collect();
+        assert_eq!(noted, ["version", "other"]);
     }
 
     #[test]

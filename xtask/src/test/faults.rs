@@ -22,12 +22,14 @@ struct Fault {
     binary: Option<String>,
     #[serde(default)]
     ranks: Vec<usize>,
+    #[serde(default)]
+    over_hosts: bool,
     reason: String,
     link: String,
 }
 
 /// Reads the file.
-pub(super) fn read(path: &Path) -> Result<Vec<KnownFault>, String> {
+pub(crate) fn read(path: &Path) -> Result<Vec<KnownFault>, String> {
     let text =
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     parse(&text).map_err(|error| format!("{}: {error}", path.display()))
@@ -42,6 +44,7 @@ fn parse(text: &str) -> Result<Vec<KnownFault>, String> {
         test: fault.test,
         binary: fault.binary,
         ranks: fault.ranks,
+        over_hosts: fault.over_hosts,
         reason: fault.reason,
         link: fault.link,
     });

@@ -1,8 +1,11 @@
-//! Tests that take gigabytes: once for each ABI, where there is memory for them.
+//! Tests that take gigabytes: once for each way to a library, where there is memory for them.
+//!
+//! MPICH has functions of large counts, and calls are carried out in pieces for Open MPI. The standard ABI differs from MPICH's in its
+//! handles and statuses, not in how counts are passed: on it run the tests of messages, whose statuses hold such counts.
 
 use std::collections::BTreeMap;
-use std::fs;
 
+use ranks_launch::Meminfo;
 use ranks_test::driver::{Binary, Case};
 
 use super::jobs;
@@ -16,6 +19,9 @@ const PLACES: [&str; 5] = [
     "debian-mpich",
     "debian-openmpi",
 ];
+
+/// The binary whose tests run on the standard ABI too.
+const OF_MESSAGES: &str = "ranks-comm::huge";
 
 /// What the rest of the machine keeps, in gigabytes.
 const SPARE: u64 = 3;
@@ -64,6 +70,18 @@ pub(super) fn tests(binaries: &[Binary], needs: &BTreeMap<String, u64>) -> Resul
     Ok(huge)
 }
 
+impl Huge {
+    /// Those that run at a place.
+    pub(super) fn at(&self, place: &Place) -> Vec<(Binary, Vec<Case>)> {
+        let all = place.abi != "standard";
+        let tests = self.tests.iter();
+        tests
+            .filter(|(binary, _)| all || binary.name == OF_MESSAGES)
+            .cloned()
+            .collect()
+    }
+}
+
 /// The places to run them on.
 pub(super) fn places(places: &[Place]) -> Vec<&Place> {
     let mut chosen: Vec<&Place> = Vec::new();
@@ -80,16 +98,11 @@ pub(super) fn places(places: &[Place]) -> Vec<&Place> {
 
 /// How much memory can be had without swapping, in gigabytes; none where nobody tells.
 fn available() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    available_in(&text).unwrap_or(0)
+    available_in(&Meminfo::read()).unwrap_or(0)
 }
 
-fn available_in(meminfo: &str) -> Option<u64> {
-    let line = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-    Some(kibibytes * 1024 / 1_000_000_000)
+fn available_in(table: &Meminfo) -> Option<u64> {
+    Some(table.bytes("MemAvailable")? / 1_000_000_000)
 }
 
 #[cfg(test)]
@@ -105,7 +118,7 @@ mod tests {
     #[test]
     fn memory_is_counted_in_gigabytes() {
         let text = "MemTotal: 24000000 kB\nMemAvailable:   12000000 kB\n";
-        assert_eq!(available_in(text), Some(12));
-        assert_eq!(available_in("MemFree: 1 kB\n"), None);
+        assert_eq!(available_in(&Meminfo::of(text)), Some(12));
+        assert_eq!(available_in(&Meminfo::of("MemFree: 1 kB\n")), None);
     }
 }

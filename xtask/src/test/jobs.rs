@@ -11,8 +11,8 @@ use super::lanes;
 use super::place::Place;
 use super::tally::{Cell, Failure, Tally};
 
-/// The binaries with such tests: those of the driver itself, and whole programs.
-const BINARIES: [&str; 2] = ["ranks-test::driver", "jobs::jobs"];
+/// The binaries with such tests: those of the driver itself, whole programs, and the command that starts programs.
+const BINARIES: [&str; 3] = ["ranks-test::driver", "jobs::jobs", "ranks-cli::command"];
 
 /// Such tests of all binaries, as far as they are chosen.
 pub(super) fn tests(
@@ -55,19 +55,21 @@ fn command(binary: &Binary) -> Command {
 
 /// Runs them on one MPI, binaries side by side: their jobs wait for each other, or for a time limit, most of the time.
 pub(super) fn on_mpi(place: &Place, tests: &[(Binary, Vec<String>)], tally: &mut Tally) -> Cell {
-    let variable = ("RANKS_TEST_MPI", OsStr::new(&place.name));
-    run(&place.name, variable, tests, tally)
+    let mut environment = vec![("RANKS_TEST_MPI", OsStr::new(&place.name))];
+    let here = place.environment();
+    environment.extend(here.map(|(name, value)| (name, OsStr::new(value))));
+    run(&place.name, &environment, tests, tally)
 }
 
-/// Runs ignored tests with a variable in the environment, at a place whose name is shown.
+/// Runs ignored tests with variables in the environment, at a place whose name is shown.
 pub(super) fn run(
     place: &str,
-    (variable, value): (&str, &OsStr),
+    environment: &[(&str, &OsStr)],
     tests: &[(Binary, Vec<String>)],
     tally: &mut Tally,
 ) -> Cell {
     let mut sum = Cell::default();
-    let work = |test: &_| on_one(place, (variable, value), test);
+    let work = |test: &_| on_one(place, environment, test);
     for (cell, of_binary) in lanes::side_by_side(tests, tests.len(), work) {
         sum += cell;
         tally.append(of_binary);
@@ -79,7 +81,7 @@ pub(super) fn run(
 /// Those of one binary.
 fn on_one(
     place: &str,
-    (variable, value): (&str, &OsStr),
+    environment: &[(&str, &OsStr)],
     (binary, names): &(Binary, Vec<String>),
 ) -> (Cell, Tally) {
     let mut tally = Tally::default();
@@ -88,7 +90,7 @@ fn on_one(
     let output = command(binary)
         .args(["--ignored", "--exact"])
         .args(names)
-        .env(variable, value)
+        .envs(environment.iter().copied())
         .output();
     let (text, ended) = match output {
         Ok(output) => (

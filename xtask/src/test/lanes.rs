@@ -6,8 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many jobs of so many ranks have a core for each rank at the same time; one in any case.
 pub(super) fn of(ranks: usize) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    (cores / ranks.max(1)).max(1)
+    (cores() / ranks.max(1)).max(1)
+}
+
+/// How many cores there are.
+pub(super) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// What `work` makes of each item, in their order; on so many threads.

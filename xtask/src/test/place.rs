@@ -5,6 +5,7 @@ use std::process::Command;
 use ranks_launch::{Family, Installation};
 use ranks_test::driver::Library;
 
+use super::lanes;
 use crate::mpi;
 
 /// What every run on all MPIs is to cover.
@@ -22,15 +23,23 @@ const MATRIX: [&str; 9] = [
 
 /// An MPI to run on.
 #[derive(Debug)]
-pub(super) struct Place {
-    pub(super) name: String,
+pub(crate) struct Place {
+    pub(crate) name: String,
     /// Which ABI the library has: `standard`, `mpich` or `openmpi`.
-    pub(super) abi: &'static str,
+    pub(crate) abi: &'static str,
     library: &'static str,
     version: String,
     /// Where it is, or why it is not.
-    pub(super) installation: Result<Installation, String>,
+    pub(crate) installation: Result<Installation, String>,
 }
+
+/// Open MPI's libfabric looks for interfaces for a second, in every `MPI_Init` of 5.0.11 and every `MPI_Finalize` of 4.1.8. On one
+/// machine no message goes by it. Debian's Open MPI, which is quicker, and jobs over several hosts choose by themselves.
+const WITHOUT_LIBFABRIC: [(&str, &str); 2] = [("OMPI_MCA_btl", "^ofi"), ("OMPI_MCA_mtl", "^ofi")];
+
+/// MPICH before 4.1 has no `MPIR_CVAR_ENABLE_HEAVY_YIELD`: where there are fewer cores than ranks, each message to a rank without a
+/// core is a slice of time.
+const NEVER_YIELDING: [&str; 2] = ["mpich-3.4.3", "debian-mpich"];
 
 impl Place {
     fn here(installation: Installation) -> Place {
@@ -62,8 +71,20 @@ impl Place {
         }
     }
 
+    /// What jobs here are to have in their environment, beside what is set there already.
+    pub(super) fn environment(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let own = self.library == "openmpi" && !self.name.starts_with("debian-");
+        let variables = WITHOUT_LIBFABRIC.iter().filter(move |_| own).copied();
+        variables.filter(|(name, _)| std::env::var_os(name).is_none())
+    }
+
+    /// Whether so many ranks have fewer cores, and those that wait keep theirs from the others.
+    pub(super) fn is_short_of_cores(&self, ranks: usize) -> bool {
+        ranks > lanes::cores() && NEVER_YIELDING.contains(&self.name.as_str())
+    }
+
     /// As known faults go by it.
-    pub(super) fn library(&self) -> Library<'_> {
+    pub(crate) fn library(&self) -> Library<'_> {
         Library {
             name: self.library,
             version: &self.version,
@@ -102,7 +123,7 @@ fn version_in(text: &str) -> Option<String> {
 /// The MPIs to run on: those that are named, or all that are here and all that should be.
 ///
 /// With `provision`, what should be here and is not is brought first.
-pub(super) fn places(names: &[String], provision: bool) -> Result<Vec<Place>, String> {
+pub(crate) fn places(names: &[String], provision: bool) -> Result<Vec<Place>, String> {
     if names == ["none"] {
         return Ok(Vec::new());
     }

@@ -10,13 +10,13 @@ const SLOWEST: usize = 12;
 
 /// The tests of one MPI and one number of ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cell {
-    pub(super) passed: usize,
-    pub(super) failed: usize,
+pub(crate) struct Cell {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
     /// Not run, because the library is known to fail them.
-    pub(super) known: usize,
+    pub(crate) known: usize,
     /// Not run for another reason.
-    pub(super) skipped: usize,
+    pub(crate) skipped: usize,
 }
 
 impl AddAssign for Cell {
@@ -30,7 +30,7 @@ impl AddAssign for Cell {
 
 impl Cell {
     /// The counts that are not zero, in words.
-    pub(super) fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         let parts = [
             (self.passed, "ok"),
             (self.failed, "FAILED"),
@@ -52,39 +52,39 @@ impl Cell {
 
 /// A test that failed.
 #[derive(Clone, Debug)]
-pub(super) struct Failure {
+pub(crate) struct Failure {
     /// `openmpi-5.0.11, np 4`.
-    pub(super) place: String,
-    pub(super) test: String,
-    pub(super) why: String,
-    pub(super) details: String,
+    pub(crate) place: String,
+    pub(crate) test: String,
+    pub(crate) why: String,
+    pub(crate) details: String,
 }
 
 /// A line of the table.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) name: String,
+pub(crate) struct Row {
+    pub(crate) name: String,
     /// What the library says it is.
-    pub(super) library: String,
-    pub(super) abi: String,
+    pub(crate) library: String,
+    pub(crate) abi: String,
     /// A cell a column, or why nothing ran.
-    pub(super) cells: Result<Vec<Cell>, String>,
+    pub(crate) cells: Result<Vec<Cell>, String>,
 }
 
 /// All that ran.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     /// What stands above the cells.
-    pub(super) columns: Vec<String>,
-    pub(super) rows: Vec<Row>,
-    pub(super) failures: Vec<Failure>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) failures: Vec<Failure>,
     /// Known faults that were met, each in a line.
-    pub(super) known: Vec<String>,
+    pub(crate) known: Vec<String>,
     /// Tests that this machine is too small for, each in a line.
-    pub(super) left_out: Vec<String>,
-    pub(super) total: Cell,
+    pub(crate) left_out: Vec<String>,
+    pub(crate) total: Cell,
     /// How long each test took, and where it ran.
-    pub(super) times: Vec<(Duration, String)>,
+    pub(crate) times: Vec<(Duration, String)>,
 }
 
 impl Tally {
@@ -93,7 +93,7 @@ impl Tally {
     }
 
     /// What was found out elsewhere; its cells are added by who has them.
-    pub(super) fn append(&mut self, other: Tally) {
+    pub(crate) fn append(&mut self, other: Tally) {
         self.failures.extend(other.failures);
         self.known.extend(other.known);
         self.left_out.extend(other.left_out);
@@ -101,13 +101,13 @@ impl Tally {
     }
 
     /// A failure that no cell counts.
-    pub(super) fn fail(&mut self, failure: Failure) {
+    pub(crate) fn fail(&mut self, failure: Failure) {
         self.total.failed += 1;
         self.failures.push(failure);
     }
 
     /// The table, the known faults that were met, the slowest tests and the failures.
-    pub(super) fn table(&self) -> String {
+    pub(crate) fn table(&self) -> String {
         let mut lines = vec![vec![
             "MPI".to_owned(),
             "library".to_owned(),
@@ -147,7 +147,7 @@ impl Tally {
             }
         }
         if !self.left_out.is_empty() {
-            let _ = writeln!(table, "\nnot run, for want of memory:");
+            let _ = writeln!(table, "\nnot run here:");
             for line in &self.left_out {
                 let _ = writeln!(table, "  {line}");
             }
@@ -176,7 +176,7 @@ impl Tally {
     }
 
     /// `12 passed, 0 failed`, and how many did not run if any did not.
-    pub(super) fn last_line(&self) -> String {
+    pub(crate) fn last_line(&self) -> String {
         let Cell {
             passed,
             failed,

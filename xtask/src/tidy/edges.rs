@@ -13,16 +13,48 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 24] = [
+const TABLE: [Row; 29] = [
+    (
+        "ranks-cli",
+        &[
+            "ranks",
+            "ranks-cuda",
+            "ranks-launch",
+            "ranks-load",
+            "ranks-mpi-sys",
+            "ranks-nccl-sys",
+            "ranks-nvshmem-sys",
+        ],
+        &[],
+    ),
     (
         "ranks",
         &[
             "ranks-collectives",
             "ranks-comm",
             "ranks-cuda",
+            "ranks-nvshmem",
             "ranks-rma-window",
         ],
         &["ranks-test"],
+    ),
+    (
+        "ranks-nvshmem",
+        &[
+            "ranks-collectives",
+            "ranks-comm",
+            "ranks-cuda",
+            "ranks-launch",
+            "ranks-nvshmem-sys",
+        ],
+        &[
+            "cuda-double",
+            "nvshmem-double",
+            "nvshmem-double-old",
+            "ranks-launch",
+            "ranks-load",
+            "ranks-test",
+        ],
     ),
     (
         "ranks-numr",
@@ -31,7 +63,12 @@ const TABLE: [Row; 24] = [
     ),
     (
         "ranks-rma-window",
-        &["ranks-collectives", "ranks-comm", "ranks-mpi-sys"],
+        &[
+            "ranks-collectives",
+            "ranks-comm",
+            "ranks-launch",
+            "ranks-mpi-sys",
+        ],
         &["ranks-test"],
     ),
     (
@@ -39,6 +76,7 @@ const TABLE: [Row; 24] = [
         &[
             "ranks-comm",
             "ranks-cuda",
+            "ranks-launch",
             "ranks-mpi-sys",
             "ranks-nccl-sys",
         ],
@@ -51,6 +89,7 @@ const TABLE: [Row; 24] = [
         ],
     ),
     ("ranks-nccl-sys", &["ranks-load"], &[]),
+    ("ranks-nvshmem-sys", &["ranks-load"], &[]),
     ("ranks-cuda", &["ranks-load"], &["cuda-double"]),
     (
         "ranks-comm",
@@ -74,9 +113,21 @@ const TABLE: [Row; 24] = [
     (
         "ranks-examples",
         &["ranks"],
-        &["cuda-double", "nccl-double", "ranks-test"],
+        &["cuda-double", "nccl-double", "nvshmem-double", "ranks-test"],
     ),
-    ("ranks-bench-calls", &["ranks", "ranks-mpi-sys"], &[]),
+    (
+        "ranks-bench-calls",
+        &["ranks", "ranks-mpi-sys"],
+        &[
+            "cuda-double",
+            "nvshmem-double",
+            "ranks-collectives",
+            "ranks-comm",
+            "ranks-cuda",
+            "ranks-nvshmem",
+            "ranks-nvshmem-sys",
+        ],
+    ),
     (
         "ranks-jobs",
         &["ranks", "ranks-launch", "ranks-load", "ranks-mpi-sys"],
@@ -90,8 +141,10 @@ const TABLE: [Row; 24] = [
             "ranks-comm",
             "ranks-cuda",
             "ranks-nccl-sys",
+            "ranks-nvshmem",
+            "ranks-nvshmem-sys",
         ],
-        &["cuda-double", "nccl-double"],
+        &["cuda-double", "nccl-double", "nvshmem-double"],
     ),
     ("half-mpi", &[], &[]),
     (
@@ -105,6 +158,17 @@ const TABLE: [Row; 24] = [
         ],
     ),
     ("nccl-double-old", &["ranks-load"], &[]),
+    (
+        "nvshmem-double",
+        &["ranks-load"],
+        &[
+            "cuda-double",
+            "nvshmem-double-old",
+            "ranks-cuda",
+            "ranks-nvshmem-sys",
+        ],
+    ),
+    ("nvshmem-double-old", &["ranks-load"], &[]),
     ("pmpi-counter-int", &["ranks-load"], &[]),
     ("pmpi-counter-word", &["ranks-load"], &[]),
     ("xtask", &["ranks-launch", "ranks-test"], &[]),

@@ -11,14 +11,14 @@ const MACHINES: [[&str; 2]; 4] = [
     ["/tmp/tar", "get"],
     ["/home/us", "er"],
 ];
-/// Environments and outputs that were recorded elsewhere, and stay as they were.
-const RECORDED: &str = "/fixtures/";
+/// Environments and outputs that were recorded elsewhere, and bytes that fuzzing begins with: they stay as they are.
+const RECORDED: [&str; 2] = ["/fixtures/", "fuzz/seeds/"];
 /// Macros that stand for work to be done.
 const OPEN: [&str; 2] = ["todo", "unimplemented"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.texts().filter(|(path, _)| !path.contains(RECORDED)) {
+    for (path, text) in tree.texts().filter(|(path, _)| !is_recorded(path)) {
         for (line, content) in code::lines(text) {
             if let Some(folder) = MACHINES
                 .map(|parts| parts.concat())
@@ -77,6 +77,10 @@ fn names(line: &str, folder: &str) -> bool {
         let after = line[at + folder.len()..].chars().next();
         !before.is_some_and(is_name) && !after.is_some_and(is_name)
     })
+}
+
+fn is_recorded(path: &str) -> bool {
+    RECORDED.iter().any(|folder| path.contains(folder))
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub struct KnownFault {
     pub binary: Option<String>,
     /// The numbers of ranks that are affected; all if empty.
     pub ranks: Vec<usize>,
+    /// Whether the library does so only where the ranks of a job are on several hosts.
+    pub over_hosts: bool,
     /// What the library does, in a sentence.
     pub reason: String,
     /// Where it was reported or is explained.

@@ -14,9 +14,10 @@ use crate::record::Event;
 #[derive(Debug)]
 pub(crate) struct Records {
     folder: PathBuf,
-    processes: BTreeMap<u32, Process>,
+    /// By the names of their files, which are their numbers and hosts.
+    processes: BTreeMap<String, Process>,
     /// The process that was the first to fail, and when.
-    failed: Option<(u32, Instant)>,
+    failed: Option<(String, Instant)>,
     library: Option<String>,
 }
 
@@ -64,18 +65,14 @@ impl Records {
     pub(crate) fn follow(&mut self) -> io::Result<bool> {
         for entry in std::fs::read_dir(&self.folder)? {
             let path = entry?.path();
-            let pid = (path
-                .extension()
-                .is_some_and(|extension| extension == "events"))
-            .then(|| path.file_stem()?.to_str()?.parse().ok())
-            .flatten();
-            if let Some(pid) = pid {
-                self.processes.entry(pid).or_default();
+            let name = path.file_name().and_then(|name| name.to_str());
+            if let Some(stem) = name.and_then(|name| name.strip_suffix(".events")) {
+                self.processes.entry(stem.to_owned()).or_default();
             }
         }
         let mut news = false;
-        for (&pid, process) in &mut self.processes {
-            let mut file = File::open(self.folder.join(format!("{pid}.events")))?;
+        for (stem, process) in &mut self.processes {
+            let mut file = File::open(self.folder.join(format!("{stem}.events")))?;
             file.seek(SeekFrom::Start(process.read))?;
             let length = file.read_to_end(&mut process.half)?;
             process.read += length as u64;
@@ -95,7 +92,7 @@ impl Records {
                 }
             }
             if process.failed.is_some() && self.failed.is_none() {
-                self.failed = Some((pid, Instant::now()));
+                self.failed = Some((stem.clone(), Instant::now()));
             }
         }
         Ok(news)
@@ -120,7 +117,7 @@ impl Records {
 
     /// When a rank first failed a test.
     pub(crate) fn failed(&self) -> Option<Instant> {
-        self.failed.map(|(_, when)| when)
+        self.failed.as_ref().map(|(_, when)| *when)
     }
 
     /// Whether all of the job's processes said that they are finalized.
@@ -136,7 +133,8 @@ impl Records {
         };
         let first = self
             .failed
-            .and_then(|(pid, _)| of(self.processes.get(&pid)?));
+            .as_ref()
+            .and_then(|(stem, _)| of(self.processes.get(stem)?));
         first.or_else(|| self.processes.values().find_map(of))
     }
 
@@ -175,10 +173,10 @@ impl Records {
 
     /// A paragraph a rank: how far it came in the test, and its last lines of output.
     pub(crate) fn describe(&self, test: &str) -> String {
-        let mut processes: Vec<(&u32, &Process)> = self.processes.iter().collect();
-        processes.sort_by_key(|(pid, process)| (process.rank.is_none(), process.rank, **pid));
+        let mut processes: Vec<(&String, &Process)> = self.processes.iter().collect();
+        processes.sort_by_key(|(stem, process)| (process.rank.is_none(), process.rank, *stem));
         let mut text = String::new();
-        for (pid, process) in processes {
+        for (stem, process) in processes {
             let state = match (&process.failed, process.in_test(test)) {
                 (Some((name, why)), _) if name == test => format!("failed: {why}"),
                 _ if process.has_passed(test) => "passed".to_owned(),
@@ -188,9 +186,10 @@ impl Records {
                 ),
                 (_, None) => "had not begun the test".to_owned(),
             };
-            let _ = writeln!(text, "{} (pid {pid}) {state}", process.name());
+            let place = stem.replacen('.', " on ", 1);
+            let _ = writeln!(text, "{} (pid {place}) {state}", process.name());
             let from = process.started.as_ref().map_or(0, |started| started.output);
-            let output = self.folder.join(format!("{pid}.output"));
+            let output = self.folder.join(format!("{stem}.output"));
             text.push_str(&excerpt(&output, from));
         }
         text
@@ -246,7 +245,7 @@ mod tests {
 
     fn write(folder: &Folder, pid: u32, lines: &str) {
         use std::io::Write;
-        let path = folder.path().join(format!("{pid}.events"));
+        let path = folder.path().join(format!("{pid}.n0.events"));
         let mut file = File::options()
             .create(true)
             .append(true)
@@ -304,14 +303,18 @@ mod tests {
         );
         write(&folder, 11, "rank\t1\t3\tx\nstarted\ta::np3\t30\t8\n");
         write(&folder, 12, "rank\t2\t3\tx\n");
-        fs::write(folder.path().join("11.output"), "earlier\nwaiting for 0\n").unwrap();
+        fs::write(
+            folder.path().join("11.n0.output"),
+            "earlier\nwaiting for 0\n",
+        )
+        .unwrap();
         records.follow().unwrap();
         assert_eq!(
             records.silent("a::np3", 4),
             "rank 1 had not ended it; rank 2 had not begun it; of 4 processes 3 reported at all"
         );
         let text = records.describe("a::np3");
-        assert!(text.contains("rank 0 (pid 10) passed\n"), "{text}");
+        assert!(text.contains("rank 0 (pid 10 on n0) passed\n"), "{text}");
         assert!(text.contains("    | waiting for 0\n"), "{text}");
         assert!(!text.contains("earlier"), "{text}");
     }

@@ -1,5 +1,6 @@
 //! The tests of one binary on one MPI and one number of ranks: one job after another until each has a verdict.
 
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,8 @@ pub struct Suite<'a> {
     pub faults: &'a [&'a KnownFault],
     /// A command that starts a job of so many ranks of the MPI; the program and its arguments are added to it.
     pub launch: &'a dyn Fn(usize) -> Command,
+    /// Where ranks write down what they do; all hosts of a job must see it. The system's folder for temporary files if none is named.
+    pub folder: Option<&'a Path>,
 }
 
 impl std::fmt::Debug for Suite<'_> {
@@ -108,8 +111,11 @@ impl Suite<'_> {
 
     /// One job with these tests; it ends with the first that fails, and decides on one of them at least.
     fn job(&self, cases: &[Case], progress: &mut dyn FnMut(&Report)) -> Result<Ran, DriverError> {
-        let folder = Folder::new().map_err(|why| DriverError::Records {
-            folder: std::env::temp_dir(),
+        let parent = self
+            .folder
+            .map_or_else(std::env::temp_dir, Path::to_path_buf);
+        let folder = Folder::below(&parent).map_err(|why| DriverError::Records {
+            folder: parent,
             why,
         })?;
         let mut command = (self.launch)(self.ranks);

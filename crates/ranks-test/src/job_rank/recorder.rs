@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::record::Event;
+use crate::record::{self, Event};
 
 /// An open file of events.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Recorder {
 impl Recorder {
     /// Opens the file of this process in the folder.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
-        let name = format!("{}.events", std::process::id());
+        let name = format!("{}.events", record::stem());
         let file = OpenOptions::new()
             .create(true)
             .append(true)

@@ -240,7 +240,7 @@ impl Log {
 }
 
 fn output_file(folder: &Path) -> PathBuf {
-    folder.join(format!("{}.output", std::process::id()))
+    folder.join(format!("{}.output", record::stem()))
 }
 
 /// From now on all that this process prints goes to its own file, what C libraries print included.

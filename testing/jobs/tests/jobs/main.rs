@@ -17,6 +17,8 @@ mod one_sided;
 mod preloading;
 mod shared_windows;
 mod sharing;
+mod silent;
+mod surviving;
 mod threads;
 
 use std::os::unix::process::ExitStatusExt;

@@ -71,7 +71,9 @@ impl Started<'_> {
         };
         assert_failed_soon(&name, &outcome);
         let mut heard = 0;
-        for output in outcome.output.iter().filter(|one| !one.stderr.is_empty()) {
+        // A launcher ends the other ranks when one has ended, also in the middle of what they say.
+        let is_whole = |said: &str| !matches!(said.trim_end(), "" | "Error:");
+        for output in outcome.output.iter().filter(|one| is_whole(&one.stderr)) {
             heard += 1;
             for text in expected {
                 let said = &output.stderr;

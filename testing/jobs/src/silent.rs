@@ -1,0 +1,84 @@
+//! Rank 1 is silent for a while, and the others wait for it under a time limit.
+
+use std::thread;
+use std::time::Duration;
+
+use ranks::ops::Sum;
+use ranks::{Checks, Collectives, Communicator, ErrorKind, Runtime};
+
+use crate::outcome::{Failure, Outcome};
+
+/// How long rank 1 is silent: longer than all that others wait for it. Not for ever, as there are launchers that wait for it.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// All ranks but rank 1 do this; the limit is that of `RANKS_TIMEOUT`.
+pub(crate) fn main(what: &str) -> Outcome {
+    Runtime::builder().checks(Checks::Local).run(|world| {
+        let what: fn(&Communicator) -> Outcome = match what {
+            "recv" => |world| Ok(world.recv(&mut [0u8], 1, 0).map(drop)?),
+            "ssend" => |world| Ok(world.ssend(&[0u8], 1, 0)?),
+            "wait" => |world| Ok(world.irecv(vec![0u8], 1, 0)?.wait().map(drop)?),
+            "scope" => |world| {
+                let mut buf = [0u8];
+                Ok(world.scope(|s| s.irecv(&mut buf, 1, 0).map(drop))?)
+            },
+            "barrier" => |world| Ok(world.barrier()?),
+            "bcast" => |world| Ok(world.bcast(&mut [0u8; 5], 1)?),
+            "allreduce" => |world| Ok(world.allreduce(&[1.0], &mut [0.0], Sum)?),
+            "dup" => |world| Ok(world.dup().map(drop)?),
+            "finalize" => |_| Ok(()),
+            "fence" => {
+                // Open MPI may take seconds to make one, on a busy machine.
+                world.set_time_limit(Some(SILENCE))?;
+                let window = ranks::Window::<u64>::allocate(&world, 1)?;
+                wait_if(world.rank() == 1);
+                drop(window.fence()?);
+                return Ok(());
+            }
+            other => return Err(format!("nobody waits in {other}").into()),
+        };
+        wait_if(world.rank() == 1);
+        what(&world)
+    })
+}
+
+fn wait_if(silent: bool) {
+    if silent {
+        thread::sleep(SILENCE);
+    }
+}
+
+/// Rank 1 comes late to a collective, which is over for the others by then; they go on with each other, and with rank 1 on another
+/// communicator.
+pub(crate) fn late() -> Outcome {
+    const LIMIT: Duration = Duration::from_millis(300);
+    Runtime::builder().checks(Checks::Local).run(|world| {
+        let other = world.dup()?;
+        let limited = world.dup()?;
+        limited.set_time_limit(Some(LIMIT))?;
+        let mut sum = [0.0];
+        if world.rank() == 1 {
+            // Until the others say that they are late.
+            for source in (0..world.size()).filter(|&rank| rank != 1) {
+                world.recv(&mut [0u8], source, 0)?;
+            }
+            limited.set_time_limit(Some(10 * LIMIT))?;
+            limited.allreduce(&[1.0], &mut sum, Sum)?;
+        } else {
+            match limited.allreduce(&[1.0], &mut sum, Sum) {
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
+                other => return Err::<(), Failure>(format!("not late: {other:?}").into()),
+            }
+            world.send(&[1u8], 1, 0)?;
+        }
+        let mut count = [0u64];
+        other.allreduce(&[1u64], &mut count, Sum)?;
+        // What was late is over now: the same communicator is used again.
+        limited.set_time_limit(Some(20 * LIMIT))?;
+        limited.allreduce(&[1.0], &mut sum, Sum)?;
+        if count != [world.size() as u64] || sum != [count[0] as f64] {
+            return Err(format!("{count:?} and {sum:?} of {} ranks", world.size()).into());
+        }
+        Ok(())
+    })
+}

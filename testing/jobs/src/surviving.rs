@@ -1,0 +1,140 @@
+//! Rank 1 is lost, and the others go on without it: or are told that they cannot, and why.
+
+use std::process::{Command, id};
+
+use ranks::ops::Sum;
+use ranks::{Agreed, Collectives, Communicator, Error, ErrorKind, Result, Source};
+
+use crate::outcome::Outcome;
+
+/// The rank that is lost.
+const LOST: usize = 1;
+
+pub(crate) fn main(how: &str) -> Outcome {
+    let how = how.to_owned();
+    ranks::run(move |world| match world.fault_tolerance() {
+        Ok(()) => survive(&world, &how),
+        Err(why_not) => refused(&world, &why_not),
+    })?;
+    Ok(())
+}
+
+/// Every function says the same.
+fn refused(world: &Communicator, why_not: &Error) -> Outcome {
+    let kinds = [
+        Err(why_not.kind()),
+        world.revoke().map_err(|error| error.kind()),
+        world.shrink().map(drop).map_err(|error| error.kind()),
+        world.agree_flags(1).map(drop).map_err(|error| error.kind()),
+        world.failed_ranks().map(drop).map_err(|error| error.kind()),
+        world.ack_failed().map(drop).map_err(|error| error.kind()),
+    ];
+    if kinds
+        .iter()
+        .any(|kind| *kind != Err(ErrorKind::NotInLibrary))
+        || world.is_revoked()?
+    {
+        return Err(format!("not all say that this is not in the library: {kinds:?}").into());
+    }
+    world.barrier()?;
+    println!("{why_not}");
+    Ok(())
+}
+
+fn survive(world: &Communicator, how: &str) -> Outcome {
+    let (rank, size) = (world.rank(), world.size());
+    // These are dropped with the old world, and freed by nobody.
+    let (comm, _other) = (world.dup()?, world.split(Some(0), 0)?);
+    let mut sum = [0];
+    comm.allreduce(&[1], &mut sum, Sum)?;
+    // Nobody is in the midst of what came before when it goes.
+    if rank == LOST {
+        for other in (0..size).filter(|&other| other != LOST) {
+            comm.recv(&mut [0_u8], other, 8)?;
+        }
+        return die(how);
+    }
+    comm.send(&[1_u8], LOST, 8)?;
+    let error = match wait(&comm, how) {
+        Ok(()) => return Err(format!("{how} went well without rank {LOST}").into()),
+        Err(error) => error,
+    };
+    println!("{:?}: {error}", error.kind());
+    if !error.kind().is_loss() {
+        return Err(error.into());
+    }
+    comm.revoke()?;
+    if !comm.is_revoked()?
+        || comm.barrier().map_err(|error| error.kind()) != Err(ErrorKind::Revoked)
+    {
+        return Err("the communicator is not revoked".into());
+    }
+    let shrunk = comm.shrink()?;
+    if (shrunk.before(), shrunk.size(), shrunk.has_quorum()) != (size, size - 1, true) {
+        return Err(format!("{shrunk:?} of {size}").into());
+    }
+    let left = shrunk.quorum()?;
+    let mut ranks = [0];
+    left.allreduce(&[rank], &mut ranks, Sum)?;
+    if ranks != [size * (size - 1) / 2 - LOST] {
+        return Err(format!("the ranks that are left make {ranks:?}").into());
+    }
+    if comm.failed_ranks()? != [LOST] || !left.failed_ranks()?.is_empty() {
+        return Err(format!(
+            "{:?} and {:?} are lost",
+            comm.failed_ranks(),
+            left.failed_ranks()
+        )
+        .into());
+    }
+    agreed(&comm, &left)?;
+    // What is made of the new one is freed as ever.
+    for _ in 0..3 {
+        left.dup()?.barrier()?;
+    }
+    println!("went on");
+    Ok(())
+}
+
+fn agreed(comm: &Communicator, left: &Communicator) -> Outcome {
+    let mine = 0b110 | u32::from(left.rank() == 0);
+    let as_expected = |agreed: Agreed| (agreed.flags, agreed.news) == (0b110, false);
+    let agreed = left.agree_flags(mine)?;
+    if !as_expected(agreed) {
+        return Err(format!("{agreed:?} among those that are left").into());
+    }
+    if comm.ack_failed()? != [LOST] {
+        return Err("another rank is taken note of".into());
+    }
+    let agreed = comm.agree_flags(mine)?;
+    if !as_expected(agreed) {
+        return Err(format!("{agreed:?} on the old one").into());
+    }
+    Ok(())
+}
+
+fn die(how: &str) -> Outcome {
+    assert_ne!(how, "panic", "out of luck");
+    if how == "error" {
+        return Err("out of luck".into());
+    }
+    // Nothing of this process has a chance to say goodbye.
+    Command::new("kill")
+        .args(["-KILL", &id().to_string()])
+        .status()?;
+    Err("it lives".into())
+}
+
+/// Waits for what cannot come.
+fn wait(comm: &Communicator, how: &str) -> Result<()> {
+    let mut value = [0_u64; 4];
+    match how {
+        "recv" => comm.recv(&mut value, LOST, 7).map(drop),
+        "recv-any" => comm.recv(&mut value, Source::Any, 7).map(drop),
+        "irecv" => comm.irecv(value.to_vec(), LOST, 7)?.wait().map(drop),
+        "ssend" => comm.ssend(&value, LOST, 7),
+        // The buffer is too large to leave without being asked for.
+        "isend" => comm.isend(vec![1_u64; 1 << 18], LOST, 7)?.wait().map(drop),
+        _ => comm.barrier(),
+    }
+}

@@ -1,0 +1,82 @@
+//! A rank is silent while others wait for it: they end at their time limit, and say what they wait for and who is silent.
+
+use std::thread;
+use std::time::Duration;
+
+use super::{assert_done, assert_failed_soon, job, named, said};
+
+/// What is waited for, and what it is called.
+const WAITS: [(&str, &str); 10] = [
+    ("recv", "MPI_Recv"),
+    ("ssend", "MPI_Ssend"),
+    ("wait", "MPI_Wait (of MPI_Irecv)"),
+    ("scope", "MPI_Wait (of MPI_Irecv)"),
+    ("barrier", "MPI_Barrier"),
+    ("bcast", "MPI_Bcast"),
+    ("allreduce", "MPI_Allreduce"),
+    ("dup", "MPI_Comm_dup"),
+    ("fence", "MPI_Win_fence"),
+    ("finalize", "MPI_Finalize"),
+];
+
+/// How long operations may take here.
+const LIMIT: &str = "700ms";
+
+/// How long a job may take more than that: to start, to end, and to wait for its turn on a busy machine.
+const MORE: Duration = Duration::from_secs(12);
+
+#[test]
+#[ignore = "needs an MPI"]
+fn what_waits_for_a_silent_rank_ends_at_its_limit() {
+    let limit =
+        format!("not over within the time limit of {LIMIT} (RANKS_TIMEOUT) on rank 0 of 2 of ");
+    for installation in named() {
+        // Several at a time: they sleep most of it.
+        for some in WAITS.chunks(5) {
+            thread::scope(|scope| {
+                for (what, operation) in some {
+                    let (installation, limit) = (installation.clone(), &limit);
+                    scope.spawn(move || {
+                        let name = format!("{}, {what}", installation.name);
+                        let job = job(&["silent", what]).on(installation).ranks(2);
+                        let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
+                        assert_failed_soon(&name, &outcome);
+                        assert!(outcome.elapsed < MORE, "{name}: {outcome}");
+                        let said = said(&outcome);
+                        for text in [
+                            &format!("{operation}: {limit}"),
+                            "silent: rank 1 (alive, in no operation)",
+                        ] {
+                            assert!(said.contains(text), "{name}: no {text:?} in {outcome}");
+                        }
+                    });
+                }
+            });
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn ranks_go_on_after_a_limit_of_a_communicator() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let outcome = job(&["silent", "late"])
+            .on(installation)
+            .ranks(3)
+            .run()
+            .unwrap();
+        assert_done(&name, &outcome);
+    }
+}
+
+#[test]
+fn a_limit_that_is_none_is_an_error() {
+    let outcome = job(&["world"])
+        .env("RANKS_TIMEOUT", "3 apples")
+        .run()
+        .unwrap();
+    assert!(!outcome.success(), "{outcome}");
+    let expected = "RANKS_TIMEOUT is `3 apples`; it must be how long an operation may take";
+    assert!(said(&outcome).contains(expected), "{outcome}");
+}

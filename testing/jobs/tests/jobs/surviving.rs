@@ -1,0 +1,59 @@
+//! A rank is killed, and the others go on without it where the MPI can; where it cannot, they are told so before.
+
+use ranks_launch::Installation;
+
+use super::{assert_done, job, named, said};
+
+/// What needs the lost rank.
+const WAYS: [&str; 6] = ["recv", "recv-any", "irecv", "ssend", "isend", "barrier"];
+
+#[test]
+#[ignore = "needs an MPI"]
+fn the_others_go_on_where_the_launcher_lets_them() {
+    let can = |installation: &Installation| installation.fault_tolerance().is_some();
+    for installation in named().into_iter().filter(can) {
+        for how in WAYS {
+            let job = job(&["surviving", how]).on(installation.clone()).ranks(4);
+            let outcome = job.fault_tolerant(true).run().unwrap();
+            assert!(!outcome.timed_out, "{how}: {outcome}");
+            for output in &outcome.output {
+                let mut last = output.stdout.lines().rev();
+                let last = [last.next(), last.next()];
+                let expected = if output.rank == 1 {
+                    [None, None]
+                } else {
+                    [Some("done"), Some("went on")]
+                };
+                assert_eq!(last, expected, "{how}, rank {}: {outcome}", output.rank);
+                let kinds = ["ProcFailed", "Revoked"];
+                let is_told = kinds.iter().any(|kind| output.stdout.starts_with(kind));
+                assert_eq!(is_told, output.rank != 1, "{how}: {outcome}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn they_are_told_what_would_help_where_nobody_can() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["surviving", "recv"]).on(installation).ranks(2);
+        let outcome = job.run().unwrap();
+        assert_done(&name, &outcome);
+        let told = &outcome.output[0].stdout;
+        assert!(told.contains("mpiexec --with-ft ulfm"), "{name}: {outcome}");
+    }
+}
+
+#[test]
+fn ranks_go_on_without_a_thread_that_fails() {
+    for how in ["panic", "error"] {
+        let outcome = job(&["surviving", how]).ranks(4).run().unwrap();
+        assert!(!outcome.timed_out, "{outcome}");
+        let went_on = outcome.output[0].stdout.matches("went on").count();
+        assert_eq!(went_on, 3, "{how}: {outcome}");
+        // What failed is told at the end all the same.
+        assert!(said(&outcome).contains("out of luck"), "{how}: {outcome}");
+    }
+}
