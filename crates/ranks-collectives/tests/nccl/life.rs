@@ -7,8 +7,8 @@ use ranks_collectives::nccl::{NcclCommunicator, NcclId, ShrinkMode, group};
 use ranks_comm::ErrorKind;
 
 use crate::support::{
-    LONG, doubles, each, fail_next, isolated, live, none_left, on_devices, options, set_delay,
-    threads, uses_after_free,
+    doubles, each, fail_next, isolated, live, none_left, on_devices, options, set_delay, threads,
+    uses_after_free,
 };
 
 #[test]
