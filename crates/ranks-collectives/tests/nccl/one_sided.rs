@@ -65,8 +65,9 @@ fn what_is_put_is_there_when_its_signal_has_come() {
 
                 // The forms that own their memory, to the next rank.
                 let (next, former) = ((rank + 1) % size, (rank + size - 1) % size);
-                comm.signal(next, stream).unwrap().wait().unwrap();
-                let waited = comm.wait_signal(&[(former, 1)], stream).unwrap();
+                // The former rank may put there again, now that this one has looked.
+                comm.signal(former, stream).unwrap().wait().unwrap();
+                let waited = comm.wait_signal(&[(next, 1)], stream).unwrap();
                 waited.wait().unwrap();
                 let put = comm.put_signal(mine, next, &window, 0, stream).unwrap();
                 put.wait().unwrap();
