@@ -1,0 +1,143 @@
+//! Jobs over hosts of this machine's namespaces that lose a host or a rank: those that are left end, say what they waited for and who
+//! is silent, and leave dumps of which `ranks postmortem` says the same.
+//!
+//! One fault on one MPI each; `cargo xtask cluster faults` has all of them on every MPI, and measures how long it takes. Where there is no
+//! such MPI, or no hosts can be made, these tests say so on standard output, where `cargo xtask test` counts them as skipped.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ranks_launch::Installation;
+
+/// What the xtask says where the machine, and not the project, is at fault.
+const REASONS: [&str; 3] = [
+    "this process may not",
+    "the limit in /proc/sys/user",
+    "ip (of iproute2) cannot be started",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The first MPI that is here whose name begins so.
+fn mpi(beginnings: &[&str]) -> Option<String> {
+    let all = Installation::all(Some(&root().join("target/mpi")));
+    let mut found = beginnings.iter().flat_map(|beginning| {
+        let all = all.iter().map(|one| &one.name);
+        all.filter(move |name| name.starts_with(beginning) && !name.ends_with("-abi"))
+    });
+    found.next().cloned()
+}
+
+/// Programs of the workspace, which a test of the whole workspace has built: the folder that they are in.
+fn programs() -> &'static Path {
+    let folder = Path::new(env!("CARGO_BIN_EXE_xtask")).parent().unwrap();
+    for (package, name) in [("ranks-jobs", "job-program"), ("ranks-cli", "ranks")] {
+        if !folder.join(name).is_file() {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.current_dir(root());
+            cargo.args(["build", "--quiet", "--package", package, "--bin", name]);
+            assert!(cargo.status().unwrap().success());
+        }
+    }
+    folder
+}
+
+fn not_tested(test: &str, why: &str) {
+    let text = format!("\nNOT TESTED: {test}: {}\n", why.trim());
+    // Not by a macro: what macros print is shown of failed tests alone.
+    std::io::stdout().write_all(text.as_bytes()).unwrap();
+}
+
+/// What became of a job on the first of these MPIs under a time limit: the cells of its line, if it could be tried.
+fn lost(beginnings: &[&str], fault: &str) -> Option<Vec<String>> {
+    let Some(mpi) = mpi(beginnings) else {
+        not_tested(fault, &format!("none of {beginnings:?} is here"));
+        return None;
+    };
+    let name = format!("test-{}-{}", std::process::id(), fault.replace(':', "-"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command
+        .args(["cluster", "--name", &name, "faults", "--mpi", &mpi])
+        .args(["--fault", fault, "--limit", "2s"])
+        // On a machine that has much else to do all of it takes longer, and ends all the same.
+        .args(["--over", "30s", "--deadline", "40s", "--linger", "1s"])
+        .arg("--programs")
+        .arg(programs());
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let whole = format!("{mpi}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    if let Some(reason) = REASONS.iter().find(|reason| whole.contains(**reason)) {
+        not_tested(fault, reason);
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{whole}");
+    let line = format!("| {mpi} | {fault} |");
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|text| text.starts_with(&line))
+        .collect();
+    let [line] = lines[..] else {
+        panic!("{} lines: {whole}", lines.len());
+    };
+    Some(line.split('|').map(|cell| cell.trim().to_owned()).collect())
+}
+
+/// The cells of a line, by the heads of their columns.
+const LAUNCHER: usize = 4;
+const RANKS: usize = 5;
+const DUMPS: usize = 6;
+const RUNNING: usize = 7;
+
+/// Ranks 0 and 1 were told of their limit, and have left dumps that name what they waited in.
+#[track_caller]
+fn end_at_their_limit(cells: &[String]) {
+    for rank in [0, 1] {
+        let told = format!(
+            "MPI_Allreduce: not over within the time limit of 2s (RANKS_TIMEOUT) on rank {rank} of 4 of MPI_COMM_WORLD"
+        );
+        assert!(cells[RANKS].contains(&told), "{cells:?}");
+    }
+    let silent = "silent: rank 2 (does not answer), rank 3 (does not answer)";
+    assert!(cells[RANKS].contains(silent), "{cells:?}");
+    let dumps = "time limit, in MPI_Allreduce of 1 u64 by Sum";
+    assert!(
+        cells[DUMPS].starts_with("0 1") && cells[DUMPS].contains(dumps),
+        "{cells:?}"
+    );
+}
+
+#[test]
+fn ranks_beside_a_host_that_is_cut_off_end_at_their_limit() {
+    let Some(cells) = lost(&["mpich-5", "mpich", "debian-mpich"], "cut:n1") else {
+        return;
+    };
+    end_at_their_limit(&cells);
+}
+
+#[test]
+fn ranks_beside_a_host_that_stops_end_at_their_limit() {
+    let Some(cells) = lost(&["openmpi-5", "openmpi", "debian-openmpi"], "freeze:n1") else {
+        return;
+    };
+    end_at_their_limit(&cells);
+    // Those that stopped are still there, until their host is ended.
+    assert_eq!(cells[RUNNING], "2 3", "{cells:?}");
+}
+
+#[test]
+fn a_job_one_of_whose_ranks_is_killed_ends_as_a_whole() {
+    let Some(cells) = lost(&["openmpi-4", "debian-openmpi"], "kill:3") else {
+        return;
+    };
+    assert!(cells[LAUNCHER].contains("status "), "{cells:?}");
+    assert!(!cells[LAUNCHER].ends_with("status 0"), "{cells:?}");
+    assert!(!cells[RANKS].contains("done"), "{cells:?}");
+    // The launcher asks the others to end, and they write what they were in.
+    assert!(cells[DUMPS].contains("MPI_Allreduce"), "{cells:?}");
+    assert_eq!(cells[RUNNING], "nothing", "{cells:?}");
+}
