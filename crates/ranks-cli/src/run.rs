@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use nix::sys::signal::{SigSet, Signal};
-use ranks_launch::{Job, Outcome, Written};
+use ranks_launch::{Installation, Job, Outcome, Written};
 
 use crate::choice;
 
@@ -28,6 +28,9 @@ pub(crate) struct Arguments {
     /// The hosts to run on.
     #[arg(long, value_delimiter = ',')]
     host: Vec<String>,
+    /// Lets the job go on without a rank that dies (docs/reliability.md): of launchers those of Open MPI 5 and later can.
+    #[arg(long)]
+    fault_tolerant: bool,
     /// Ends the job when it takes longer: `90`, `60s`, `10m`, `2h`. It ends with 124 then.
     #[arg(long, value_parser = duration)]
     time_limit: Option<Duration>,
@@ -56,8 +59,14 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
             );
         }
     }
+    if let Some(installation) = installation.as_ref().filter(|_| arguments.fault_tolerant) {
+        can_lose_ranks(installation)?;
+    }
+    // `srun` ends a job of which a task dies; the launcher of the MPI starts its daemons on the nodes of the allocation.
+    let by_srun = installation.is_some() && choice::in_slurm() && !arguments.fault_tolerant;
     let mut job = Job::new(file)
-        .by_srun(installation.is_some() && choice::in_slurm())
+        .by_srun(by_srun)
+        .fault_tolerant(arguments.fault_tolerant)
         .on(installation)
         .ranks(arguments.ranks)
         .hosts(arguments.host)
@@ -77,6 +86,26 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
         );
     }
     Ok(ExitCode::from(status(&outcome, signal)))
+}
+
+/// Whether the launcher of this MPI lets a job go on without a rank that dies.
+fn can_lose_ranks(installation: &Installation) -> Result<(), String> {
+    if installation.fault_tolerance().is_some() {
+        return Ok(());
+    }
+    let others = choice::installations().into_iter();
+    let others = others.filter(|other| other.fault_tolerance().is_some());
+    let others: Vec<String> = others.map(|other| other.name).collect();
+    let remedy = if others.is_empty() {
+        "none is found here; `--mpi none`, where ranks are threads, can as well".to_owned()
+    } else {
+        format!("use --mpi {}", others.join(" or --mpi "))
+    };
+    Err(format!(
+        "--fault-tolerant: the launcher of {} ({}) ends a job of which a rank dies, and has no option that works against it; \
+         that of Open MPI 5 and later has: {remedy}",
+        installation.name, installation.family
+    ))
 }
 
 /// The launcher's status where it fits into one; that of a shell for signals.

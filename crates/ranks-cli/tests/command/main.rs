@@ -6,11 +6,13 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests")]
 
 mod doctor;
+mod dumps;
 mod little_memory;
 mod observed;
 mod on_mpi;
 mod postmortem;
 mod run;
+mod surviving;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -27,6 +29,9 @@ fn bare() -> Command {
     command.env("RANKS_MPI", "libmpi-of-nobody.so.12");
     command
 }
+
+/// What a job of this program fails with.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// What a command wrote, and its status.
 struct Said {

@@ -134,6 +134,38 @@ fn hosts_are_given_to_each_launcher_in_its_own_way() {
 }
 
 #[test]
+fn a_job_that_is_to_go_on_without_a_rank_has_a_launcher_that_can() {
+    let scratch = Scratch::new("tolerant");
+    let tolerant = |name: &str, program: &[&str]| {
+        let mut command = with_launchers(&scratch);
+        command.args(["run", "-n", "3", "--mpi", name, "--fault-tolerant"]);
+        command.args(program);
+        command
+    };
+    let job = said(&mut tolerant("openmpi-9", &["program"]));
+    assert_eq!(job.status, Some(0), "{}", job.errors);
+    for part in ["-n 3", "--with-ft ulfm", " program"] {
+        assert!(job.text.contains(part), "{part}: {}", job.text);
+    }
+    // In an allocation too it is that launcher: `srun` ends a job that loses a task.
+    let mut command = tolerant("openmpi-9", &["program"]);
+    command.envs([("SLURM_JOB_ID", "7"), ("SLURM_JOB_NODELIST", "n[1-2]")]);
+    let job = said(&mut command);
+    assert!(job.text.contains("--with-ft ulfm"), "{}", job.text);
+
+    let job = said(&mut tolerant("mpich-9", &["program"]));
+    assert_eq!((job.status, job.text.as_str()), (Some(1), ""));
+    for part in [
+        "--fault-tolerant: the launcher of mpich-9 (MPICH) ends a job of which a rank dies",
+        "use --mpi openmpi-9",
+    ] {
+        assert!(job.errors.contains(part), "{part}: {}", job.errors);
+    }
+    let job = said(in_process().args(["--fault-tolerant", "sh", "-c", "exit 5"]));
+    assert_eq!(job.status, Some(5), "{}", job.errors);
+}
+
+#[test]
 fn in_an_allocation_of_slurm_it_is_srun_with_the_plugin_of_the_mpi() {
     for (name, plugin) in [("mpich-9", "--mpi=pmi2"), ("openmpi-9", "--mpi=pmix")] {
         let scratch = Scratch::new(&format!("srun-{name}"));

@@ -1,0 +1,195 @@
+//! Jobs that end badly, each in its way: the dumps that ranks leave, and that `ranks postmortem` names what they were in.
+
+use std::process::Command;
+use std::thread;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use ranks::prelude::*;
+use ranks::{Checks, Runtime};
+use serde_json::Value;
+
+use crate::on_mpi::{named, own_folder, with};
+use crate::{Failure, RANKS, Scratch, bare, said};
+
+/// How the job is to end, where this program is the job.
+const JOB: &str = "RANKS_CLI_TEST_DUMPS";
+
+/// A way in which a job of two ranks ends, and what is told of rank 0.
+struct End {
+    how: &'static str,
+    /// Why its dump was written.
+    reason: &'static str,
+    /// What its error begins with, if it had one.
+    error: &'static str,
+    /// The call that it was in, or that has failed.
+    call: Option<&'static str>,
+    /// The last collective that it began.
+    collective: &'static str,
+}
+
+const ENDS: [End; 5] = [
+    End {
+        how: "error",
+        reason: "error",
+        error: "MPI_Recv: message truncated: ",
+        call: Some("MPI_Recv of 2 i32 from rank 1, tag 0"),
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "panic",
+        reason: "panic",
+        error: "panicked: out of luck",
+        call: None,
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "abort",
+        reason: "abort",
+        error: "aborted with code 3",
+        call: None,
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "SIGTERM",
+        reason: "SIGTERM",
+        error: "",
+        call: Some("MPI_Sendrecv of i32 from rank 1, tag 0"),
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "time limit",
+        reason: "time limit",
+        error: "MPI_Allreduce: not over within the time limit of 700ms (RANKS_TIMEOUT) on rank 0 of 2 of MPI_COMM_WORLD",
+        call: Some("MPI_Allreduce of 1 f64 by Sum"),
+        collective: "MPI_Allreduce of 1 f64 by Sum",
+    },
+];
+
+/// The job. It is a test so that this program can be started as it.
+#[test]
+fn job() {
+    if let Ok(how) = std::env::var(JOB) {
+        let builder = Runtime::builder().checks(Checks::Local);
+        builder.run(|world| end(&world, &how)).unwrap();
+    }
+}
+
+/// Rank 1 does its part, and waits for a message that does not come.
+fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
+    world.barrier()?;
+    let is_first = world.rank() == 0;
+    let mut never = [0_i32];
+    match how {
+        "error" if is_first => {
+            world.recv(&mut [0_i32; 2], 1, 0)?;
+        }
+        "error" => world.send(&[0_i32; 9], 0, 0)?,
+        "panic" if is_first => panic!("out of luck"),
+        "abort" if is_first => world.abort(3),
+        "SIGTERM" if is_first => {
+            let mine = [i32::try_from(std::process::id())?];
+            world.sendrecv(&mine, 1, 0, &mut never, 1, 0)?;
+        }
+        // Rank 0 is in the call that has brought the number.
+        "SIGTERM" => {
+            let mut process = [0];
+            world.recv(&mut process, 0, 0)?;
+            kill(Pid::from_raw(process[0]), Signal::SIGTERM)?;
+        }
+        "time limit" if is_first => {
+            world.allreduce_value(1.5_f64, Sum)?;
+        }
+        _ => {}
+    }
+    if is_first {
+        return Err("it has not ended".into());
+    }
+    world.recv(&mut never, 0, 9)?;
+    Ok(())
+}
+
+/// Insists on what is told of a job that ended so; `start` is what starts it.
+fn check(name: &str, end: &End, mut start: Command) {
+    let scratch = Scratch::new(&format!("dumps-{name}-{}", end.how.replace(' ', "-")));
+    let folder = scratch.path().join("dumps");
+    start
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "dumps::job", "--nocapture"])
+        .env(JOB, end.how)
+        .env("RANKS_DUMP", &folder);
+    if end.how == "time limit" {
+        start.env("RANKS_TIMEOUT", "700ms");
+    }
+    let job = said(&mut start);
+    let whole = format!("{name}, {}: {}{}", end.how, job.text, job.errors);
+    assert_ne!(job.status, Some(0), "{whole}");
+    assert_ne!(job.status, Some(124), "{whole}");
+
+    let postmortem = |flags: &[&str]| {
+        let mut command = Command::new(RANKS);
+        said(command.arg("postmortem").arg(&folder).args(flags))
+    };
+    let report = postmortem(&["--json"]);
+    let whole = format!("{whole}\n{}{}", report.text, report.errors);
+    let value: Value = serde_json::from_str(&report.text).expect(&whole);
+    assert_eq!(value["size"], 2, "{whole}");
+    let of_rank_0 = |list: &Value| {
+        let list = list.as_array().into_iter().flatten();
+        list.filter(|one| one["rank"] == 0)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let [left] = &of_rank_0(&value["ranks"])[..] else {
+        panic!("no dump of rank 0: {whole}");
+    };
+    assert_eq!(left["reason"], end.reason, "{whole}");
+    let error = left["error"].as_str().unwrap_or_default();
+    assert!(error.contains(end.error), "{whole}");
+    let waits = of_rank_0(&value["waits"]);
+    // Beside a collective that has a limit there may be the wait for its end.
+    let is = |wait: &Value, call: &str| {
+        wait["call"]
+            .as_str()
+            .is_some_and(|told| told.starts_with(call))
+    };
+    match end.call {
+        Some(call) => assert!(waits.iter().any(|wait| is(wait, call)), "{whole}"),
+        None => assert!(waits.is_empty(), "{whole}"),
+    }
+    let world = &value["communicators"][0];
+    let progress = of_rank_0(&world["progress"]);
+    let last = progress[0]["last"].as_str().unwrap_or_default();
+    assert!(last.starts_with(end.collective), "{whole}");
+
+    // What a person reads names the same.
+    let report = postmortem(&[]);
+    let operations = [end.collective, end.call.unwrap_or_default(), end.error];
+    for part in operations {
+        assert!(report.text.contains(part), "no {part:?}: {}", report.text);
+    }
+}
+
+#[test]
+fn of_threads() {
+    for end in &ENDS {
+        let mut start = bare();
+        start.args(["run", "-n", "2", "--mpi", "none", "--time-limit", "60s"]);
+        check("in process", end, start);
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn of_processes_of_each_mpi() {
+    for installation in named() {
+        let name = &installation.name;
+        thread::scope(|scope| {
+            for end in &ENDS {
+                let mut start = with(&installation, own_folder(&installation));
+                start.args(["run", "-n", "2", "--mpi", name, "--time-limit", "60s"]);
+                scope.spawn(move || check(name, end, start));
+            }
+        });
+    }
+}
