@@ -4,6 +4,7 @@ use ranks_mpi_sys::{MPI_Request, native};
 
 pub use crate::agree::digest;
 pub use crate::checks::{get_text, put_text};
+pub use crate::entered::Entered;
 pub use crate::flight::{Deferred, Keep, Pause};
 pub use crate::in_process::{Comm as InProcessComm, Watch};
 pub use crate::landing::{Role, Span};
@@ -13,7 +14,6 @@ pub use crate::mpi::{
 };
 pub use crate::owned::Plain;
 pub use crate::persistent::Again;
-pub use crate::thread_level::Entered;
 #[cfg(feature = "serde")]
 pub use crate::value::{from_bytes, to_bytes};
 

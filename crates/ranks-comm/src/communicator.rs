@@ -6,7 +6,9 @@ use std::sync::{Arc, PoisonError};
 
 use crate::attributes::Attributes;
 use crate::backend::Backend;
+use crate::entered::Entered;
 use crate::error::{Error, ErrorKind, Result};
+use crate::express::Express;
 use crate::group::Group;
 use crate::limit::{self, Limit, OwnLimit};
 use crate::observe::{self, Statistics};
@@ -14,7 +16,7 @@ use crate::record::dump::{self, Reason};
 use crate::record::{Call, Class, Recorded, Recorder};
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
-use crate::thread_level::{Entered, Express, ThreadLevel};
+use crate::thread_level::ThreadLevel;
 use crate::{in_process, mpi};
 
 /// A communicator: ranks `0..size`, and a context of its own in which their messages travel.

@@ -13,12 +13,15 @@ mod communicator;
 mod dims;
 mod dist_graph;
 pub mod element;
+mod entered;
 mod environment;
 mod error;
+mod express;
 mod fault_tolerance;
 mod flight;
 #[cfg(feature = "async")]
 mod future;
+mod gate;
 mod graph;
 mod grid;
 mod group;

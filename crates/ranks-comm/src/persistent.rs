@@ -6,6 +6,7 @@ use std::fmt;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::express::Express;
 use crate::flight::{Flight, Landed};
 use crate::landing::{Landing, Role, Span};
 use crate::limit;
@@ -15,7 +16,6 @@ use crate::record;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
-use crate::thread_level::Express;
 
 mod active;
 mod collective;

@@ -9,6 +9,7 @@ use super::partitioned::Channels;
 use super::world::{Place, WORLD_CONTEXT, World};
 use crate::buffer::{Buffer, Memory};
 use crate::element::{Pod, whole};
+use crate::entered::Entered;
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::info::Info;
 use crate::limit::Limit;
@@ -16,7 +17,7 @@ use crate::record::Recorder;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
-use crate::thread_level::{Entered, ThreadLevel};
+use crate::thread_level::ThreadLevel;
 use crate::topology::Shape;
 
 /// How this backend names itself where a text names the MPI library.

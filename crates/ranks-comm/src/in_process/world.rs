@@ -10,10 +10,11 @@ use super::meetings::{Meetings, Outcome, Word};
 use super::shared::Shared;
 use crate::checks::Comparing;
 use crate::error::{Error, ErrorKind, Result};
+use crate::gate::Gate;
 use crate::limit::{self, Hold, Limit};
 use crate::observe;
 use crate::record::Home;
-use crate::thread_level::{Gate, ThreadLevel};
+use crate::thread_level::ThreadLevel;
 
 /// The context of the world communicator's messages; collectives use the odd number that follows an even one.
 pub(crate) const WORLD_CONTEXT: u64 = 0;

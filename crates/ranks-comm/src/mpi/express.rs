@@ -11,9 +11,9 @@ use super::communicator::Comm;
 use super::session::GATE;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
+use crate::express::{Express, Lane, NO_EXPRESS};
 use crate::in_process;
 use crate::record::{Call, Recorded, Ring};
-use crate::thread_level::{Express, Lane, NO_EXPRESS};
 
 /// A communicator, as `C` holds it, for a receive that need not claim its message: the library stops at the end of the buffer,
 /// and there is room for something.

@@ -33,12 +33,13 @@ use crate::attributes::Attributes;
 use crate::checks::{Checks, Comparing};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::gate::Gate;
 use crate::limit::{self, Held, Limit, OnTimeLimit};
 use crate::record::dump::{self, Reason};
 use crate::record::{Home, Recorder};
 use crate::run::last_words;
 use crate::runtime::{Backend, Facts, Runtime};
-use crate::thread_level::{Gate, ThreadLevel};
+use crate::thread_level::ThreadLevel;
 
 const OPERATION: &str = "MPI_Init_thread";
 

@@ -1,0 +1,203 @@
+//! What every operation asks before it does: whether this thread may communicate now.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use crate::entered::Entered;
+use crate::error::{Error, ErrorKind, Result};
+use crate::express::Express;
+use crate::thread_level::{ThreadLevel, this_thread};
+
+const FINALIZED: u8 = 1;
+const MAIN_ONLY: u8 = 2;
+const ONE_AT_A_TIME: u8 = 4;
+
+/// What stands before every operation: nothing at `MPI_THREAD_MULTIPLE` while the runtime lives, checks otherwise.
+///
+/// [`Gate::is_open`] is one relaxed load; all that can go wrong is decided in [`Gate::enter`], out of line.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    flags: AtomicU8,
+    express: Express,
+    /// The thread that initialised, by [`this_thread`]; 0 before that.
+    main: AtomicU64,
+    /// The thread inside, at `ONE_AT_A_TIME`; 0 if none.
+    inside: AtomicU64,
+    /// How deep the thread inside has entered; only that thread writes it.
+    depth: AtomicU32,
+}
+
+impl Gate {
+    /// A gate that lets everybody through.
+    pub(crate) const fn new() -> Self {
+        Self {
+            flags: AtomicU8::new(0),
+            express: Express::new(),
+            main: AtomicU64::new(0),
+            inside: AtomicU64::new(0),
+            depth: AtomicU32::new(0),
+        }
+    }
+
+    /// Makes this thread the initialising one, and checks calls as `level` demands.
+    pub(crate) fn set_level(&self, level: ThreadLevel) {
+        self.main.store(this_thread(), Ordering::Relaxed);
+        let flag = match level {
+            ThreadLevel::Single | ThreadLevel::Funneled => MAIN_ONLY,
+            ThreadLevel::Serialized => ONE_AT_A_TIME,
+            ThreadLevel::Multiple => 0,
+        };
+        self.flags.store(flag, Ordering::Release);
+    }
+
+    /// Opens the express way to those who need no further check at `level`. For the one gate of MPI only, since a
+    /// thread remembers that it is the initialising one, and not of which gate.
+    pub(crate) fn open_express(&'static self, level: ThreadLevel) {
+        self.express.open(level);
+    }
+
+    /// Closes the express way for a while, so that each call is looked at; as often as it is released again.
+    pub(crate) fn hold_express(&self) {
+        self.express.hold();
+    }
+
+    /// Undoes one [`hold_express`](Self::hold_express).
+    pub(crate) fn release_express(&self) {
+        self.express.release();
+    }
+
+    /// The express way through this gate.
+    pub(crate) fn express(&'static self) -> &'static Express {
+        &self.express
+    }
+
+    /// From now on every operation is an [`ErrorKind::Finalized`].
+    pub(crate) fn close(&self) {
+        self.express.close();
+        self.flags.fetch_or(FINALIZED, Ordering::Release);
+    }
+
+    /// Whether [`Gate::close`] has been called.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.flags.load(Ordering::Acquire) & FINALIZED != 0
+    }
+
+    /// The level that was set.
+    pub(crate) fn level(&self) -> ThreadLevel {
+        let flags = self.flags.load(Ordering::Acquire);
+        if flags & MAIN_ONLY != 0 {
+            ThreadLevel::Funneled
+        } else if flags & ONE_AT_A_TIME != 0 {
+            ThreadLevel::Serialized
+        } else {
+            ThreadLevel::Multiple
+        }
+    }
+
+    /// Whether this thread is the one that initialised.
+    pub(crate) fn is_main(&self) -> bool {
+        self.main.load(Ordering::Relaxed) == this_thread()
+    }
+
+    /// Whether an operation may go ahead with no further check.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn is_open(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) == 0
+    }
+
+    /// Decides whether this thread may do `operation` now; what it returns must live as long as the call.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`] and [`ErrorKind::WrongThread`].
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
+        let flags = self.flags.load(Ordering::Acquire);
+        if flags & FINALIZED != 0 {
+            return Err(Error::new(
+                ErrorKind::Finalized,
+                operation,
+                "the runtime has been finalized; communicate before `finalize` and before `run` returns",
+            ));
+        }
+        if flags & MAIN_ONLY != 0 && !self.is_main() {
+            return Err(Error::new(
+                ErrorKind::WrongThread,
+                operation,
+                "called from another thread than the one that initialised, but the thread level is \
+                 MPI_THREAD_FUNNELED or lower; ask for ThreadLevel::Multiple",
+            ));
+        }
+        if flags & ONE_AT_A_TIME == 0 {
+            return Ok(Entered::freely());
+        }
+        let me = this_thread();
+        let entered = self
+            .inside
+            .compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed);
+        match entered {
+            Ok(_) => {}
+            Err(other) if other == me => {}
+            Err(_) => {
+                return Err(Error::new(
+                    ErrorKind::WrongThread,
+                    operation,
+                    "called while another thread is inside a call, but the thread level is \
+                     MPI_THREAD_SERIALIZED; ask for ThreadLevel::Multiple, or let one call end before the next begins",
+                ));
+            }
+        }
+        self.depth.fetch_add(1, Ordering::Relaxed);
+        Ok(Entered::alone(self))
+    }
+
+    /// One call of the thread inside is over, at `ONE_AT_A_TIME`.
+    pub(crate) fn leave(&self) {
+        if self.depth.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.inside.store(0, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_gate_says_so() {
+        let gate = Gate::new();
+        gate.set_level(ThreadLevel::Multiple);
+        assert!(gate.is_open());
+        gate.close();
+        assert!(!gate.is_open());
+        let error = gate.enter("MPI_Send").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Finalized);
+        assert!(error.to_string().starts_with("MPI_Send: "));
+    }
+
+    #[test]
+    fn funneled_refuses_other_threads() {
+        let gate = Gate::new();
+        gate.set_level(ThreadLevel::Funneled);
+        drop(gate.enter("MPI_Send").unwrap());
+        let elsewhere =
+            std::thread::scope(|s| s.spawn(|| gate.enter("MPI_Send").map(drop)).join().unwrap());
+        assert_eq!(elsewhere.unwrap_err().kind(), ErrorKind::WrongThread);
+    }
+
+    #[test]
+    fn serialized_refuses_only_what_overlaps() {
+        let gate = Gate::new();
+        gate.set_level(ThreadLevel::Serialized);
+        let other = |gate: &Gate| {
+            std::thread::scope(|s| s.spawn(|| gate.enter("x").map(drop)).join().unwrap())
+        };
+        {
+            let _outer = gate.enter("MPI_Send").unwrap();
+            let inner = gate.enter("MPI_Recv").unwrap();
+            drop(inner);
+            assert_eq!(other(&gate).unwrap_err().kind(), ErrorKind::WrongThread);
+        }
+        other(&gate).unwrap();
+    }
+}
