@@ -25,7 +25,7 @@
 //! | … any value that serde takes (feature `serde`) | `Collectives::bcast_value` | |
 //! | that return at once and own their buffers | [`NonblockingCollectives`] | §6.12 |
 //! | that return at once and borrow | [`ScopedCollectives`] | §6.12 |
-//! | that are prepared once and started again and again | [`PersistentCollectives`] | §6.13 |
+//! | that are prepared once and started again and again | [`PersistentCollectives`], [`PersistentVaryingCollectives`] | §6.13 |
 //! | among the neighbours in a grid or a graph | [`NeighborCollectives`] | §8.6 |
 //! | … that return at once | [`NonblockingNeighborCollectives`] | §8.7 |
 //! | … that are prepared once | [`PersistentNeighborCollectives`] | §8.8 |
@@ -112,6 +112,7 @@ pub mod ops;
 mod persistent;
 mod persistent_collectives;
 mod persistent_neighbor_collectives;
+mod persistent_varying_collectives;
 pub mod raw;
 mod reduce;
 mod reduce_local;
@@ -148,6 +149,7 @@ pub use number::{Integer, Number, Ordered};
 pub use ops::{Op, Reduction};
 pub use persistent_collectives::PersistentCollectives;
 pub use persistent_neighbor_collectives::PersistentNeighborCollectives;
+pub use persistent_varying_collectives::PersistentVaryingCollectives;
 pub use reproducible::{Compensated, Exact, Reproducible};
 pub use scoped_collectives::ScopedCollectives;
 pub use sparse_exchange::SparseExchange;

@@ -37,7 +37,7 @@
 //! | … in two steps: nodes and their leaders, rows and columns | [`Hierarchy`], [`TwoLevelAlltoall`] |
 //! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
 //! | … with the same bits for any number of ranks | [`Reproducible`] |
-//! | … that are prepared once | [`PersistentCollectives`], with [`Persistent`] and [`Active`] |
+//! | … that are prepared once | [`PersistentCollectives`], [`PersistentVaryingCollectives`], with [`Persistent`] and [`Active`] |
 //! | … between two groups | [`IntercommunicatorCollectives`], with [`RootGroup`] |
 //! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`], [`PersistentNeighborCollectives`] |
 //! | memory that other ranks put to and get from, in epochs | [`Window`] in its states, such as [`Fenced`] and [`PassiveWindow`] |
@@ -57,9 +57,10 @@ pub use ranks_collectives::{
     Blocks, Bootstrap, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy,
     InPlaceCollectives, Integer, IntercommunicatorCollectives, Layouts, Locate, Located,
     NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives, Number, Op,
-    Ordered, PersistentCollectives, PersistentNeighborCollectives, Reduction, Reproducible,
-    RootGroup, ScopedCollectives, SparseExchange, TcpStore, TcpStoreOptions, ThreadBootstrap,
-    Topologies, TwoLevelAlltoall, VaryingCollectives, nccl, ops, raw, topology,
+    Ordered, PersistentCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives,
+    Reduction, Reproducible, RootGroup, ScopedCollectives, SparseExchange, TcpStore,
+    TcpStoreOptions, ThreadBootstrap, Topologies, TwoLevelAlltoall, VaryingCollectives, nccl, ops,
+    raw, topology,
 };
 pub use ranks_comm::*;
 pub use ranks_cuda as cuda;
@@ -75,8 +76,9 @@ pub mod prelude {
     pub use crate::{
         Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives, LockKind,
         NeighborCollectives, NodeShared, NonblockingCollectives, NonblockingNeighborCollectives,
-        PersistentCollectives, PersistentNeighborCollectives, Pod, ScopedCollectives, SharedWindow,
-        Source, Tag, Topologies, VaryingCollectives, Window, ops, run,
+        PersistentCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives, Pod,
+        ScopedCollectives, SharedWindow, Source, Tag, Topologies, VaryingCollectives, Window, ops,
+        run,
     };
     pub use ranks_collectives::ops::*;
     pub use ranks_comm::Result;

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use ranks_collectives::ops::Avg;
 use ranks_collectives::{
     Blocks, Collectives, Fractional, InPlaceCollectives, NonblockingCollectives,
-    PersistentCollectives, ScopedCollectives, VaryingCollectives,
+    PersistentCollectives, PersistentVaryingCollectives, ScopedCollectives, VaryingCollectives,
 };
 use ranks_comm::Communicator;
 

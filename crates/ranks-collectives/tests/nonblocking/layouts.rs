@@ -2,7 +2,7 @@
 
 use ranks_collectives::{
     Layouts, NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives,
-    PersistentCollectives, PersistentNeighborCollectives,
+    PersistentNeighborCollectives, PersistentVaryingCollectives,
 };
 use ranks_comm::layout::Layout;
 use ranks_comm::{Communicator, ErrorKind, Neighborhood, Result};

@@ -3,7 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ranks_collectives::ops::{Max, Sum, UserOp};
-use ranks_collectives::{Blocks, Collectives, NonblockingCollectives, PersistentCollectives};
+use ranks_collectives::{
+    Blocks, Collectives, NonblockingCollectives, PersistentCollectives,
+    PersistentVaryingCollectives,
+};
 use ranks_comm::{Active, Communicator, ErrorKind, Persistent, Result};
 
 use crate::{received, staircase, still_works};

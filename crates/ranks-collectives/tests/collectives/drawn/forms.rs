@@ -2,7 +2,7 @@
 
 use ranks_collectives::{
     Collectives, InPlaceCollectives, NonblockingCollectives, Op, PersistentCollectives,
-    ScopedCollectives, VaryingCollectives,
+    PersistentVaryingCollectives, ScopedCollectives, VaryingCollectives,
 };
 use ranks_comm::{Communicator, Result};
 
