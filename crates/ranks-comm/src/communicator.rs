@@ -350,7 +350,7 @@ impl Communicator {
         let call = call.into();
         let mut entered = self.let_in(call.operation())?;
         entered.record(&self.0.recorder, call);
-        entered.look_at(self, call, true);
+        entered.hold(self, call, true);
         Ok(entered)
     }
 
@@ -359,7 +359,7 @@ impl Communicator {
     #[inline]
     pub fn enter_unrecorded(&self, operation: &'static str) -> Result<Entered<'_>> {
         let mut entered = self.let_in(operation)?;
-        entered.look_at(self, operation, false);
+        entered.hold(self, operation, false);
         Ok(entered)
     }
 

@@ -3,9 +3,8 @@
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::gate::Gate;
-use crate::limit::{self, Held};
-use crate::record::watch::{self, Observed};
 use crate::record::{Call, Recorder, Ring};
+use crate::under_way::{self, Held};
 
 /// Proof that this thread was let in; leaving is dropping it.
 #[must_use = "the call is over as soon as this is dropped"]
@@ -14,15 +13,8 @@ pub struct Entered<'a> {
     serialized: Option<&'a Gate>,
     /// Where it was recorded to begin.
     recorded: Option<&'a Ring>,
-    /// What else ends with it, while somebody looks at calls.
-    looked_at: Option<Box<LookedAt>>,
-}
-
-#[derive(Debug)]
-struct LookedAt {
-    observed: Option<Observed>,
-    /// That it is known what this thread is in, while time limits are set.
-    _limited: Option<Held>,
+    /// That it is under way, where anybody wants to know.
+    held: Option<Held>,
 }
 
 impl<'a> Entered<'a> {
@@ -32,7 +24,7 @@ impl<'a> Entered<'a> {
         Self {
             serialized: None,
             recorded: None,
-            looked_at: None,
+            held: None,
         }
     }
 
@@ -41,7 +33,7 @@ impl<'a> Entered<'a> {
         Self {
             serialized: Some(gate),
             recorded: None,
-            looked_at: None,
+            held: None,
         }
     }
 
@@ -54,34 +46,20 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// Tells those who observe calls, if it was recorded, and remembers that it is under way while time limits are set.
+    /// Puts it among the calls that are under way, if anybody wants to know of them.
     #[inline]
-    pub(crate) fn look_at(&mut self, comm: &Communicator, call: impl Into<Call>, whole: bool) {
-        let observed = whole && watch::is_watched();
-        if observed || limit::any() {
-            self.look_closely(comm, call.into(), observed);
+    pub(crate) fn hold(&mut self, comm: &Communicator, call: impl Into<Call>, whole: bool) {
+        if under_way::is_wanted() {
+            self.held = Some(Held::enter(comm, call.into(), whole));
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn look_closely(&mut self, comm: &Communicator, call: Call, observed: bool) {
-        self.looked_at = Some(Box::new(LookedAt {
-            observed: observed.then(|| Observed::begin(comm.recorder(), call)),
-            _limited: limit::any().then(|| limit::enter(comm, call)).flatten(),
-        }));
-    }
-
-    /// Tells those who observe calls how this one went.
+    /// Says how it went.
     #[doc(hidden)]
     #[inline]
     pub fn note<R>(&mut self, result: &Result<R>) {
-        if let Some(LookedAt {
-            observed: Some(observed),
-            ..
-        }) = self.looked_at.as_deref_mut()
-        {
-            observed.note(result.as_ref().err().map(Error::kind));
+        if let Some(held) = &mut self.held {
+            held.note(result.as_ref().err().map(Error::kind));
         }
     }
 }

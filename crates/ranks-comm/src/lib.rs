@@ -62,6 +62,7 @@ mod tag;
 mod thread_level;
 mod topology;
 mod trusting;
+mod under_way;
 #[cfg(feature = "serde")]
 mod value;
 

@@ -1,7 +1,6 @@
 //! Time limits of operations that wait for other ranks.
 //!
-//! While any limit is set, the express ways are held closed and every call passes `Communicator::enter`, which remembers what
-//! this thread is in ([`UnderWay`]). Three things look at that:
+//! While any limit is set, every call is in the list of those under way (`under_way.rs`), with its limit. Three things look at that:
 //!
 //! * waits among threads, which end at the limit ([`in_time`]);
 //! * over MPI, what can be done by an operation that returns at once: it is asked until the limit, and then left to the runtime
@@ -10,27 +9,26 @@
 //!
 //! Without a limit nothing of this is reached but one load on the ways that are slow anyway.
 
+mod in_time;
 mod report;
 mod text;
-mod under_way;
 mod watchdog;
 
 use std::cell::Cell;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::mpi::GATE;
-use crate::record;
 use crate::runtime::Builder;
+use crate::under_way::Hold;
 
+pub use in_time::look;
+pub(crate) use in_time::{in_time, may_end, own_state};
 pub(crate) use report::State;
 pub(crate) use text::parse;
-pub(crate) use under_way::{Held, UnderWay, at_the_end, enter, in_time, may_end, own_state};
 pub(crate) use watchdog::{is_watchdog, stop, watch};
 
 /// What becomes of an operation at its time limit. From [`Builder::on_time_limit`] or `RANKS_TIMEOUT`.
@@ -76,9 +74,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// How many limits there are in this process.
-static LIMITS: AtomicUsize = AtomicUsize::new(0);
-
 /// The limit of the job, over MPI.
 static JOB: Mutex<Option<(Limit, Hold)>> = Mutex::new(None);
 
@@ -97,42 +92,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether any limit is set.
-#[inline]
-pub(crate) fn any() -> bool {
-    LIMITS.load(Ordering::Relaxed) > 0
-}
-
-/// While it lives, every call is looked at.
-#[derive(Debug)]
-pub(crate) struct Hold(());
-
-impl Hold {
-    pub(crate) fn new() -> Self {
-        LIMITS.fetch_add(1, Ordering::Relaxed);
-        GATE.hold_express();
-        Self(())
-    }
-}
-
-impl Hold {
-    /// The same for the limit of a job, at which all that is under way is written down.
-    pub(crate) fn of_job() -> Self {
-        record::watch::watch();
-        Self::new()
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        GATE.release_express();
-        LIMITS.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Sets the limit of the job, over MPI.
 pub(crate) fn set_of_job(limit: Option<Limit>) {
-    *lock(&JOB) = limit.map(|limit| (limit, Hold::of_job()));
+    *lock(&JOB) = limit.map(|limit| (limit, Hold::new()));
 }
 
 /// The limit of the job, over MPI.
@@ -159,7 +121,7 @@ pub(crate) fn of_end() -> Option<Limit> {
 }
 
 /// The limit for what this thread does on a communicator: that of the call, else the communicator's, else the job's.
-fn limit_of(comm: &Communicator) -> Option<Limit> {
+pub(crate) fn limit_of(comm: &Communicator) -> Option<Limit> {
     OF_CALLS
         .get()
         .or_else(|| comm.own_limit())

@@ -1,6 +1,6 @@
 //! What a person sees of a rank's calls: statistics (`RANKS_STATS`), a timeline (`RANKS_TIMELINE`) and spans of `tracing`.
 //!
-//! All of them are observers of `record::watch`: without one of them nothing here is reached. What is kept belongs to a
+//! All of them are observers of what is `under_way`: without one of them nothing here is reached. What is kept belongs to a
 //! rank, of which an in-process world has several ([`Home`]). When communication ends it becomes one table and a file of
 //! each rank: here for ranks that are threads, in `mpi/backstage` for those that are processes.
 

@@ -10,6 +10,7 @@ use crate::mpi;
 use crate::request::Request;
 use crate::scope::{Borrowed, ScopedRequest};
 use crate::status::Status;
+use crate::under_way;
 
 /// Operations that are waited for together: [`Request`]s of one type of buffer, or [`ScopedRequest`]s of one scope.
 ///
@@ -190,33 +191,28 @@ impl<R: Pending> Requests<R> {
         if self.pending.is_empty() {
             return Ok(None);
         }
-        if limit::any() {
-            return self.wait_any_in_time().map(Some);
+        let comm = under_way::is_wanted().then(|| self.pending[0].1.comm().clone());
+        let entered = comm.as_ref().map(|comm| comm.enter("MPI_Waitany"));
+        let mut entered = entered.transpose()?;
+        let done = match limit::in_time() {
+            Some(call) => call.look(|| self.test_any()),
+            None => self.wait_for_one(),
+        };
+        if let Some(entered) = &mut entered {
+            entered.note(&done);
         }
-        let mut pause = Pause::default();
-        loop {
-            if let Some(done) = self.test_any()? {
-                return Ok(Some(done));
-            }
-            if !self.library_waits()? {
-                pause.rest();
-            }
-        }
+        done.map(Some)
     }
 
-    /// Waits for one of them, of which there are some, until the time limit.
-    fn wait_any_in_time(&mut self) -> Result<Completed<R::Buffer>> {
-        let comm = self.pending[0].1.comm().clone();
-        let _entered = comm.enter("MPI_Waitany")?;
-        if let Some(under_way) = limit::in_time() {
-            return under_way.look(|| self.test_any());
-        }
+    fn wait_for_one(&mut self) -> Result<Completed<R::Buffer>> {
         let mut pause = Pause::default();
         loop {
             if let Some(done) = self.test_any()? {
                 return Ok(done);
             }
-            pause.rest();
+            if !self.library_waits()? {
+                pause.rest();
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{Flight, Pause};
 use crate::irecv::receive_of;
 use crate::landing::{Role, Span};
-use crate::limit::{self, UnderWay};
+use crate::limit;
 use crate::mpi::flight::{SEND, SYNCHRONOUS_SEND};
 use crate::mpi::{Batch, Lanes, Rooms, SendMode, TypeOf};
 use crate::record::{self, Call, Class};
@@ -22,6 +22,7 @@ use crate::run::last_words;
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
+use crate::under_way::UnderWay;
 
 pub use request::{Borrowed, ScopedRequest};
 

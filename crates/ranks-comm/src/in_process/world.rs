@@ -11,10 +11,11 @@ use super::shared::Shared;
 use crate::checks::Comparing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Gate;
-use crate::limit::{self, Hold, Limit};
+use crate::limit::{self, Limit};
 use crate::observe;
 use crate::record::Home;
 use crate::thread_level::ThreadLevel;
+use crate::under_way::Hold;
 
 /// The context of the world communicator's messages; collectives use the odd number that follows an even one.
 pub(crate) const WORLD_CONTEXT: u64 = 0;
@@ -106,7 +107,7 @@ impl World {
             meetings: Meetings::default(),
             revoked: Mutex::default(),
             any_revoked: AtomicBool::new(false),
-            limit: limit.map(|limit| (limit, Hold::of_job())),
+            limit: limit.map(|limit| (limit, Hold::new())),
         }
     }
 

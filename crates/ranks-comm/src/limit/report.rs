@@ -4,7 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use super::Limit;
-use super::under_way::UnderWay;
+use super::lock;
+use crate::record::Class;
+use crate::under_way::UnderWay;
 
 /// What another rank is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +37,9 @@ const MOST: usize = 8;
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { of, limit, .. } = self;
-        let about = &of.about;
-        f.write_str(of.operation)?;
-        if let Some(other) = of.end_of() {
+        let about = &of.recorder;
+        f.write_str(of.what.operation())?;
+        if let Some(other) = *lock(&of.end_of) {
             write!(f, " (of {other})")?;
         }
         let (duration, origin) = (limit.duration, limit.origin);
@@ -51,7 +53,7 @@ impl fmt::Display for Report<'_> {
             "" => f.write_str("a communicator without a name")?,
             name => f.write_str(name)?,
         }
-        if let Some(number) = of.number {
+        if let (Some(number), Class::Collective) = (of.number, of.what.kind.class) {
             write!(f, ", whose collective number {number} it is")?;
         }
         let in_world = |index: usize, rank: &usize| index == *rank;
@@ -63,7 +65,8 @@ impl fmt::Display for Report<'_> {
         {
             f.write_str(" (ranks that follow are those of the world)")?;
         }
-        if let Some(rank) = of.waits_for {
+        if let Some(peer) = of.peer() {
+            let rank = of.world_rank(peer).unwrap_or(peer);
             write!(f, "; it waits for rank {rank}")?;
         }
         self.waiting(f)?;

@@ -6,11 +6,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::in_time::over_mpi;
 use super::report::{Report, State};
-use super::under_way::{UnderWay, of_this_process};
 use super::{Limit, OnTimeLimit, STATUS, has_passed, lock};
 use crate::mpi::{abort_for_sure, end_now, roll_call};
 use crate::run::last_words;
+use crate::under_way::UnderWay;
 
 thread_local! {
     static IS_WATCHDOG: Cell<bool> = const { Cell::new(false) };
@@ -72,7 +73,7 @@ fn run() {
     while *phase == Phase::Running {
         drop(phase);
         roll_call::listen();
-        let all = of_this_process();
+        let all = over_mpi();
         if let Some(rank) = roll_call::stuck() {
             all.iter()
                 .filter(|one| is_over(one))
@@ -147,7 +148,7 @@ fn end(late: &Arc<UnderWay>) {
     let Some(limit) = late.limit else { return };
     see_to_the_end_of(late);
     let states = late.states();
-    if !late.is_under_way() {
+    if !late.goes_on() {
         return;
     }
     let then = match limit.then {

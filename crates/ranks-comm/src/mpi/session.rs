@@ -34,12 +34,13 @@ use crate::checks::{Checks, Comparing};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Gate;
-use crate::limit::{self, Held, Limit, OnTimeLimit};
+use crate::limit::{self, Limit, OnTimeLimit};
 use crate::record::dump::{self, Reason};
 use crate::record::{Home, Recorder};
 use crate::run::last_words;
 use crate::runtime::{Backend, Facts, Runtime};
 use crate::thread_level::ThreadLevel;
+use crate::under_way::Held;
 
 const OPERATION: &str = "MPI_Init_thread";
 
@@ -195,7 +196,7 @@ fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usiz
     };
     limit::watch();
     // Where not all ranks have a limit, not all of them come to this.
-    let _held = limit::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
+    let _held = Held::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
     roll_call::open(size)
 }
 
@@ -568,7 +569,7 @@ impl Session {
     fn ending(&self, limit: Limit) -> Held {
         let (rank, size) = whoami().unwrap_or_default();
         let world = self.world_recorder(rank, size);
-        limit::at_the_end("MPI_Finalize", world, limit)
+        Held::at_the_end("MPI_Finalize", world, limit)
     }
 
     /// Waits until all ranks are about to end, where a time limit is set for the job.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::record::watch::Observation;
 use crate::record::{Class, Recorder};
+use crate::under_way::UnderWay;
 
 /// A call, in the words of those who read of it.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn of(observation: &Observation) -> Self {
-        let call = &observation.call;
+    pub(super) fn of(call: &UnderWay) -> Self {
+        let call = &call.what;
         let kind = call.kind;
         let one = usize::try_from(call.peer).ok();
         let is_rooted = kind.class == Class::Collective;

@@ -11,8 +11,8 @@ use super::statistics::{OperationStatistics, Statistics, Table, sizes};
 use super::timeline::{self, Event, Events, Member, Whose};
 use super::wanted::Wanted;
 use crate::error::ErrorKind;
-use crate::record::watch::{self, Observation, Observer};
 use crate::record::{Home, Recorder};
+use crate::under_way::{self, Observer, UnderWay};
 
 /// What is kept, and of whom; one in a process, once it is known that anything is wanted.
 pub(super) struct Keeper {
@@ -62,7 +62,7 @@ impl Keeper {
                 origin: Instant::now(),
                 ranks: RwLock::default(),
             });
-            watch::add(Arc::clone(&keeper) as Arc<dyn Observer>);
+            under_way::tell(Arc::clone(&keeper) as Arc<dyn Observer>);
             Some(keeper)
         });
         keeper.as_ref()
@@ -143,28 +143,28 @@ impl Keeper {
 }
 
 impl Observer for Keeper {
-    fn ended(&self, observation: &Observation, took: Duration, failed: Option<ErrorKind>) {
-        let recorder = &observation.recorder;
-        let facts = Facts::of(observation);
+    fn ended(&self, call: &UnderWay, took: Duration, failed: Option<ErrorKind>) {
+        let recorder = &call.recorder;
+        let facts = Facts::of(call);
         let Some(kept) = self.of(recorder.home) else {
             return;
         };
         let mut kept = lock(&kept);
         kept.meet(recorder, facts.operation);
-        if observation.depth == 0 {
+        if call.depth == 0 {
             let which = (recorder.id, facts.operation);
             kept.table.count(which, facts.bytes, took, failed.is_some());
         }
         if self.wanted.timeline.is_some() {
-            let begun = self.at(observation.started);
+            let begun = self.at(call.started);
             let took = i64::try_from(took.as_nanos()).unwrap_or(i64::MAX);
             kept.events.push(Event {
                 operation: facts.operation,
                 element: facts.element,
                 reduction: facts.reduction,
                 communicator: recorder.id,
-                number: observation.number,
-                thread: observation.thread,
+                number: call.number.unwrap_or_default(),
+                thread: call.thread,
                 peer: facts.peer.or(facts.root),
                 dest: facts.dest,
                 tag: facts.tag,

@@ -11,7 +11,7 @@ use tracing::span::EnteredSpan;
 use super::facts::{self, Facts};
 use crate::error::ErrorKind;
 use crate::record::Home;
-use crate::record::watch::{self, Observation, Observer};
+use crate::under_way::{self, Observer, UnderWay};
 
 /// What spans and events are filtered by.
 const TARGET: &str = "ranks::comm";
@@ -31,7 +31,7 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 pub fn look_for_subscriber() -> bool {
     let wanted = tracing::span_enabled!(target: TARGET, Level::DEBUG);
     if wanted && !WATCHED.swap(true, Ordering::Relaxed) {
-        watch::add(Arc::new(Spans));
+        under_way::tell(Arc::new(Spans));
     }
     wanted
 }
@@ -44,8 +44,8 @@ thread_local! {
 }
 
 impl Observer for Spans {
-    fn begun(&self, observation: &Observation) {
-        let span = span(observation);
+    fn begun(&self, call: &UnderWay) {
+        let span = span(call);
         if span.is_disabled() {
             return;
         }
@@ -53,21 +53,19 @@ impl Observer for Spans {
         // While a thread ends there is no place for it, and it is over at once.
         let _ = OPEN.try_with(|open| {
             if let Ok(mut open) = open.try_borrow_mut() {
-                open.push((observation.depth, entered));
+                open.push((call.depth, entered));
             }
         });
     }
 
-    fn ended(&self, observation: &Observation, _took: Duration, failed: Option<ErrorKind>) {
+    fn ended(&self, call: &UnderWay, _took: Duration, failed: Option<ErrorKind>) {
         if let Some(kind) = failed {
-            let op = observation.call.operation();
+            let op = call.what.operation();
             tracing::warn!(target: TARGET, op, error = %kind, "failed");
         }
         let over = OPEN.try_with(|open| {
             let mut open = open.try_borrow_mut().ok()?;
-            let place = open
-                .iter()
-                .position(|(depth, _)| *depth >= observation.depth)?;
+            let place = open.iter().position(|(depth, _)| *depth >= call.depth)?;
             Some(open.split_off(place))
         });
         // Left in the opposite order, and with nothing borrowed: a subscriber may communicate.
@@ -77,16 +75,16 @@ impl Observer for Spans {
     }
 }
 
-fn span(observation: &Observation) -> tracing::Span {
-    let facts = Facts::of(observation);
-    let recorder = &observation.recorder;
+fn span(call: &UnderWay) -> tracing::Span {
+    let facts = Facts::of(call);
+    let recorder = &call.recorder;
     tracing::debug_span!(
         target: TARGET,
         "operation",
         op = facts.operation,
         backend = if recorder.home == Home::MPI { "mpi" } else { "in process" },
         comm = facts::label(recorder),
-        number = observation.number,
+        number = call.number.unwrap_or_default(),
         rank = recorder.rank,
         size = recorder.size,
         peer = facts.peer,

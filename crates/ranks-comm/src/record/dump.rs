@@ -16,9 +16,9 @@ use std::sync::{Arc, OnceLock};
 use content::Cause;
 
 use crate::observe;
+use crate::under_way;
 
 use super::recorder::{Recorder, recorders};
-use super::watch;
 
 pub(crate) use signal::on_termination;
 
@@ -91,10 +91,15 @@ fn write_all(
             cause.reason = format!("{} on rank {rank}", reason.text());
             cause.error = Some(format!("rank {rank} of {}: {error}", place.1));
         }
-        let under_way = watch::under_way();
+        let under_way = under_way::of_this_process();
         let here = under_way.iter().filter(|one| one.recorder.place() == place);
         let communicators = recorders.iter().map(|one| content::communicator(one));
-        let dump = content::dump(place, &cause, communicators, here.map(content::under_way));
+        let dump = content::dump(
+            place,
+            &cause,
+            communicators,
+            here.map(|one| content::under_way(one)),
+        );
         let name = format!("rank-{}.json", place.0);
         // Under another name until it is whole.
         let unfinished = folder.join(format!(".{name}.{}", std::process::id()));

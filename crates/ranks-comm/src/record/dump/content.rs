@@ -6,7 +6,7 @@ use crate::record::call::{ANY, NONE};
 use crate::record::kind::{Class, Ranks};
 use crate::record::recorder::Recorder;
 use crate::record::ring::{Entry, Ring};
-use crate::record::watch::Observation;
+use crate::under_way::UnderWay;
 
 /// Of the form of these files.
 const VERSION: u32 = 1;
@@ -85,17 +85,16 @@ fn called(entry: &Entry, ended: u64) -> String {
 }
 
 /// A call that has not come back.
-pub(super) fn under_way(observation: &Observation) -> String {
-    let call = observation.call;
-    let message = call.kind.class == Class::Message;
-    let peer = usize::try_from(call.peer).ok().filter(|_| message);
-    let waits_for = peer.and_then(|peer| observation.recorder.world_ranks.get(peer));
+pub(super) fn under_way(call: &UnderWay) -> String {
     Object::default()
-        .text("operation", call.operation())
-        .plain("communicator", observation.recorder.id)
-        .plain("number", observation.number)
-        .plain("seconds", observation.started.elapsed().as_secs_f64())
-        .list("waits_for", waits_for)
+        .text("operation", call.what.operation())
+        .plain("communicator", call.recorder.id)
+        .plain_if("number", call.number)
+        .plain("seconds", call.started.elapsed().as_secs_f64())
+        .list(
+            "waits_for",
+            call.peer().and_then(|peer| call.world_rank(peer)),
+        )
         .end()
 }
 

@@ -1,0 +1,187 @@
+//! What becomes of a call at its time limit.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::report::{Report, State};
+use super::{Limit, OnTimeLimit, Origin, lock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::Pause;
+use crate::mpi::{abort_for_sure, roll_call};
+use crate::record::Home;
+use crate::record::dump::{self, Reason};
+use crate::run::last_words;
+use crate::under_way::{self, Held, UnderWay};
+
+/// What this thread is in, if that has a limit.
+pub(crate) fn in_time() -> Option<Arc<UnderWay>> {
+    if !under_way::is_wanted() {
+        return None;
+    }
+    under_way::limited_here()
+}
+
+/// The same if it may end with an error at its limit.
+pub(crate) fn may_end() -> Option<Arc<UnderWay>> {
+    in_time().filter(|call| {
+        call.limit
+            .is_some_and(|limit| limit.then == OnTimeLimit::Error)
+    })
+}
+
+/// Looks until there is something, or until the time limit of the call that this thread has entered.
+///
+/// # Errors
+/// That of `look`, or [`ErrorKind::TimedOut`].
+pub fn look<R>(mut look: impl FnMut() -> Result<Option<R>>) -> Result<R> {
+    if let Some(call) = in_time() {
+        return call.look(look);
+    }
+    let mut pause = Pause::default();
+    loop {
+        if let Some(found) = look()? {
+            return Ok(found);
+        }
+        pause.rest();
+    }
+}
+
+/// What the threads of this process are in over MPI, the oldest first.
+pub(super) fn over_mpi() -> Vec<Arc<UnderWay>> {
+    let mut all = under_way::of_this_process();
+    all.retain(|call| call.world.is_none());
+    all
+}
+
+/// What this process is in over MPI, as it tells others.
+pub(crate) fn own_state() -> State {
+    over_mpi().first().map_or(State::Idle, |call| call.state())
+}
+
+impl Held {
+    /// What becomes of it at the limit.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`].
+    pub(crate) fn is_late(&self) -> Result<()> {
+        self.call.is_looked_at.store(true, Ordering::Relaxed);
+        self.call.is_late(&self.call.states())
+    }
+}
+
+impl UnderWay {
+    /// Says that it waits for the end of another operation, if that was begun by itself.
+    pub(crate) fn is_end_of(&self, operation: &'static str) {
+        if self.what.operation().starts_with("MPI_Wait") {
+            *lock(&self.end_of) = Some(operation);
+        }
+    }
+
+    fn state(&self) -> State {
+        State::Waits(self.what.operation().to_owned(), self.started.elapsed())
+    }
+
+    /// How long it may still take; `None` for ever.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let limit = self
+            .limit
+            .filter(|_| !self.is_reported.load(Ordering::Relaxed))?;
+        Some(limit.duration.saturating_sub(self.started.elapsed()))
+    }
+
+    /// Looks until there is something.
+    ///
+    /// # Errors
+    /// That of `look`, or [`ErrorKind::TimedOut`].
+    pub(crate) fn look<R>(&self, mut look: impl FnMut() -> Result<Option<R>>) -> Result<R> {
+        self.is_looked_at.store(true, Ordering::Relaxed);
+        let mut pause = Pause::default();
+        loop {
+            if let Some(found) = look()? {
+                return Ok(found);
+            }
+            if self.left() == Some(Duration::ZERO) {
+                let states = self.states();
+                // It may have come while the others were asked.
+                if let Some(found) = look()? {
+                    return Ok(found);
+                }
+                self.is_late(&states)?;
+            }
+            pause.rest();
+        }
+    }
+
+    /// What the other ranks of the communicator are in, by their ranks in the world. Over MPI they are asked, and waited for a
+    /// little.
+    pub(crate) fn states(&self) -> Vec<(usize, State)> {
+        let me = self.world_rank(self.recorder.rank);
+        let others = self.recorder.world_ranks.iter().copied();
+        let others: Vec<usize> = others.filter(|&rank| Some(rank) != me).collect();
+        let Some(world) = &self.world else {
+            return roll_call::ask(&others, &self.state());
+        };
+        let all = under_way::of_this_process();
+        let state = |rank: usize| {
+            let home = Home {
+                rank,
+                ..self.recorder.home
+            };
+            match all.iter().find(|call| call.recorder.home == home) {
+                Some(call) => call.state(),
+                None if world.has_ended(rank) => State::Ended,
+                None => State::Idle,
+            }
+        };
+        others.into_iter().map(|rank| (rank, state(rank))).collect()
+    }
+
+    /// Writes what was recorded. At the limit of a communicator or of a call the program knows what it does.
+    pub(super) fn dump(&self, limit: Limit, report: &Report<'_>) {
+        if matches!(limit.origin, Origin::Environment | Origin::Builder) {
+            let rank = self.recorder.place().0;
+            dump::write(Reason::TimeLimit, Some(report), Some(rank));
+        }
+    }
+
+    /// What becomes of it at the limit, as was chosen.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`].
+    #[cold]
+    pub(crate) fn is_late(&self, states: &[(usize, State)]) -> Result<()> {
+        let Some(limit) = self.limit else {
+            return Ok(());
+        };
+        let report = Report {
+            of: self,
+            limit,
+            states,
+        };
+        self.dump(limit, &report);
+        if self.world.is_none() {
+            super::has_passed(limit);
+        }
+        self.is_told.store(true, Ordering::Relaxed);
+        match limit.then {
+            OnTimeLimit::Error => Err(Error::with_text(
+                ErrorKind::TimedOut,
+                self.what.operation(),
+                report.to_string(),
+            )),
+            OnTimeLimit::Warn => {
+                self.is_reported.store(true, Ordering::Relaxed);
+                eprintln!("ranks: {report}; it goes on");
+                Ok(())
+            }
+            OnTimeLimit::Abort => {
+                last_words(format_args!("{report}; the job is aborted"));
+                if self.world.is_some() {
+                    std::process::exit(super::STATUS);
+                }
+                abort_for_sure(super::STATUS)
+            }
+        }
+    }
+}
