@@ -67,6 +67,11 @@ impl Loaded {
         self.version_text.lines().next().unwrap_or_default().trim()
     }
 
+    /// All that the library says of itself: MPICH names its device and how it was built, in further lines.
+    pub fn description(&self) -> &str {
+        &self.version_text
+    }
+
     /// Product and version in short, for messages: "Open MPI 5.0.11".
     pub fn name(&self) -> &str {
         &self.name

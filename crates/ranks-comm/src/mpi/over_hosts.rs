@@ -22,12 +22,12 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Whether a receive from any rank may wait for ever for a message that is there.
 pub(super) fn loses_messages(loaded: &Loaded, environment: &Environment) -> bool {
     are_several(environment)
-        && ucx_release(loaded.version_text()).is_some_and(|release| release >= (4, 1))
+        && ucx_release(loaded.description()).is_some_and(|release| release >= (4, 1))
 }
 
 /// Before `MPI_Finalize`, where that may hang: lets what is on its way arrive. Collective over the world, as that is.
 pub(super) fn quiesce() -> Result<()> {
-    let text = sys::loaded().map_or("", Loaded::version_text);
+    let text = sys::loaded().map_or("", Loaded::description);
     let hangs = ucx_release(text).is_some_and(|release| release < (4, 2));
     if hangs && are_several(&Environment::detect()) {
         for _ in 0..2 {
