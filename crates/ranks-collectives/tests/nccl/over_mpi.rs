@@ -1,14 +1,18 @@
 //! Ranks of MPI, or of the threads that stand for it, are one communicator of NCCL as well.
 
+use ranks_collectives::Topologies;
 use ranks_collectives::nccl::NcclCommunicator;
+use ranks_collectives::topology::Domain;
 use ranks_comm::{Communicator, Result};
 
 use crate::support::options;
 
 #[ranks_test::ranks(2)]
 fn a_communicator_starts_nccl(world: Communicator) -> Result<()> {
-    let comm = NcclCommunicator::new(&world, world.rank(), &options())?;
-    assert_eq!((comm.rank(), comm.size()), (world.rank(), world.size()));
+    // The double of NCCL knows memory that ranks share, and no network.
+    let node = world.split_by(Domain::Node)?.unwrap();
+    let comm = NcclCommunicator::new(&node, node.rank(), &options())?;
+    assert_eq!((comm.rank(), comm.size()), (node.rank(), node.size()));
     let part = comm
         .split(Some(u32::try_from(comm.rank()).unwrap()), 0)?
         .unwrap();

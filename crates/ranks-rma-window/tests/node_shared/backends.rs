@@ -45,7 +45,8 @@ fn the_heap_is_for_one_rank(world: Communicator) -> Result<()> {
     }
     let together = NodeShared::<u64>::builder(&world).backend(NodeBackend::Heap);
     let together = together.from_root(0, 10, fill_with(2));
-    if world.size() == 1 || is_in_process(&world) {
+    let node = world.split_shared(0)?;
+    if node.size() == 1 || is_in_process(&world) {
         expect(&together?, 2, 10);
     } else {
         assert_eq!(together.unwrap_err().kind(), ErrorKind::PeerFailed);

@@ -9,6 +9,7 @@ use ranks_rma_window::{SharedWindow, phase::Read};
 /// S5: `while segment[0] == 0 {}` on a plain slice never ended, as nothing could change it. What changes is an atomic here.
 #[ranks_test::ranks(1, 2)]
 fn s5_a_loop_that_waits_for_a_peer_ends(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     let flags = SharedWindow::<u32>::allocate(&world, 1)?.concurrent()?;
     let left = (world.rank() + world.size() - 1) % world.size();
     flags.mine()[0].store(1, Ordering::Release);
@@ -58,6 +59,7 @@ fn s7_the_leader_alone_has_memory(world: Communicator) -> Result<()> {
 /// S8: slices were usable after the runtime had ended. Here they borrow a window, which keeps what it needs.
 #[ranks_test::ranks(1, 2)]
 fn s8_a_window_outlives_the_handles_of_its_communicator(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     struct All {
         window: SharedWindow<u64, Read>,
         node: Option<Communicator>,

@@ -62,6 +62,7 @@ fn what_is_written_is_read_by_all(world: Communicator) -> Result<()> {
 /// As windows are made and go in three ways, memory that was used before is zero again.
 #[ranks_test::ranks(1, 2)]
 fn new_memory_is_zero(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     let mut kept = Vec::new();
     for round in 0..5 {
         let mut window = SharedWindow::<u8>::allocate(&world, 100_000)?;
@@ -106,6 +107,7 @@ fn all_segments_are_one_slice_where_nothing_is_between_them(world: Communicator)
 
 #[ranks_test::ranks(1, 2)]
 fn every_wish_gives_the_same_memory(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     let rank = world.rank();
     let info = Info::new().with("alloc_shared_noncontig", "true")?;
     let placements = [
@@ -150,6 +152,7 @@ struct Wide([u64; 16]);
 
 #[ranks_test::ranks(1, 2)]
 fn elements_may_be_wide_or_take_no_room(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     let (rank, size) = (world.rank(), world.size());
     let mut wide = SharedWindow::<Wide>::allocate(&world, 3)?;
     wide.mine_mut()[2] = Wide([rank as u64; 16]);
@@ -166,6 +169,7 @@ fn elements_may_be_wide_or_take_no_room(world: Communicator) -> Result<()> {
 
 #[ranks_test::ranks(1, 2)]
 fn threads_of_a_rank_read_and_write_together(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     let (rank, size) = (world.rank(), world.size());
     let mut writing = SharedWindow::<u32>::allocate(&world, 400)?;
     thread::scope(|scope| {
@@ -220,6 +224,7 @@ fn a_counter_without_locks_loses_nothing(world: Communicator) -> Result<()> {
 
 #[ranks_test::ranks(1, 2)]
 fn numbers_with_a_point_are_atomics_of_their_bits(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     let mut sum = SharedWindow::<f64>::allocate(&world, 1)?;
     sum.mine_mut()[0] = 0.5;
     let shared = sum.concurrent()?;

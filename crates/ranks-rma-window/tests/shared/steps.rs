@@ -54,6 +54,11 @@ fn other_phases_are_an_error_of_all(world: Communicator) -> Result<()> {
 
 #[ranks_test::ranks(2)]
 fn freeing_is_a_step_as_well(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
+    if world.size() < 2 {
+        // Each rank has a host for itself.
+        return Ok(());
+    }
     let reading = SharedWindow::<u64>::allocate(&world, 1)?.fence()?;
     let outcome = if world.rank() == 1 {
         reading.free()
@@ -105,6 +110,7 @@ fn wishes_that_differ_are_the_same_error_everywhere(world: Communicator) -> Resu
 
 #[ranks_test::ranks(1, 2)]
 fn what_no_node_holds_is_the_same_error_everywhere(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     let most = if world.rank() == 0 { usize::MAX / 8 } else { 1 };
     let error = SharedWindow::<u64>::allocate(&world, most).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Length, "{error}");
@@ -118,6 +124,11 @@ fn what_no_node_holds_is_the_same_error_everywhere(world: Communicator) -> Resul
 /// The rank that is waited for needs the one that waits to go on with its message.
 #[ranks_test::ranks(2)]
 fn who_waits_lets_messages_through(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
+    if world.size() < 2 {
+        // Each rank has a host for itself.
+        return Ok(());
+    }
     let writing = SharedWindow::<u64>::allocate(&world, 1)?;
     let length = 1 << 18;
     match world.rank() {
@@ -139,6 +150,7 @@ fn who_waits_lets_messages_through(world: Communicator) -> Result<()> {
 
 #[ranks_test::ranks(1, 2, threads = funneled)]
 fn threads_that_may_not_communicate_may_read(world: Communicator) -> Result<()> {
+    let world = world.split_shared(0)?;
     let reading = SharedWindow::<u64>::allocate(&world, 1)?.fence()?;
     let add = || reading.segments().map(|segment| segment[0]).sum::<u64>();
     assert_eq!(
@@ -154,6 +166,7 @@ fn threads_that_may_not_communicate_may_read(world: Communicator) -> Result<()> 
 #[ranks_test::ranks(1, 2)]
 #[should_panic = "rank 2 has no segment"]
 fn a_rank_that_is_not_there_has_no_segment(world: Communicator) {
+    let world = world.split_shared(0).unwrap();
     let reading = SharedWindow::<u64>::allocate(&world, 1)
         .unwrap()
         .fence()
