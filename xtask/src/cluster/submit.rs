@@ -142,6 +142,7 @@ pub(super) fn main(arguments: &Arguments) -> Outcome {
         ranks_per_host: wish.each,
         bytes: 0,
         most: None,
+        may_hang_at_end: false,
     };
     Ok(show(expected, &parts, &folder))
 }
@@ -383,6 +384,7 @@ mod tests {
             ranks_per_host: 1,
             bytes: 0,
             most: None,
+            may_hang_at_end: false,
         };
         let output = "rank 0 of 1, host 0 of 1\n";
         let of = |results, output| judged(expected, results, "one", By::Srun, output);

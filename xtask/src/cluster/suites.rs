@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// Numbers of hosts.
     #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = [2, 3])]
     nodes: Vec<usize>,
-    /// How many ranks on each. [default: as many as a job of four has room for: 2 on each of two hosts, 1 on each of three]
+    /// How many ranks on each. [default: 2 on each of two hosts, and 1 for the functions without a test on four ranks; 1 on each of three]
     #[arg(long)]
     ppn: Option<usize>,
     /// The MPIs, as `cargo xtask mpi` names them. [default: all that are here]
@@ -40,21 +40,35 @@ const RANKS: usize = 4;
 
 impl Arguments {
     fn layouts(&self) -> Vec<Layout> {
-        let layout = |&hosts: &usize| Layout {
-            hosts,
-            ppn: self.ppn.unwrap_or((RANKS / hosts.max(1)).max(1)),
+        let of = |&hosts: &usize| {
+            let most = (RANKS / hosts.max(1)).max(1);
+            let numbers = self.ppn.map_or(1..=most, |ppn| ppn..=ppn);
+            let layouts = numbers.rev().map(move |ppn| Layout { hosts, ppn });
+            // One rank alone has nobody to send to.
+            layouts.filter(move |layout| self.ppn.is_some() || layout.ranks() > 1)
         };
-        self.nodes.iter().map(layout).collect()
+        self.nodes.iter().flat_map(of).collect()
     }
 
-    fn chosen(&self, cases: &[Case], ranks: usize) -> Vec<Case> {
+    /// Those of `cases` that run on a layout: each function once for each number of hosts, where it has the most ranks.
+    fn chosen(&self, cases: &[Case], layout: Layout, layouts: &[Layout]) -> Vec<Case> {
         let named = |case: &&Case| {
             let parts = &self.filter;
             parts.is_empty() || parts.iter().any(|part| case.name().contains(part.as_str()))
         };
+        let on_more = |case: &Case| {
+            layout.fuller(layouts).any(|other| {
+                cases.iter().any(|twin| {
+                    twin.function() == case.function()
+                        && twin.ranks() == other.ranks()
+                        && twin.runs_on_mpi()
+                })
+            })
+        };
         cases
             .iter()
-            .filter(|case| case.ranks() == ranks && case.runs_on_mpi())
+            .filter(|case| case.ranks() == layout.ranks() && case.runs_on_mpi())
+            .filter(|case| !on_more(case))
             .filter(named)
             .cloned()
             .collect()
@@ -71,6 +85,13 @@ struct Layout {
 impl Layout {
     fn ranks(self) -> usize {
         self.hosts * self.ppn
+    }
+
+    /// Those of `layouts` with more ranks on as many hosts.
+    fn fuller(self, layouts: &[Layout]) -> impl Iterator<Item = &Layout> {
+        layouts
+            .iter()
+            .filter(move |other| other.hosts == self.hosts && other.ppn > self.ppn)
     }
 
     fn text(self) -> String {
@@ -139,7 +160,7 @@ impl Run<'_> {
                 let mut cells = Vec::new();
                 for &layout in layouts {
                     let at = format!("{}, {}", place.name, layout.text());
-                    let done = self.over(installation, layout, &at, &faults, tally);
+                    let done = self.over(installation, (layout, layouts), &at, &faults, tally);
                     let (cell, library) = done.unwrap_or_else(|why| {
                         println!("FAILED {at}: {why}");
                         tally.failures.push(Failure {
@@ -164,24 +185,22 @@ impl Run<'_> {
         tally.rows.push(row);
     }
 
-    /// All tests on one MPI and layout.
+    /// All tests on one MPI and layout, one of several.
     fn over(
         &self,
         installation: &Installation,
-        layout: Layout,
+        (layout, layouts): (Layout, &[Layout]),
         at: &str,
         faults: &[&KnownFault],
         tally: &mut Tally,
     ) -> Result<(Cell, Option<String>), String> {
         // That data goes over the links, and not through memory that all hosts share in truth, is seen with jobs of known size.
-        for line in job::own(
-            installation,
-            layout.hosts,
-            layout.ppn,
-            self.name,
-            self.right,
-        )? {
-            println!("{at}: {line}");
+        if !layout.fuller(layouts).any(|_| true) {
+            let Layout { hosts, ppn } = layout;
+            let may_hang = faults.iter().any(|fault| fault.test == faults::END);
+            for line in job::own(installation, (hosts, ppn), may_hang, self.name, self.right)? {
+                println!("{at}: {line}");
+            }
         }
         let cluster = Cluster::up(
             State::named(self.name)?,
@@ -199,7 +218,7 @@ impl Run<'_> {
         };
         let (mut sum, mut library) = (Cell::default(), None);
         for (binary, cases) in self.tests {
-            let cases = self.arguments.chosen(cases, layout.ranks());
+            let cases = self.arguments.chosen(cases, layout, layouts);
             if cases.is_empty() {
                 continue;
             }
@@ -273,24 +292,30 @@ mod tests {
             let layouts = arguments(nodes, ppn).layouts();
             layouts.iter().map(|layout| layout.ranks()).collect()
         };
-        assert_eq!(ranks(&[1, 2, 3, 4, 5], None), [4, 4, 3, 4, 5]);
+        assert_eq!(ranks(&[1], None), [4, 3, 2]);
+        assert_eq!(ranks(&[2, 3, 4, 5], None), [4, 2, 3, 4, 5]);
         assert_eq!(ranks(&[2, 3], Some(1)), [2, 3]);
     }
 
     #[test]
-    fn tests_are_chosen_by_name_and_number_of_ranks() {
+    fn a_function_is_chosen_by_name_and_once_for_each_number_of_hosts() {
         let names = [
             "a::ring::np4",
             "a::ring::np3",
+            "a::ring::np2",
+            "a::pair_of_a_ring::np2_mpi",
             "a::other::np4",
             "a::ring::np4_in_process",
         ];
         let cases: Vec<Case> = names.iter().filter_map(|name| Case::parse(name)).collect();
-        let chosen = arguments(&[2], None).chosen(&cases, 4);
-        assert_eq!(
-            chosen.iter().map(Case::name).collect::<Vec<_>>(),
-            [names[0]]
-        );
+        let arguments = arguments(&[2, 3], None);
+        let layouts = arguments.layouts();
+        let chosen = |layout| -> Vec<String> {
+            let chosen = arguments.chosen(&cases, layout, &layouts);
+            chosen.iter().map(|case| case.name().to_owned()).collect()
+        };
+        let chosen: Vec<Vec<String>> = layouts.iter().copied().map(chosen).collect();
+        assert_eq!(chosen, [[names[0]], [names[3]], [names[1]]]);
     }
 
     #[test]
