@@ -13,7 +13,7 @@ pub struct KnownFault {
     pub versions: String,
     /// The ABI that is affected, if only one is: `mpich`, `openmpi` or `standard`.
     pub abi: Option<String>,
-    /// The path of the test's function, as libtest lists it without the number of ranks.
+    /// The path of the test's function, as libtest lists it without the number of ranks; a star at the end stands for any ending.
     pub test: String,
     /// The name of the binary, where two have a test of this path.
     pub binary: Option<String>,
@@ -47,23 +47,23 @@ impl KnownFault {
             && self
                 .versions
                 .split(',')
-                .any(|pattern| version_matches(pattern.trim(), library.version))
+                .any(|pattern| matches(pattern.trim(), library.version))
     }
 
     /// Whether the fault is about this test.
     #[must_use]
     pub fn is_about(&self, binary: &str, case: &Case) -> bool {
-        self.test == case.function()
+        matches(&self.test, case.function())
             && self.binary.as_deref().is_none_or(|name| name == binary)
             && (self.ranks.is_empty() || self.ranks.contains(&case.ranks()))
     }
 }
 
 /// `4.1.*` matches what begins with `4.1.`; a pattern without a star matches itself alone.
-fn version_matches(pattern: &str, version: &str) -> bool {
+fn matches(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix('*') {
-        Some(beginning) => version.starts_with(beginning),
-        None => pattern == version,
+        Some(beginning) => text.starts_with(beginning),
+        None => pattern == text,
     }
 }
 
@@ -109,6 +109,9 @@ mod tests {
         fault.ranks = vec![4];
         assert!(!fault.is_about("any", &case("p2p::truncation::np2")));
         assert!(fault.is_about("any", &case("p2p::truncation::np4")));
+        fault.test = "p2p::*".to_owned();
+        assert!(fault.is_about("any", &case("p2p::truncation_of_self::np4")));
+        assert!(!fault.is_about("any", &case("collectives::truncation::np4")));
         fault.binary = Some("comm".to_owned());
         assert!(!fault.is_about("any", &case("p2p::truncation::np4")));
     }
