@@ -134,6 +134,17 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
     })
 }
 
+/// Those of `layouts` whose ranks have a core each, or that have the fewest on so many hosts; all, if they were `asked` for.
+fn with_room(layouts: &[Layout], asked: bool, has_room: impl Fn(usize) -> bool) -> Vec<Layout> {
+    let fewest = |layout: &Layout| {
+        let mut others = layouts.iter().filter(|other| other.hosts == layout.hosts);
+        others.all(|other| other.ppn >= layout.ppn)
+    };
+    let all = layouts.iter().copied();
+    all.filter(|layout| asked || has_room(layout.ranks()) || fewest(layout))
+        .collect()
+}
+
 /// What is the same for all MPIs.
 struct Run<'a> {
     arguments: &'a Arguments,
@@ -158,9 +169,20 @@ impl Run<'_> {
                     .filter(|fault| fault.is_of(place.library()))
                     .collect();
                 let mut cells = Vec::new();
+                let has_room = |ranks| !place.is_short_of_cores_over_hosts(ranks);
+                let roomy = with_room(layouts, self.arguments.ppn.is_some(), has_room);
                 for &layout in layouts {
+                    if !roomy.contains(&layout) {
+                        tally.left_out.push(format!(
+                            "{}, {}: what runs with fewer ranks on each; there are fewer cores, and ranks that wait there keep theirs",
+                            place.name,
+                            layout.text()
+                        ));
+                        cells.push(Cell::default());
+                        continue;
+                    }
                     let at = format!("{}, {}", place.name, layout.text());
-                    let done = self.over(installation, (layout, layouts), &at, &faults, tally);
+                    let done = self.over(installation, (layout, &roomy), &at, &faults, tally);
                     let (cell, library) = done.unwrap_or_else(|why| {
                         println!("FAILED {at}: {why}");
                         tally.failures.push(Failure {
@@ -295,6 +317,18 @@ mod tests {
         assert_eq!(ranks(&[1], None), [4, 3, 2]);
         assert_eq!(ranks(&[2, 3, 4, 5], None), [4, 2, 3, 4, 5]);
         assert_eq!(ranks(&[2, 3], Some(1)), [2, 3]);
+    }
+
+    #[test]
+    fn where_there_is_no_room_hosts_get_fewer_ranks() {
+        let layouts = arguments(&[2, 3], None).layouts();
+        let ranks = |asked, cores| -> Vec<usize> {
+            let roomy = with_room(&layouts, asked, |ranks| ranks <= cores);
+            roomy.iter().map(|layout| layout.ranks()).collect()
+        };
+        assert_eq!(ranks(false, 4), [4, 2, 3]);
+        assert_eq!(ranks(false, 2), [2, 3]);
+        assert_eq!(ranks(true, 2), [4, 2, 3]);
     }
 
     #[test]

@@ -83,6 +83,11 @@ impl Place {
         ranks > lanes::cores() && NEVER_YIELDING.contains(&self.name.as_str())
     }
 
+    /// The same where they are on several hosts: Intel MPI polls its connections without a pause.
+    pub(crate) fn is_short_of_cores_over_hosts(&self, ranks: usize) -> bool {
+        self.is_short_of_cores(ranks) || (self.library == "impi" && ranks > lanes::cores())
+    }
+
     /// As known faults go by it.
     pub(crate) fn library(&self) -> Library<'_> {
         Library {
