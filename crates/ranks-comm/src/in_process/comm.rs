@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::mailbox::{Envelope, Pattern, Receipt};
 use super::partitioned::Channels;
-use super::world::{Place, WORLD_CONTEXT, World};
+use super::place::Place;
+use super::world::{WORLD_CONTEXT, World};
 use crate::buffer::{Buffer, Memory};
 use crate::element::{Pod, whole};
 use crate::entered::Entered;

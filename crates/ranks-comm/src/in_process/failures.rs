@@ -1,0 +1,112 @@
+//! Ranks that fail, and communicators that are revoked: what ends the waiting of others.
+
+use std::sync::atomic::Ordering;
+
+use super::world::{World, lock};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A rank that failed, and how. The first is the cause of all that fails later, unless the others go on without it.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) rank: usize,
+    pub(crate) what: String,
+}
+
+impl World {
+    /// Records that `rank` failed, and ends everybody's waiting.
+    pub(crate) fn fail(&self, rank: usize, what: String) {
+        let mut failures = lock(&self.failures);
+        failures.push(Failure { rank, what });
+        self.failed.store(failures.len(), Ordering::Release);
+        drop(failures);
+        self.wake_all();
+    }
+
+    /// The ranks that have failed, of the first so many failures.
+    pub(super) fn failed_ranks(&self, failures: usize) -> Vec<usize> {
+        let all = lock(&self.failures);
+        all.iter()
+            .take(failures)
+            .map(|failure| failure.rank)
+            .collect()
+    }
+
+    /// How many failures `me` has taken note of.
+    pub(super) fn acknowledged(&self, me: usize) -> usize {
+        self.mailboxes[me].acknowledged.load(Ordering::Relaxed)
+    }
+
+    /// From now on the first so many failures do not end the waiting of `me`.
+    pub(super) fn acknowledge_failures(&self, me: usize, failures: usize) {
+        let acknowledged = &self.mailboxes[me].acknowledged;
+        acknowledged.fetch_max(failures, Ordering::Relaxed);
+    }
+
+    /// What failed first.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        lock(&self.failures).first().cloned()
+    }
+
+    /// An error if a rank has failed of which `me` has not taken note.
+    pub(super) fn no_failure(&self, operation: &'static str, me: usize) -> Result<()> {
+        let acknowledged = self.acknowledged(me);
+        if self.failed.load(Ordering::Acquire) <= acknowledged {
+            return Ok(());
+        }
+        let text = match lock(&self.failures).get(acknowledged) {
+            Some(Failure { rank, what }) => {
+                format!("rank {rank} of {} failed: {what}", self.size())
+            }
+            None => "a rank failed".to_owned(),
+        };
+        Err(Error::new(ErrorKind::PeerFailed, operation, text))
+    }
+
+    /// Ends the waiting of all on the communicator of that context.
+    pub(super) fn revoke(&self, context: u64) {
+        lock(&self.revoked).insert(context);
+        self.any_revoked.store(true, Ordering::Release);
+        self.wake_all();
+    }
+
+    pub(super) fn is_revoked(&self, context: u64) -> bool {
+        self.any_revoked.load(Ordering::Acquire) && lock(&self.revoked).contains(&context)
+    }
+
+    /// An error if the communicator of that context, which may be the one for its collectives, is revoked.
+    pub(super) fn not_revoked(&self, operation: &'static str, context: u64) -> Result<()> {
+        // The odd ones are for collectives.
+        if !self.is_revoked(context & !1) {
+            return Ok(());
+        }
+        let what = "this communicator was revoked; shrink it and go on with the new one";
+        Err(Error::new(ErrorKind::Revoked, operation, what))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::in_process::mailbox::Pattern;
+
+    fn from(source: Option<usize>) -> Pattern {
+        Pattern {
+            context: 0,
+            source,
+            tag: None,
+        }
+    }
+
+    #[test]
+    fn a_failure_wakes_those_who_wait_and_names_the_first() {
+        let world = World::new(3);
+        let error = std::thread::scope(|s| {
+            let waiting = s.spawn(|| world.receive("MPI_Recv", 0, &from(Some(1)), &[0, 1, 2]));
+            world.fail(2, "no memory".into());
+            world.fail(1, "later".into());
+            waiting.join().unwrap().unwrap_err()
+        });
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+        assert_eq!(error.to_string(), "MPI_Recv: rank 2 of 3 failed: no memory");
+    }
+}

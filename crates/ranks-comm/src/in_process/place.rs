@@ -1,0 +1,54 @@
+//! One rank's place in the world.
+
+use std::sync::{Arc, Mutex};
+
+use super::world::World;
+use crate::checks::Comparing;
+use crate::gate::Gate;
+use crate::record::Home;
+use crate::thread_level::ThreadLevel;
+
+/// One rank's place in the world; when its last holder lets go, the rank has ended.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) world: Arc<World>,
+    pub(crate) rank: usize,
+    pub(crate) gate: Gate,
+    /// How large the buffer is that the rank has attached for buffered sends.
+    pub(crate) attached: Mutex<Option<usize>>,
+    pub(crate) comparing: Comparing,
+}
+
+impl Place {
+    /// The place of `rank`, whose initialising thread is this one.
+    pub(crate) fn new(
+        world: Arc<World>,
+        rank: usize,
+        level: ThreadLevel,
+        comparing: Comparing,
+    ) -> Self {
+        let gate = Gate::new();
+        gate.set_level(level);
+        Self {
+            world,
+            rank,
+            gate,
+            attached: Mutex::default(),
+            comparing,
+        }
+    }
+
+    /// Whose calls are made here.
+    pub(crate) fn home(&self) -> Home {
+        Home {
+            world: self.world.number,
+            rank: self.rank,
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.world.end(self.rank);
+    }
+}

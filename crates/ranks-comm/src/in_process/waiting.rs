@@ -1,0 +1,174 @@
+//! How a rank waits, and is woken, until what it waits for is there, or can never be.
+
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
+
+use super::mailbox::{Pattern, Queues};
+use super::meetings::{Outcome, Word};
+use super::world::{Mailbox, World, lock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit;
+
+impl Mailbox {
+    /// Waits until something has changed, or an operation has come to its limit.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`].
+    pub(super) fn rest<'a>(
+        &'a self,
+        queues: MutexGuard<'a, Queues>,
+    ) -> Result<MutexGuard<'a, Queues>> {
+        let limited = limit::in_time();
+        let limited = limited.and_then(|under_way| under_way.left().map(|left| (under_way, left)));
+        let Some((under_way, left)) = limited else {
+            let woken = self.changed.wait(queues);
+            return Ok(woken.unwrap_or_else(PoisonError::into_inner));
+        };
+        if left.is_zero() {
+            drop(queues);
+            under_way.is_late(&under_way.states())?;
+            return Ok(lock(&self.queues));
+        }
+        let woken = self.changed.wait_timeout(queues, left);
+        Ok(woken.unwrap_or_else(PoisonError::into_inner).0)
+    }
+}
+
+impl World {
+    /// Meets all members that are left, and returns what they have come to.
+    pub(super) fn meet(&self, context: u64, me: usize, members: &[usize], word: Word) -> Outcome {
+        let number = self.meetings.come(context, me, word);
+        self.wake_all();
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            let failed = self.failed_ranks(usize::MAX);
+            let gone = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+            let new_context = || self.new_contexts(1);
+            let meeting = (context, number);
+            let outcome = self
+                .meetings
+                .outcome(meeting, members, gone, &failed, new_context);
+            if let Some(outcome) = outcome {
+                return outcome;
+            }
+            queues = mailbox
+                .changed
+                .wait(queues)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    pub(super) fn wake_all(&self) {
+        for rank in 0..self.size() {
+            self.wake(rank);
+        }
+    }
+
+    /// Wakes a rank that waits, so that it looks again.
+    ///
+    /// Locking the mailbox before waking means that no waiter can look and then sleep through the change.
+    pub(super) fn wake(&self, rank: usize) {
+        let mailbox = &self.mailboxes[rank];
+        drop(lock(&mailbox.queues));
+        mailbox.changed.notify_all();
+    }
+
+    /// Waits, as `me`, until `look` finds what it looks for; see [`World::look_for`].
+    pub(super) fn wait_for<R>(
+        &self,
+        operation: &'static str,
+        me: usize,
+        mut look: impl FnMut() -> Result<R, (usize, usize)>,
+    ) -> Result<R> {
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            if let Some(found) = self.look_for(operation, me, &mut look)? {
+                return Ok(found);
+            }
+            queues = mailbox.rest(queues)?;
+        }
+    }
+
+    /// What `look` finds; else it gives the rank for whose deed it waits, and which rank of the world that is.
+    pub(super) fn look_for<R>(
+        &self,
+        operation: &'static str,
+        me: usize,
+        look: &mut impl FnMut() -> Result<R, (usize, usize)>,
+    ) -> Result<Option<R>> {
+        let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+        match look() {
+            Ok(found) => return Ok(Some(found)),
+            Err((_, rank)) if ended(rank) => {}
+            Err(_) => return self.no_failure(operation, me).map(|()| None),
+        }
+        // What it did before it ended can be seen by now.
+        match look() {
+            Ok(found) => Ok(Some(found)),
+            Err((awaited, rank)) if ended(rank) => {
+                self.no_failure(operation, me)?;
+                let detail = format_args!("rank {awaited} ended without doing its part");
+                Err(Error::new(ErrorKind::PeerFailed, operation, detail))
+            }
+            Err(_) => self.no_failure(operation, me).map(|()| None),
+        }
+    }
+
+    pub(super) fn wait<R>(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+        mut look: impl FnMut(&mut Queues) -> Option<R>,
+    ) -> Result<R> {
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            self.not_revoked(operation, pattern.context)?;
+            if let Some(found) = look(&mut queues) {
+                return Ok(found);
+            }
+            self.still_possible(operation, me, pattern, members)?;
+            queues = mailbox.rest(queues)?;
+        }
+    }
+
+    /// An error if the message that `pattern` asks for can never come.
+    ///
+    /// To be called with the mailbox locked since it was searched: a sender delivers before it ends, so one that has
+    /// ended cannot have delivered in between.
+    pub(super) fn still_possible(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<()> {
+        self.not_revoked(operation, pattern.context)?;
+        self.no_failure(operation, me)?;
+        let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+        let (nobody_left, who) = match pattern.source {
+            Some(source) => (
+                ended(members[source]),
+                format_args!("rank {source}").to_string(),
+            ),
+            None => (
+                // A rank that is alone may have a thread that sends.
+                members.iter().any(|&rank| rank != me)
+                    && members.iter().all(|&rank| rank == me || ended(rank)),
+                "every other rank".to_owned(),
+            ),
+        };
+        if nobody_left {
+            return Err(Error::new(
+                ErrorKind::PeerFailed,
+                operation,
+                format_args!("{who} ended without sending a message that matches"),
+            ));
+        }
+        Ok(())
+    }
+}
