@@ -1,42 +1,30 @@
 //! Operations on borrowed memory: all of them are over when the scope ends, however it ends.
 #![allow(unsafe_code)]
 
-use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::time::{Duration, Instant};
+
+use inner::{Inner, Place};
 
 use crate::backend::Begun;
 use crate::communicator::Communicator;
 use crate::element::Pod;
-use crate::error::{Error, ErrorKind, Result};
-use crate::flight::{Flight, Pause};
+use crate::error::{Error, Result};
+use crate::flight::Flight;
 use crate::irecv::receive_of;
 use crate::landing::{Role, Span};
-use crate::limit;
 use crate::mpi::flight::{SEND, SYNCHRONOUS_SEND};
-use crate::mpi::{Batch, Lanes, Rooms, SendMode, TypeOf};
-use crate::record::{self, Call, Class};
-use crate::run::last_words;
+use crate::mpi::{Rooms, SendMode, TypeOf};
+use crate::record::{self, Call};
 use crate::source::{Destination, Source};
-use crate::status::Status;
 use crate::tag::Tag;
-use crate::under_way::UnderWay;
 
 pub use request::{Borrowed, ScopedRequest};
 
+mod inner;
 mod request;
 mod views;
-
-/// Waiting for all of a scope.
-const WAITALL: &record::Kind = &record::Kind::of(Class::Message, "MPI_Waitall");
-
-/// How long a scope that unwinds waits for what cannot be cancelled, before it ends the process.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The same for one in which something has come to its time limit.
-const LAST_CHANCE: Duration = Duration::from_millis(300);
 
 /// Begins operations on memory that outlives the scope; from [`Communicator::scope`].
 ///
@@ -61,27 +49,6 @@ pub struct Scope<'scope, 'env: 'scope> {
     /// Neither lifetime may be shortened or lengthened.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
-}
-
-/// What is under way in a scope.
-struct Inner<'a> {
-    comm: &'a Communicator,
-    /// A scope stays on its thread.
-    lanes: Lanes<'a>,
-    /// With the library, side by side.
-    batch: Batch<'a>,
-    /// All others, by number; `None` where one is over.
-    others: RefCell<Vec<Option<Flight>>>,
-    finished: Cell<bool>,
-    /// Whether one of them has come to its time limit.
-    late: Cell<bool>,
-}
-
-/// Where an operation is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Batch(u32),
-    Other(usize),
 }
 
 impl Communicator {
@@ -146,14 +113,7 @@ impl Communicator {
         E: From<Error>,
     {
         let rooms = Rooms::new();
-        let inner = Inner {
-            comm: self,
-            lanes: self.lanes(),
-            batch: Batch::new(self, &rooms),
-            others: RefCell::new(Vec::new()),
-            finished: Cell::new(false),
-            late: Cell::new(false),
-        };
+        let inner = Inner::new(self, &rooms);
         let result = {
             let scope = Scope {
                 inner: &inner,
@@ -325,229 +285,6 @@ impl<'scope> Scope<'scope, '_> {
         length: usize,
     ) -> ScopedRequest<'scope, B> {
         ScopedRequest::new(self.inner, place, start, length)
-    }
-}
-
-impl Inner<'_> {
-    fn keep(&self, flight: Flight) -> Place {
-        let mut others = self.others.borrow_mut();
-        let free = others.iter().position(Option::is_none);
-        let index = free.unwrap_or_else(|| {
-            others.push(None);
-            others.len() - 1
-        });
-        others[index] = Some(flight);
-        Place::Other(index)
-    }
-
-    /// Whether the one at `place` is over; what became of it, if so.
-    fn test(&self, place: Place) -> Result<Option<Result<Status>>> {
-        match place {
-            Place::Batch(index) => {
-                let _entered = self.comm.enter(record::TEST)?;
-                Ok(self.batch.test(self.comm, index))
-            }
-            Place::Other(index) => {
-                let mut others = self.others.borrow_mut();
-                let Some(flight) = others.get_mut(index).and_then(Option::as_mut) else {
-                    return Ok(Some(Ok(Status::null())));
-                };
-                if !flight.test(self.comm)? {
-                    return Ok(None);
-                }
-                let outcome = flight.take().map(|landed| landed.status);
-                others[index] = None;
-                Ok(Some(outcome))
-            }
-        }
-    }
-
-    fn wait(&self, place: Place) -> Result<Status> {
-        match place {
-            Place::Batch(index) => {
-                let _entered = self.comm.enter(record::WAIT)?;
-                match limit::may_end() {
-                    Some(under_way) => {
-                        let ended = under_way.look(|| Ok(self.batch.test(self.comm, index)));
-                        self.late.set(ended.is_err());
-                        ended?
-                    }
-                    None => self.batch.wait(self.comm, index),
-                }
-            }
-            Place::Other(index) => {
-                let flight = self
-                    .others
-                    .borrow_mut()
-                    .get_mut(index)
-                    .and_then(Option::take);
-                let Some(mut flight) = flight else {
-                    return Ok(Status::null());
-                };
-                let waited = flight.wait(self.comm);
-                if let Err(error) = waited {
-                    self.others.borrow_mut()[index] = Some(flight);
-                    self.late.set(error.kind() == ErrorKind::TimedOut);
-                    return Err(error);
-                }
-                flight.take().map(|landed| landed.status)
-            }
-        }
-    }
-
-    /// Waits for everything; the first error.
-    #[inline]
-    fn finish(&self) -> Result<()> {
-        let mut outcome = if self.batch.is_empty() {
-            Ok(())
-        } else {
-            self.finish_batch()
-        };
-        if !self.others.borrow().is_empty() {
-            let rest = self.finish_others();
-            outcome = outcome.and(rest);
-        }
-        // What is left after an error (a forbidden thread, say) is for `drop`.
-        self.finished.set(outcome.is_ok() || self.is_idle());
-        outcome
-    }
-
-    #[inline]
-    fn finish_batch(&self) -> Result<()> {
-        match self.comm.express(1) {
-            Some(comm) => {
-                let comm = self.comm.recorded(comm, Call::of(WAITALL));
-                self.batch.wait_all(comm)
-            }
-            None => {
-                let _entered = self.comm.enter(WAITALL)?;
-                match limit::may_end() {
-                    Some(under_way) => self.finish_batch_in_time(&under_way),
-                    None => self.batch.wait_all_of(self.comm),
-                }
-            }
-        }
-    }
-
-    /// A time limit was set while they were under way.
-    #[cold]
-    fn finish_batch_in_time(&self, under_way: &UnderWay) -> Result<()> {
-        let mut outcome = Ok(());
-        let waited = under_way.look(|| {
-            let ended = self.batch.test_each(self.comm);
-            outcome = std::mem::replace(&mut outcome, Ok(())).and(ended);
-            Ok(self.batch.is_empty().then_some(()))
-        });
-        self.late.set(waited.is_err());
-        waited.and(outcome)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn finish_others(&self) -> Result<()> {
-        let mut outcome = Ok(());
-        let count = self.others.borrow().len();
-        for index in 0..count {
-            if self.late.get() {
-                // All that is left is given up, see `drop`.
-                break;
-            }
-            let waited = self.wait(Place::Other(index)).map(drop);
-            outcome = outcome.and(waited);
-        }
-        outcome
-    }
-
-    /// What is still under way.
-    fn left(&self) -> String {
-        let others = self.others.borrow();
-        let others = others.iter().flatten().map(Flight::operation);
-        let names: Vec<_> = self.batch.operations().chain(others).collect();
-        names.join(", ")
-    }
-
-    fn is_idle(&self) -> bool {
-        self.batch.is_empty() && self.others.borrow().iter().all(Option::is_none)
-    }
-
-    /// After an error: their messages may never come.
-    #[cold]
-    #[inline(never)]
-    fn cancel_receives(&self) {
-        if self.is_idle() {
-            return;
-        }
-        if let Ok(_entered) = self.comm.enter("MPI_Cancel") {
-            self.batch.cancel_all();
-            for flight in self.others.borrow_mut().iter_mut().flatten() {
-                // What cannot be cancelled is waited for.
-                let _ = flight.cancel(self.comm);
-            }
-        }
-    }
-
-    /// Ends the receives that have no message. The caller was let in.
-    #[cold]
-    fn cancel(&self) {
-        self.batch.cancel_all();
-        for flight in self.others.borrow_mut().iter_mut().flatten() {
-            flight.give_up(self.comm);
-        }
-    }
-
-    /// Ends everything as fast as it can be, without the right to fail.
-    #[cold]
-    fn give_up(&self) {
-        let patience = if self.late.get() {
-            LAST_CHANCE
-        } else {
-            PATIENCE
-        };
-        let end = Instant::now() + patience;
-        let mut pause = Pause::default();
-        let mut cancelled = false;
-        loop {
-            // While another thread is inside at `MPI_THREAD_SERIALIZED`, it is its turn.
-            if let Some(_entered) = self.comm.enter_to_end("MPI_Test") {
-                if !std::mem::replace(&mut cancelled, true) {
-                    self.cancel();
-                }
-                self.batch.test_all();
-                for place in self.others.borrow_mut().iter_mut() {
-                    if place
-                        .as_mut()
-                        .is_some_and(|flight| flight.is_settled(self.comm))
-                    {
-                        *place = None;
-                    }
-                }
-            }
-            if self.is_idle() {
-                return;
-            }
-            if Instant::now() >= end {
-                let why = if self.late.get() {
-                    "has come to its time limit"
-                } else {
-                    "was left by a panic"
-                };
-                last_words(format_args!(
-                    "a scope {why}, and an operation on its borrowed memory ({}) has not ended within {patience:?}; the \
-                     job is aborted, because that memory cannot be given back",
-                    self.left()
-                ));
-                self.comm.abort(101);
-            }
-            pause.rest();
-        }
-    }
-}
-
-impl Drop for Inner<'_> {
-    fn drop(&mut self) {
-        if !self.finished.get() && !self.is_idle() {
-            self.give_up();
-        }
     }
 }
 
