@@ -1,21 +1,20 @@
 //! A group of ranks that can talk to each other, and nothing of which leaks to others.
 
+mod arguments;
+mod ways;
+
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crate::attributes::Attributes;
 use crate::backend::Backend;
-use crate::entered::Entered;
 use crate::error::{Error, ErrorKind, Result};
-use crate::express::Express;
 use crate::group::Group;
 use crate::limit::{self, Limit, OwnLimit};
 use crate::observe::{self, Statistics};
+use crate::record::Recorder;
 use crate::record::dump::{self, Reason};
-use crate::record::{Call, Class, Recorded, Recorder};
-use crate::source::{Destination, Source};
-use crate::tag::Tag;
 use crate::thread_level::ThreadLevel;
 use crate::{in_process, mpi};
 
@@ -301,77 +300,6 @@ impl Communicator {
         self.0.way.backend()
     }
 
-    /// The library's communicator, if a call that moves `items` (of its datatype, in one block) may go ahead at once;
-    /// `None` if it must be looked at more closely, as [`dispatch`](Self::dispatch) does.
-    #[doc(hidden)]
-    #[inline(always)]
-    #[must_use]
-    pub fn express(&self, items: usize) -> Option<&mpi::Comm> {
-        self.0.way.express(items)
-    }
-
-    /// The same for a call that receives at most `bytes`, whatever arrives, and sends `items`, 1 if it does not send.
-    #[inline(always)]
-    pub(crate) fn express_receive(
-        &self,
-        items: usize,
-        bytes: usize,
-    ) -> Option<mpi::Unclaimed<&mpi::Comm>> {
-        self.0.way.express_receive(items, bytes)
-    }
-
-    /// Records that a call begins, for which `comm`, this one's, was got by an express way.
-    #[doc(hidden)]
-    #[inline(always)]
-    pub fn recorded<'a>(&'a self, comm: &'a mpi::Comm, call: Call) -> Recorded<'a> {
-        let recorder = &*self.0.recorder;
-        let ring = match call.kind.class {
-            Class::Collective => &recorder.collectives,
-            Class::Message | Class::Local => &recorder.messages,
-        };
-        Recorded::begin(comm, ring, call)
-    }
-
-    /// Which calls may go ahead at once, as [`express`](Self::express) asks.
-    pub(crate) fn calls(&self) -> &'static Express {
-        self.0.way.calls()
-    }
-
-    /// Both ways for who makes many calls on this thread.
-    #[inline(always)]
-    pub(crate) fn lanes(&self) -> mpi::Lanes<'_> {
-        self.0.way.lanes(&self.0.recorder.messages)
-    }
-
-    /// Decides whether a call may go ahead on this thread now, and records it; keep what it returns for the call.
-    #[doc(hidden)]
-    #[inline]
-    pub fn enter(&self, call: impl Into<Call>) -> Result<Entered<'_>> {
-        let call = call.into();
-        let mut entered = self.let_in(call.operation())?;
-        entered.record(&self.0.recorder, call);
-        entered.hold(self, call, true);
-        Ok(entered)
-    }
-
-    /// As [`enter`](Self::enter), for a part of `operation` (the C name), which is recorded itself.
-    #[doc(hidden)]
-    #[inline]
-    pub fn enter_unrecorded(&self, operation: &'static str) -> Result<Entered<'_>> {
-        let mut entered = self.let_in(operation)?;
-        entered.hold(self, operation, false);
-        Ok(entered)
-    }
-
-    #[inline]
-    fn let_in(&self, operation: &'static str) -> Result<Entered<'_>> {
-        match self.backend() {
-            Backend::Mpi(_) if mpi::GATE.is_open() => Ok(Entered::freely()),
-            Backend::Mpi(_) => mpi::GATE.enter(operation),
-            Backend::InProcess(comm) => comm.enter(operation),
-        }
-    }
-
     pub(crate) fn limit(&self) -> &OwnLimit {
         &self.0.limit
     }
@@ -401,137 +329,6 @@ impl Communicator {
     #[must_use]
     pub fn lets_threads_call(&self) -> bool {
         self.thread_level() == ThreadLevel::Multiple
-    }
-
-    /// As [`enter`](Self::enter), to end what was begun: after the runtime was asked to end, MPI lives on as long as there is a
-    /// communicator. `None` if this thread may not.
-    #[cold]
-    pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<Entered<'_>> {
-        match self.enter(operation) {
-            Ok(entered) => Some(entered),
-            Err(error) if error.kind() == ErrorKind::Finalized => Some(Entered::freely()),
-            Err(_) => None,
-        }
-    }
-
-    /// Makes a call on whichever backend this is, if this thread may.
-    ///
-    /// What is called often tries [`express`](Self::express) first and does this out of line.
-    #[doc(hidden)]
-    #[inline]
-    pub fn dispatch<R>(
-        &self,
-        call: impl Into<Call>,
-        over_mpi: impl FnOnce(&mpi::Comm) -> Result<R>,
-        in_process: impl FnOnce(&in_process::Comm) -> Result<R>,
-    ) -> Result<R> {
-        let mut entered = self.enter(call)?;
-        let result = match self.backend() {
-            Backend::Mpi(comm) => over_mpi(comm),
-            Backend::InProcess(comm) => in_process(comm),
-        };
-        entered.note(&result);
-        result
-    }
-
-    /// As [`dispatch`](Self::dispatch), with something that only one of the two ways can have, such as a `&mut`.
-    #[doc(hidden)]
-    #[inline]
-    pub fn dispatch_with<A, R>(
-        &self,
-        call: impl Into<Call>,
-        with: A,
-        over_mpi: impl FnOnce(&mpi::Comm, A) -> Result<R>,
-        in_process: impl FnOnce(&in_process::Comm, A) -> Result<R>,
-    ) -> Result<R> {
-        let mut entered = self.enter(call)?;
-        let result = match self.backend() {
-            Backend::Mpi(comm) => over_mpi(comm, with),
-            Backend::InProcess(comm) => in_process(comm, with),
-        };
-        entered.note(&result);
-        result
-    }
-
-    /// `dest`, if it is a rank of this communicator or nobody.
-    #[inline(always)]
-    pub(crate) fn destination(
-        &self,
-        operation: &'static str,
-        dest: impl Into<Destination>,
-    ) -> Result<Destination> {
-        let dest = dest.into();
-        match dest {
-            Destination::Rank(rank) if rank >= self.0.peers => Err(self.no_rank(operation, rank)),
-            _ => Ok(dest),
-        }
-    }
-
-    /// `source`, if it is a rank of this communicator, any or nobody.
-    #[inline(always)]
-    pub(crate) fn source(
-        &self,
-        operation: &'static str,
-        source: impl Into<Source>,
-    ) -> Result<Source> {
-        let source = source.into();
-        match source {
-            Source::Rank(rank) if rank >= self.0.peers => Err(self.no_rank(operation, rank)),
-            _ => Ok(source),
-        }
-    }
-
-    /// The tag of a message to send must be from 0 to the library's limit.
-    #[inline(always)]
-    pub(crate) fn check_tag(&self, operation: &'static str, tag: i32) -> Result<()> {
-        // Every library has these tags (MPI 5.0 §9.1.2), so that nothing is left of the check where a tag is a constant.
-        let everywhere = 0..=32_767;
-        if everywhere.contains(&tag) || (0..=self.0.max_tag).contains(&tag) {
-            return Ok(());
-        }
-        Err(self.no_tag(operation, tag))
-    }
-
-    /// The tag of a message to receive: the same, or any.
-    #[inline(always)]
-    pub(crate) fn tag(&self, operation: &'static str, tag: impl Into<Tag>) -> Result<Tag> {
-        let tag = tag.into();
-        if let Tag::Value(value) = tag {
-            self.check_tag(operation, value)?;
-        }
-        Ok(tag)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn no_rank(&self, operation: &'static str, rank: usize) -> Error {
-        let peers = self.0.peers;
-        let whose = if self.is_between() {
-            "the remote group"
-        } else {
-            "this communicator"
-        };
-        Error::new(
-            ErrorKind::Rank,
-            operation,
-            format_args!(
-                "rank {rank} is not in {whose} of {peers}; ranks run from 0 to {}",
-                peers.saturating_sub(1)
-            ),
-        )
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn no_tag(&self, operation: &'static str, tag: i32) -> Error {
-        Error::new(
-            ErrorKind::Tag,
-            operation,
-            format_args!(
-                "tag {tag} is not usable; tags run from 0 to {}",
-                self.0.max_tag
-            ),
-        )
     }
 }
 

@@ -1,0 +1,89 @@
+//! Ranks and tags that the caller passes: those that there are.
+
+use super::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::{Destination, Source};
+use crate::tag::Tag;
+
+impl Communicator {
+    /// `dest`, if it is a rank of this communicator or nobody.
+    #[inline(always)]
+    pub(crate) fn destination(
+        &self,
+        operation: &'static str,
+        dest: impl Into<Destination>,
+    ) -> Result<Destination> {
+        let dest = dest.into();
+        match dest {
+            Destination::Rank(rank) if rank >= self.0.peers => Err(self.no_rank(operation, rank)),
+            _ => Ok(dest),
+        }
+    }
+
+    /// `source`, if it is a rank of this communicator, any or nobody.
+    #[inline(always)]
+    pub(crate) fn source(
+        &self,
+        operation: &'static str,
+        source: impl Into<Source>,
+    ) -> Result<Source> {
+        let source = source.into();
+        match source {
+            Source::Rank(rank) if rank >= self.0.peers => Err(self.no_rank(operation, rank)),
+            _ => Ok(source),
+        }
+    }
+
+    /// The tag of a message to send must be from 0 to the library's limit.
+    #[inline(always)]
+    pub(crate) fn check_tag(&self, operation: &'static str, tag: i32) -> Result<()> {
+        // Every library has these tags (MPI 5.0 §9.1.2), so that nothing is left of the check where a tag is a constant.
+        let everywhere = 0..=32_767;
+        if everywhere.contains(&tag) || (0..=self.0.max_tag).contains(&tag) {
+            return Ok(());
+        }
+        Err(self.no_tag(operation, tag))
+    }
+
+    /// The tag of a message to receive: the same, or any.
+    #[inline(always)]
+    pub(crate) fn tag(&self, operation: &'static str, tag: impl Into<Tag>) -> Result<Tag> {
+        let tag = tag.into();
+        if let Tag::Value(value) = tag {
+            self.check_tag(operation, value)?;
+        }
+        Ok(tag)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_rank(&self, operation: &'static str, rank: usize) -> Error {
+        let peers = self.0.peers;
+        let whose = if self.is_between() {
+            "the remote group"
+        } else {
+            "this communicator"
+        };
+        Error::new(
+            ErrorKind::Rank,
+            operation,
+            format_args!(
+                "rank {rank} is not in {whose} of {peers}; ranks run from 0 to {}",
+                peers.saturating_sub(1)
+            ),
+        )
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_tag(&self, operation: &'static str, tag: i32) -> Error {
+        Error::new(
+            ErrorKind::Tag,
+            operation,
+            format_args!(
+                "tag {tag} is not usable; tags run from 0 to {}",
+                self.0.max_tag
+            ),
+        )
+    }
+}
