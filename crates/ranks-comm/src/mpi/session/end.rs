@@ -1,0 +1,148 @@
+//! Ending MPI: what was begun ends first, then what ranks have in common, then the library.
+
+use std::thread;
+use std::time::Duration;
+
+use ranks_mpi_sys as sys;
+
+use super::{GATE, STATE, Session, State, lock, whoami};
+use crate::error::Result;
+use crate::limit::{self, Limit, OnTimeLimit};
+use crate::mpi::backstage::Backstage;
+use crate::mpi::error::check;
+use crate::mpi::fault_tolerance;
+use crate::mpi::over_hosts;
+use crate::mpi::progress;
+use crate::mpi::roll_call;
+use crate::record::dump::{self, Reason};
+use crate::run::last_words;
+use crate::thread_level::ThreadLevel;
+use crate::under_way::Held;
+
+/// How long `MPI_Finalize` has at least, where a time limit is set.
+const LONG: Duration = Duration::from_secs(10);
+
+impl Session {
+    /// Brings together what the ranks have observed. By all ranks, once; a failure ends nothing but this.
+    pub(in crate::mpi) fn end_observing(&self) {
+        let backstage = lock(&self.backstage).take();
+        if let Some(Err(error)) = backstage.map(Backstage::close) {
+            eprintln!("ranks: not all that was observed could be brought together: {error}");
+        }
+    }
+
+    /// Ends MPI, and says how that went.
+    pub(in crate::mpi) fn finish(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.finished, true) {
+            return Ok(());
+        }
+        progress::stop();
+        if thread::panicking() && self.size > 1 && self.owner {
+            let (rank, size) = whoami().unwrap_or_default();
+            dump::write(Reason::Panic, None, None);
+            last_words(format_args!(
+                "rank {rank} of {size} panicked; the job is aborted"
+            ));
+            // SAFETY: MPI is alive until the end of this function.
+            unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, 101) };
+        }
+        let may_call = self.level == ThreadLevel::Multiple || GATE.is_main();
+        let limit = limit::of_end();
+        // Before the state is locked: an operation that ends may look at it to ask for a length.
+        let settled = if may_call {
+            self.orphans
+                .settle(limit.map_or(Duration::MAX, |limit| limit.duration))
+                .and_then(|()| self.all_come(limit))
+        } else {
+            Ok(())
+        };
+        roll_call::close();
+        // All have come by now, so that what follows takes as long as the library needs.
+        let held = limit.map(|limit| {
+            let duration = limit.duration.max(LONG);
+            self.ending(Limit { duration, ..limit })
+        });
+        if may_call && settled.is_ok() {
+            self.end_observing();
+        }
+        let mut state = lock(&STATE);
+        if self.owner {
+            *state = State::Ended;
+        } else {
+            *state = State::NotStarted;
+        }
+        if !may_call {
+            GATE.close();
+            eprintln!(
+                "ranks: MPI_Finalize was not called, because the last handle went on another thread than the one \
+                 that initialised, and the thread level is {}",
+                self.level
+            );
+            return Ok(());
+        }
+        if let Err(error) = settled {
+            GATE.close();
+            return Err(error);
+        }
+        let mut outcome = Ok(());
+        let nobody_is_lost = fault_tolerance::nobody_is_lost(self.owner);
+        if nobody_is_lost {
+            outcome = self.detach_what_was_left();
+            let waiting = std::mem::take(&mut lock(&self.aside).waiting);
+            for waiting in waiting.into_values() {
+                outcome = outcome.and(waiting.free());
+            }
+        } else {
+            // Freeing may wait for a rank that is gone. The library may still use what is kept here.
+            std::mem::forget(std::mem::take(&mut *lock(&self.attached)));
+            std::mem::forget(std::mem::take(&mut lock(&self.aside).waiting));
+        }
+        outcome = outcome.and(self.datatypes.free());
+        GATE.close();
+        if self.owner && nobody_is_lost {
+            outcome = outcome.and(over_hosts::quiesce());
+            // SAFETY: we have initialised, this is the last handle, and the thread may.
+            let code = unsafe { sys::MPI_Finalize() };
+            outcome = outcome.and(check(code, "MPI_Finalize"));
+        }
+        drop(held);
+        limit::set_of_job(None);
+        limit::stop();
+        outcome
+    }
+
+    /// That this rank ends.
+    fn ending(&self, limit: Limit) -> Held {
+        let (rank, size) = whoami().unwrap_or_default();
+        let world = self.world_recorder(rank, size);
+        Held::at_the_end("MPI_Finalize", world, limit)
+    }
+
+    /// Waits until all ranks are about to end, where a time limit is set for the job.
+    fn all_come(&self, limit: Option<Limit>) -> Result<()> {
+        let Some(limit) = limit.filter(|limit| limit.then != OnTimeLimit::Warn) else {
+            return Ok(());
+        };
+        if fault_tolerance::is_on() {
+            // Those that are lost come no more, and the others are asked about them below.
+            return Ok(());
+        }
+        let held = self.ending(limit);
+        if roll_call::all_come(limit.duration)? {
+            return Ok(());
+        }
+        held.is_late()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            eprintln!("ranks: {error}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Starting MPI: the library, its launcher, the thread level, and what is asked of all ranks at once.
+
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use ranks_launch::{Environment, LoadedMpi};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::Loaded;
+
+use super::{GATE, OPERATION, STATE, Session, State, WHO, ended, lock, world};
+use crate::checks::Comparing;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{self, Limit};
+use crate::mpi::apart::Apart;
+use crate::mpi::attributes::attribute;
+use crate::mpi::backstage::Backstage;
+use crate::mpi::datatypes::Cache;
+use crate::mpi::error::check;
+use crate::mpi::fault_tolerance;
+use crate::mpi::level;
+use crate::mpi::orphans::Orphans;
+use crate::mpi::over_hosts;
+use crate::mpi::peer::Sentinels;
+use crate::mpi::roll_call;
+use crate::mpi::split::rank_and_size;
+use crate::mpi::status::CountWord;
+use crate::record::dump;
+use crate::runtime::{Backend, Facts, Runtime};
+use crate::thread_level::ThreadLevel;
+use crate::under_way::Held;
+
+/// What a program asks for at the start.
+pub(crate) struct Wishes {
+    pub(crate) required: Option<ThreadLevel>,
+    pub(crate) trusting: bool,
+    pub(crate) comparing: Comparing,
+    pub(crate) limit: Option<Limit>,
+}
+
+/// Starts MPI, or joins the runtime that lives; the flag says that it joined.
+pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtime, bool)> {
+    let Wishes {
+        required, trusting, ..
+    } = wishes;
+    let mut state = lock(&STATE);
+    match &*state {
+        State::NotStarted => {}
+        State::Ended => return Err(ended()),
+        State::Live(session, facts, max_tag) => {
+            let Some(session) = session.upgrade().filter(|_| !GATE.is_closed()) else {
+                return Err(ended());
+            };
+            enough(required, facts.thread_level, "of the runtime that lives")?;
+            let world = world(&session, facts, *max_tag);
+            return Ok((Runtime::new(world, Arc::clone(facts)), true));
+        }
+    }
+    let loaded = load(environment)?;
+    let loses = over_hosts::loses_messages(loaded, environment);
+    let claim_below = claim_below(loaded, trusting, loses);
+    let owner = !initialized()?;
+    let level = if owner {
+        before_init(environment, loaded)?;
+        init(claim_below, required)?
+    } else {
+        adopted_level()?
+    };
+    // What the library allows may be more than what the program has asked for.
+    let provided = level;
+    let level = match required {
+        Some(required) if owner => level.min(required),
+        _ => level,
+    };
+    GATE.set_level(level);
+    GATE.open_express(level);
+    if owner {
+        // Whatever goes wrong from here on, there is no second start.
+        *state = State::Ended;
+    }
+    let (session, facts, max_tag) = match take_over(
+        environment,
+        loaded,
+        owner,
+        (provided, level),
+        &wishes,
+        claim_below,
+    ) {
+        Ok(taken) => taken,
+        Err(error) => {
+            if owner {
+                GATE.close();
+                // SAFETY: we have initialised, and nobody has a handle.
+                unsafe { sys::MPI_Finalize() };
+            }
+            return Err(error);
+        }
+    };
+    let _ = WHO.set((facts.rank, facts.size));
+    dump::on_termination();
+    if let Err(error) = begin_limits(wishes.limit, &session, facts.rank, facts.size) {
+        // Nobody has a handle, and the session ends.
+        drop(state);
+        return Err(error);
+    }
+    *state = State::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
+    drop(state);
+    *lock(&session.backstage) = Backstage::open(&facts, max_tag, owner)?;
+    let world = world(&session, &facts, max_tag);
+    Ok((Runtime::new(world, facts), false))
+}
+
+/// Sets the time limit of the job, and gets ready to ask the other ranks at its end.
+fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usize) -> Result<()> {
+    limit::set_of_job(limit);
+    let Some(limit) = limit.filter(|_| size > 1) else {
+        return Ok(());
+    };
+    limit::watch();
+    // Where not all ranks have a limit, not all of them come to this.
+    let _held = Held::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
+    roll_call::open(size)
+}
+
+fn load(environment: &Environment) -> Result<&'static Loaded> {
+    let because = match &environment.launcher {
+        Some(_) => format!("\n({environment}, so an MPI library is needed)"),
+        None => String::new(),
+    };
+    let candidates = ranks_launch::candidates(environment).map_err(|reason| {
+        Error::with_text(ErrorKind::Load, OPERATION, format!("{reason}{because}"))
+            .with_source(reason)
+    })?;
+    sys::load(&candidates).map_err(|reason| {
+        let text = format!(
+            "{reason}{because}\nset RANKS_MPI to the file of a libmpi or to the prefix of an MPI"
+        );
+        Error::with_text(ErrorKind::Load, OPERATION, text).with_source(reason)
+    })
+}
+
+/// Whether somebody has initialised MPI before us.
+fn initialized() -> Result<bool> {
+    let (mut initialized, mut finalized): (c_int, c_int) = (0, 0);
+    // SAFETY: the library is loaded; this may be asked at any time; the flag is ours.
+    let code = unsafe { sys::MPI_Initialized(&raw mut initialized) };
+    check(code, "MPI_Initialized")?;
+    // SAFETY: as above.
+    let code = unsafe { sys::MPI_Finalized(&raw mut finalized) };
+    check(code, "MPI_Finalized")?;
+    if finalized != 0 {
+        return Err(ended());
+    }
+    Ok(initialized != 0)
+}
+
+/// A launcher of another MPI makes the library abort in `MPI_Init`, or start as many worlds as there are processes.
+fn before_init(environment: &Environment, loaded: &Loaded) -> Result<()> {
+    ranks_launch::check_before_init(environment, &described(loaded)).map_err(|reason| {
+        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
+    })
+}
+
+fn described(loaded: &Loaded) -> LoadedMpi<'_> {
+    LoadedMpi {
+        family: ranks_launch::Family::from_version_text(loaded.version_text()),
+        name: loaded.name(),
+        file: loaded.path(),
+        pmix: loaded.may_use_pmix(),
+        pmi: loaded.may_use_pmi(),
+    }
+}
+
+fn init(claim_below: usize, required: Option<ThreadLevel>) -> Result<ThreadLevel> {
+    let level = match required {
+        // Where messages are claimed, `progress` looks for them; see there.
+        Some(level) if claim_below < usize::MAX => level,
+        _ => ThreadLevel::Multiple,
+    };
+    let asked = level::to_mpi(level);
+    let mut provided = sys::MPI_THREAD_SINGLE;
+    // SAFETY: the library is loaded and not yet initialised; MPI takes null for the arguments; the level is ours.
+    let code =
+        unsafe { sys::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), asked, &raw mut provided) };
+    check(code, OPERATION)?;
+    Ok(level::from_mpi(provided))
+}
+
+/// The level of an MPI that somebody else has initialised, who has to be on this thread if the level demands it.
+fn adopted_level() -> Result<ThreadLevel> {
+    let mut provided = sys::MPI_THREAD_SINGLE;
+    // SAFETY: MPI is initialised; the level is ours.
+    let code = unsafe { sys::MPI_Query_thread(&raw mut provided) };
+    check(code, "MPI_Query_thread")?;
+    let mut main: c_int = 0;
+    // SAFETY: MPI is initialised; the flag is ours.
+    let code = unsafe { sys::MPI_Is_thread_main(&raw mut main) };
+    check(code, "MPI_Is_thread_main")?;
+    let level = level::from_mpi(provided);
+    if level < ThreadLevel::Serialized && main == 0 {
+        return Err(Error::new(
+            ErrorKind::WrongThread,
+            OPERATION,
+            format_args!(
+                "MPI was initialised on another thread with {level}; start the runtime on that one"
+            ),
+        ));
+    }
+    Ok(level)
+}
+
+/// All that follows `MPI_Init_thread`.
+fn take_over(
+    environment: &Environment,
+    loaded: &Loaded,
+    owner: bool,
+    (provided, level): (ThreadLevel, ThreadLevel),
+    wishes: &Wishes,
+    claim_below: usize,
+) -> Result<(Arc<Session>, Arc<Facts>, i32)> {
+    let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
+    let mut session = Session {
+        claim_below,
+        sentinels: Sentinels::of_library(),
+        count_word: CountWord::default(),
+        owner,
+        level,
+        size,
+        world_children: Arc::default(),
+        apart: Apart::default(),
+        world_claims: Mutex::default(),
+        world_attributes: Mutex::default(),
+        world_recorder: OnceLock::new(),
+        aside: Mutex::default(),
+        datatypes: Cache::default(),
+        orphans: Orphans::default(),
+        attached: Mutex::default(),
+        comparing: wishes.comparing,
+        backstage: Mutex::default(),
+        polls: provided == ThreadLevel::Multiple,
+        finished: true,
+    };
+    session.return_errors(sys::MPI_COMM_WORLD)?;
+    session.return_errors(sys::MPI_COMM_SELF)?;
+    fault_tolerance::find_out(loaded);
+    if fault_tolerance::is_on() {
+        // A receive of a library that goes on may fail without being over; one that is claimed is begun with its message.
+        session.claim_below = usize::MAX;
+    }
+    enough(wishes.required, level, loaded.name())?;
+    ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
+        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
+    })?;
+    match CountWord::find()? {
+        Some(word) => session.count_word = word,
+        // Lengths cannot be seen in statuses, so every message's is asked for before it is received.
+        None => session.claim_below = usize::MAX,
+    }
+    let max_tag = max_tag()?;
+    session.finished = false;
+    let facts = Facts {
+        backend: Backend::Mpi,
+        library: loaded.name().to_owned(),
+        path: Some(loaded.path().to_path_buf()),
+        standard: Some(loaded.standard()),
+        thread_level: level,
+        launcher: environment.launcher.as_ref().map(ToString::to_string),
+        rank,
+        size,
+    };
+    Ok((Arc::new(session), Arc::new(facts), max_tag))
+}
+
+fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> Result<()> {
+    match required {
+        Some(required) if granted < required => Err(Error::new(
+            ErrorKind::WrongThread,
+            OPERATION,
+            format_args!(
+                "{required} is required, but the level {whose} grants is {granted}; require less or use another library"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Which receives are not safe, or not told, on this library; see `recv` for what was seen.
+fn claim_below(loaded: &Loaded, trusting: bool, loses: bool) -> usize {
+    if loses || (loaded.is_openmpi() || loaded.has_ch3()) && !trusting {
+        usize::MAX
+    } else {
+        1
+    }
+}
+
+fn max_tag() -> Result<i32> {
+    // If it is not set: what the standard promises at least.
+    Ok(attribute(sys::MPI_TAG_UB)?.unwrap_or(32_767))
+}
