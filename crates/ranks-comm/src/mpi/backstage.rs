@@ -1,20 +1,23 @@
 //! What the ranks of a job tell rank 0 of what they have observed, besides the messages of the program.
 //!
 //! Not all of them need observe: a launcher may not pass a variable on to other hosts. So it is found out at the start who does,
-//! by a message to rank 0 that nobody waits for longer than a limit. Only if all do they get a communicator of their own.
+//! by a message to rank 0 that nobody waits for longer than a limit. Only if all do they tell each other more, in `aside_world`.
 //! Whatever is waited for later has a limit too: a rank that does not come is missing, and nobody waits for it for ever.
 
 use std::ffi::{c_int, c_void};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Request};
 
+use super::aside_world::{self, ANSWERED, PART, QUESTION, READING};
 use super::error::check;
+use super::message::Message;
 use super::peer;
 use super::probe::improbe;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Pause;
+use crate::limit::{Limit, OnTimeLimit};
 use crate::observe::{self, Clock, Job, Part, Reading, Together, Who};
 use crate::record::Home;
 use crate::runtime::Facts;
@@ -24,7 +27,7 @@ use crate::tag::Tag;
 /// How long ranks wait for each other at the start: they have all come through `MPI_Init` by then.
 const AT_START: Duration = Duration::from_secs(30);
 
-/// How long rank 0 waits at the end for a rank that is still at work, as `MPI_Finalize` would without a limit.
+/// How long rank 0 waits at the end for ranks that are still at work, where no time limit ends that.
 const AT_END: Duration = Duration::from_secs(600);
 
 /// How long an answer takes at most from a rank that waits for the question.
@@ -33,15 +36,10 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// How often clocks are compared, of which the quickest answer counts.
 const ROUNDS: usize = 20;
 
-const PART: i32 = 1;
-const QUESTION: i32 = 2;
-const ANSWERED: i32 = 3;
-const READING: i32 = 4;
-
 /// The ranks of a job that all observe.
 #[derive(Debug)]
 pub(super) struct Backstage {
-    /// A duplicate of the world, unless there is but one rank or not all take part.
+    /// Where they tell, unless there is but one rank or not all take part.
     comm: Option<MPI_Comm>,
     rank: usize,
     size: usize,
@@ -70,11 +68,7 @@ impl Backstage {
             let agreed = agree(rank, size, max_tag, mine, job)?;
             job = agreed.unwrap_or(0);
             if agreed.is_some() {
-                let mut comm = sys::MPI_COMM_NULL;
-                // SAFETY: the world is alive, all of its ranks have agreed to be here, and the handle is ours.
-                let code = unsafe { sys::MPI_Comm_dup(sys::MPI_COMM_WORLD, &raw mut comm) };
-                check(code, "MPI_Comm_dup")?;
-                backstage.comm = Some(comm);
+                backstage.comm = Some(aside_world::open()?);
             }
         }
         let first = backstage.compare_clocks(AT_START)?;
@@ -90,32 +84,48 @@ impl Backstage {
         Ok(Some(backstage))
     }
 
-    /// Brings together what the ranks have observed. By all ranks, at the end.
-    pub(super) fn close(self) -> Result<()> {
-        let outcome = self.bring_together();
-        if let Some(mut comm) = self.comm
-            && let Ok(true) = outcome
-        {
-            // SAFETY: all ranks have done with it.
-            let code = unsafe { sys::MPI_Comm_free(&raw mut comm) };
-            check(code, "MPI_Comm_free")?;
-        }
+    /// Brings together what the ranks have observed. By all ranks, at the end, which may take so long if it has a limit.
+    pub(super) fn close(self, limit: Option<Limit>) -> Result<()> {
+        let outcome = self.bring_together(at_end(limit));
         observe::end(Home::MPI);
-        outcome.map(|_| ())
+        outcome
     }
 
-    /// Whether all ranks were there.
-    fn bring_together(&self) -> Result<bool> {
+    /// The same by itself, for a rank that is not met by all others at the end.
+    pub(super) fn close_alone(self) {
+        if self.together.statistics && self.rank == 0 {
+            let mut job = self.job();
+            for rank in 1..self.size {
+                job.miss(rank, "the ranks did not come to the end together");
+            }
+            observe::publish(&job);
+        }
+        observe::end(Home::MPI);
+    }
+
+    /// With what this rank has observed.
+    fn job(&self) -> Job {
+        let library = ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name);
+        let mut job = Job::new(self.size, library);
+        if let Some(part) = observe::part(Home::MPI) {
+            job.add(self.rank, part);
+        }
+        job
+    }
+
+    fn bring_together(&self, limit: Duration) -> Result<()> {
+        let end = Instant::now() + limit;
+        let left = || end.saturating_duration_since(Instant::now());
         let mut all = true;
         if self.together.statistics && self.rank == 0 {
-            let library = ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name);
-            let mut job = Job::new(self.size, library);
-            if let Some(part) = observe::part(Home::MPI) {
-                job.add(0, part);
-            }
+            let mut job = self.job();
             for rank in 1..self.size {
-                match self.part_of(rank)? {
-                    Ok(part) => job.add(rank, part),
+                match self.part_of(rank, left())? {
+                    Ok(Some(part)) => job.add(rank, part),
+                    Ok(None) => {
+                        all = false;
+                        job.miss(rank, format!("it did not come to the end within {limit:?}"));
+                    }
                     Err(why) => {
                         all = false;
                         job.miss(rank, why);
@@ -127,24 +137,24 @@ impl Backstage {
             && let Some(comm) = self.comm
         {
             let part = observe::part(Home::MPI).map(|part| part.to_bytes());
-            all = post(comm, 0, PART, part.unwrap_or_default(), AT_END)?;
+            all = post(comm, 0, PART, part.unwrap_or_default(), left())?;
         }
         if all {
-            let last = self.compare_clocks(AT_END)?;
-            all = last.is_some() || !self.together.clocks;
-            observe::look_again(Home::MPI, last);
+            observe::look_again(Home::MPI, self.compare_clocks(left())?);
         }
-        Ok(all)
+        Ok(())
     }
 
-    fn part_of(&self, rank: usize) -> Result<Result<Part, &'static str>> {
+    /// What a rank has counted; `None` if it does not say so in time.
+    fn part_of(&self, rank: usize, limit: Duration) -> Result<Result<Option<Part>, &'static str>> {
         let Some(comm) = self.comm else {
             return Ok(Err("ranks observe each for itself in this job"));
         };
-        let Some(bytes) = take(comm, rank, PART, AT_END)? else {
-            return Ok(Err("it did not come to the end in ten minutes"));
+        let Some(bytes) = take(comm, rank, PART, limit)? else {
+            return Ok(Ok(None));
         };
-        Ok(Part::from_bytes(&bytes).ok_or("what it sent is not its statistics"))
+        let part = Part::from_bytes(&bytes).ok_or("what it sent is not its statistics");
+        Ok(part.map(Some))
     }
 
     /// How this rank's clock goes against rank 0's; `None` if that is not wanted, or could not be found out.
@@ -167,6 +177,14 @@ impl Backstage {
             }
         }
         Ok(Some(Reading::own()))
+    }
+}
+
+/// How long it waits where that has a limit.
+fn at_end(limit: Option<Limit>) -> Duration {
+    match limit {
+        Some(limit) if limit.then != OnTimeLimit::Warn => limit.duration,
+        _ => AT_END,
     }
 }
 
@@ -320,6 +338,26 @@ fn take(comm: MPI_Comm, source: usize, tag: i32, limit: Duration) -> Result<Opti
     let Some((message, status)) = found else {
         return Ok(None);
     };
-    let (bytes, _) = message.recv_vec("MPI_Mrecv", &status)?;
+    let (bytes, _) = Message::claimed(message).recv_vec("MPI_Mrecv", &status)?;
     Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit::Origin;
+
+    #[test]
+    fn the_end_takes_as_long_as_the_limit_of_the_job() {
+        let limit = |then| Limit {
+            duration: Duration::from_secs(3),
+            then,
+            origin: Origin::Environment,
+        };
+        assert_eq!(at_end(None), AT_END);
+        assert_eq!(at_end(Some(limit(OnTimeLimit::Error))).as_secs(), 3);
+        assert_eq!(at_end(Some(limit(OnTimeLimit::Abort))).as_secs(), 3);
+        // What is only reported goes on.
+        assert_eq!(at_end(Some(limit(OnTimeLimit::Warn))), AT_END);
+    }
 }

@@ -20,11 +20,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Message, MPI_Status};
+use ranks_mpi_sys::{MPI_Comm, MPI_Status};
 
 use super::communicator::Comm;
 use super::error::check;
 use super::peer::to_standard;
+use super::probe::improbe;
 use super::progress;
 use super::session::GATE;
 use super::status;
@@ -335,7 +336,8 @@ impl Claims {
 
     /// Claims such a message, if it has arrived, for the receive at `index`; whether something has changed.
     fn claim_for(&self, queue: &mut Queue, index: usize, source: Source, tag: Tag) -> bool {
-        match self.improbe(source, tag) {
+        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked.
+        match unsafe { improbe(self.comm, source, tag) } {
             Ok(None) => false,
             Ok(Some((message, status))) => {
                 self.one_less(queue);
@@ -366,25 +368,5 @@ impl Claims {
             unsafe { sys::MPI_Iprobe(from, under, self.comm, &raw mut flag, &raw mut status) };
         check(code, "MPI_Iprobe")?;
         Ok((flag != 0).then(|| status::decode(&status)))
-    }
-
-    fn improbe(&self, source: Source, tag: Tag) -> Result<Option<(MPI_Message, Status)>> {
-        let (from, under) = (to_standard::source(source), to_standard::tag(tag));
-        let mut flag: c_int = 0;
-        let mut message = sys::MPI_MESSAGE_NULL;
-        let mut status = MPI_Status::EMPTY;
-        // SAFETY: the communicator lives, as it is not closed; rank and tag are checked; the rest is ours.
-        let code = unsafe {
-            sys::MPI_Improbe(
-                from,
-                under,
-                self.comm,
-                &raw mut flag,
-                &raw mut message,
-                &raw mut status,
-            )
-        };
-        check(code, "MPI_Improbe")?;
-        Ok((flag != 0).then(|| (message, status::decode(&status))))
     }
 }

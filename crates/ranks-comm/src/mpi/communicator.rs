@@ -18,6 +18,7 @@ use super::session::Session;
 use super::status::CountWord;
 use crate::communicator::Comparison;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit;
 
 /// Longer than `MPI_MAX_OBJECT_NAME` of any library.
 const NAME: usize = 1024;
@@ -185,9 +186,11 @@ impl Comm {
         unsafe { sys::MPI_Abort(self.canonical, code) };
     }
 
-    /// Brings together what the ranks have observed, once.
+    /// Brings together what the ranks have observed, once; where a time limit is set only later, when all of them have come.
     pub(crate) fn end_observing(&self) {
-        self.session.end_observing();
+        if limit::of_end().is_none() {
+            self.session.end_observing(None);
+        }
     }
 
     /// Lets go of the world, and ends the session if nobody else holds it.

@@ -22,6 +22,7 @@ mod agree;
 mod any;
 mod apart;
 mod aside;
+mod aside_world;
 mod attributes;
 mod backstage;
 mod batch;

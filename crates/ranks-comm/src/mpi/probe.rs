@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Status, native};
+use ranks_mpi_sys::{MPI_Comm, MPI_Message, MPI_Status, native};
 
 use super::communicator::Comm;
 use super::error::check;
@@ -75,7 +75,8 @@ impl Comm {
 
     pub(crate) fn improbe(&self, source: Source, tag: Tag) -> Result<Option<(Message, Status)>> {
         // SAFETY: the communicator is alive; rank and tag are checked.
-        unsafe { improbe(self.canonical, source, tag) }
+        let found = unsafe { improbe(self.canonical, source, tag) }?;
+        Ok(found.map(|(message, status)| (Message::claimed(message), status)))
     }
 }
 
@@ -87,7 +88,7 @@ pub(super) unsafe fn improbe(
     comm: MPI_Comm,
     source: Source,
     tag: Tag,
-) -> Result<Option<(Message, Status)>> {
+) -> Result<Option<(MPI_Message, Status)>> {
     let (from, under) = (to_standard::source(source), to_standard::tag(tag));
     let mut flag: c_int = 0;
     let mut message = sys::MPI_MESSAGE_NULL;
@@ -104,5 +105,5 @@ pub(super) unsafe fn improbe(
         )
     };
     check(code, "MPI_Improbe")?;
-    Ok((flag != 0).then(|| (Message::claimed(message), status::decode(&status))))
+    Ok((flag != 0).then(|| (message, status::decode(&status))))
 }

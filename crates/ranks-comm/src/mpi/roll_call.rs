@@ -1,4 +1,4 @@
-//! Who is in what: asked of all ranks when one has come to a time limit, over a communicator of its own.
+//! Who is in what: asked of all ranks when one has come to a time limit, in `aside_world`.
 //!
 //! A rank that asks says what it is in itself, so that ranks which come to their limits together need not ask twice. Answers
 //! come from the watchdog of `limit`, where the library lets it call, or from whoever asks at the same time.
@@ -12,12 +12,17 @@ use std::time::{Duration, Instant};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Request, MPI_Status};
 
+use super::aside_world::{self, ROLL_CALL as TAG};
 use super::error::check;
+use super::message::Message;
 use super::peer;
+use super::probe::improbe;
 use super::session::GATE;
 use crate::checks::{get_text, put_text};
 use crate::error::Result;
 use crate::limit::{self, State};
+use crate::source::Source;
+use crate::tag::Tag;
 use crate::thread_level::ThreadLevel;
 
 /// How long ranks have to answer.
@@ -26,7 +31,6 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long a message is: what it is, how long its sender has been there in microseconds, and where.
 const LENGTH: usize = 128;
 const COUNT: c_int = 128;
-const TAG: c_int = 1;
 
 const QUESTION: u8 = 1;
 const ANSWER: u8 = 2;
@@ -53,21 +57,17 @@ fn lock() -> MutexGuard<'static, Option<RollCall>> {
     ROLL_CALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the communicator. Collective over all ranks.
+/// From now on ranks can be asked. Collective over all ranks.
 pub(super) fn open(size: usize) -> Result<()> {
-    let mut comm = sys::MPI_COMM_NULL;
-    // SAFETY: MPI is alive, as its session is being made, and the new handle is ours.
-    let code = unsafe { sys::MPI_Comm_dup(sys::MPI_COMM_WORLD, &raw mut comm) };
-    check(code, "MPI_Comm_dup")?;
     *lock() = Some(RollCall {
-        comm,
+        comm: aside_world::open()?,
         heard: vec![None; size],
         sending: Vec::new(),
     });
     Ok(())
 }
 
-/// From now on nobody is asked, and nobody answered. The communicator goes with the library.
+/// From now on nobody is asked, and nobody answered.
 pub(super) fn close() {
     if let Some(closed) = lock().take() {
         // The library may still read them.
@@ -219,29 +219,12 @@ impl RollCall {
     }
 
     fn receive(&self) -> Option<(usize, [u8; LENGTH])> {
-        let mut flag: c_int = 0;
-        let mut message = sys::MPI_MESSAGE_NULL;
-        let mut status = MPI_Status::EMPTY;
-        // SAFETY: the communicator lives, as this does; flag, message and status are ours.
-        let code = unsafe {
-            sys::MPI_Improbe(
-                sys::MPI_ANY_SOURCE,
-                TAG,
-                self.comm,
-                &raw mut flag,
-                &raw mut message,
-                &raw mut status,
-            )
-        };
-        if code != sys::MPI_SUCCESS || flag == 0 {
-            return None;
-        }
-        let source = usize::try_from(status.MPI_SOURCE).ok()?;
-        let mut room = [0u8; LENGTH];
-        let (into, bytes) = (room.as_mut_ptr().cast::<c_void>(), sys::MPI_BYTE);
-        // SAFETY: all messages on this communicator are as long as `room`; the message was just claimed.
-        let code = unsafe { sys::MPI_Mrecv(into, COUNT, bytes, &raw mut message, &raw mut status) };
-        (code == sys::MPI_SUCCESS).then_some((source, room))
+        // SAFETY: the communicator goes with the library, which is alive until this is closed.
+        let found = unsafe { improbe(self.comm, Source::Any, Tag::Value(TAG)) };
+        let (message, status) = found.ok()??;
+        let received = Message::claimed(message).recv_vec::<u8>("MPI_Mrecv", &status);
+        let (bytes, _) = received.ok()?;
+        Some((status.source()?, bytes.try_into().ok()?))
     }
 }
 

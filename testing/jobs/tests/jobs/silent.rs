@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
+use ranks_launch::Job;
+
 use super::{assert_done, assert_failed_soon, job, named, said};
 
 /// What is waited for, and what it is called.
@@ -28,32 +30,50 @@ const MORE: Duration = Duration::from_secs(12);
 #[test]
 #[ignore = "needs an MPI"]
 fn what_waits_for_a_silent_rank_ends_at_its_limit() {
-    let limit =
-        format!("not over within the time limit of {LIMIT} (RANKS_TIMEOUT) on rank 0 of 2 of ");
     for installation in named() {
         // Several at a time: they sleep most of it.
         for some in WAITS.chunks(5) {
             thread::scope(|scope| {
                 for (what, operation) in some {
-                    let (installation, limit) = (installation.clone(), &limit);
+                    let installation = installation.clone();
                     scope.spawn(move || {
                         let name = format!("{}, {what}", installation.name);
                         let job = job(&["silent", what]).on(installation).ranks(2);
-                        let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
-                        assert_failed_soon(&name, &outcome);
-                        assert!(outcome.elapsed < MORE, "{name}: {outcome}");
-                        let said = said(&outcome);
-                        for text in [
-                            &format!("{operation}: {limit}"),
-                            "silent: rank 1 (alive, in no operation)",
-                        ] {
-                            assert!(said.contains(text), "{name}: no {text:?} in {outcome}");
-                        }
+                        ends_at_its_limit(&name, job, operation);
                     });
                 }
             });
         }
     }
+}
+
+/// Rank 0 has nothing from the others then.
+#[test]
+#[ignore = "needs an MPI"]
+fn the_end_has_its_limit_where_statistics_are_kept_too() {
+    for installation in named() {
+        let name = format!("{}, with statistics", installation.name);
+        let job = job(&["silent", "finalize"]).on(installation).ranks(2);
+        let said = ends_at_its_limit(&name, job.env("RANKS_STATS", "1"), "MPI_Finalize");
+        let missing = "missing: rank 1, the ranks did not come to the end together";
+        assert!(said.contains(missing), "{name}: {said}");
+    }
+}
+
+fn ends_at_its_limit(name: &str, job: Job, operation: &str) -> String {
+    let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
+    assert_failed_soon(name, &outcome);
+    assert!(outcome.elapsed < MORE, "{name}: {outcome}");
+    let said = said(&outcome);
+    let limit =
+        format!("not over within the time limit of {LIMIT} (RANKS_TIMEOUT) on rank 0 of 2 of ");
+    for text in [
+        &format!("{operation}: {limit}"),
+        "silent: rank 1 (alive, in no operation)",
+    ] {
+        assert!(said.contains(text), "{name}: no {text:?} in {outcome}");
+    }
+    said
 }
 
 #[test]

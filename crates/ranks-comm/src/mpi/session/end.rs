@@ -8,7 +8,6 @@ use ranks_mpi_sys as sys;
 use super::{GATE, STATE, Session, State, lock, whoami};
 use crate::error::Result;
 use crate::limit::{self, Limit, OnTimeLimit};
-use crate::mpi::backstage::Backstage;
 use crate::mpi::error::check;
 use crate::mpi::fault_tolerance;
 use crate::mpi::over_hosts;
@@ -24,9 +23,9 @@ const LONG: Duration = Duration::from_secs(10);
 
 impl Session {
     /// Brings together what the ranks have observed. By all ranks, once; a failure ends nothing but this.
-    pub(in crate::mpi) fn end_observing(&self) {
+    pub(in crate::mpi) fn end_observing(&self, limit: Option<Limit>) {
         let backstage = lock(&self.backstage).take();
-        if let Some(Err(error)) = backstage.map(Backstage::close) {
+        if let Some(Err(error)) = backstage.map(|backstage| backstage.close(limit)) {
             eprintln!("ranks: not all that was observed could be brought together: {error}");
         }
     }
@@ -67,7 +66,9 @@ impl Session {
             self.ending(Limit { duration, ..limit })
         });
         if may_call && settled.is_ok() {
-            self.end_observing();
+            self.end_observing(limit);
+        } else if let Some(backstage) = lock(&self.backstage).take() {
+            backstage.close_alone();
         }
         let mut state = lock(&STATE);
         if self.owner {

@@ -1,0 +1,33 @@
+//! A duplicate of the world, for what ranks tell each other besides the messages of the program: what they are in when one has
+//! come to a time limit (`roll_call`), and what they have observed (`backstage`).
+
+use std::sync::{Mutex, PoisonError};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Comm;
+
+use super::error::check;
+use crate::error::Result;
+
+/// Tags, so that nobody takes what is for somebody else.
+pub(super) const ROLL_CALL: i32 = 1;
+pub(super) const PART: i32 = 2;
+pub(super) const QUESTION: i32 = 3;
+pub(super) const ANSWERED: i32 = 4;
+pub(super) const READING: i32 = 5;
+
+static COMM: Mutex<Option<MPI_Comm>> = Mutex::new(None);
+
+/// The communicator, which goes with the library. Collective over all ranks, while MPI is alive.
+pub(super) fn open() -> Result<MPI_Comm> {
+    let mut known = COMM.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(comm) = *known {
+        return Ok(comm);
+    }
+    let mut comm = sys::MPI_COMM_NULL;
+    // SAFETY: MPI is alive, as its session is being made, and the new handle is ours.
+    let code = unsafe { sys::MPI_Comm_dup(sys::MPI_COMM_WORLD, &raw mut comm) };
+    check(code, "MPI_Comm_dup")?;
+    *known = Some(comm);
+    Ok(comm)
+}
