@@ -292,7 +292,8 @@ fn words(bytes: &[u8]) -> Vec<i64> {
 fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) -> Result<bool> {
     const OPERATION: &str = "MPI_Isend";
     let count = c_int::try_from(bytes.len()).map_err(|_| {
-        let why = format_args!("{} bytes of statistics are too many", bytes.len());
+        let many = bytes.len();
+        let why = format_args!("{many} bytes of statistics are too many");
         Error::new(ErrorKind::Length, OPERATION, why)
     })?;
     let mut request = sys::MPI_REQUEST_NULL;
