@@ -103,7 +103,9 @@ pub(crate) fn carry_out_in_time<'a, P: Movable<'a>>(
     carry_out_by(comm, call, proven, |proven| match comm.backend() {
         Backend::Mpi(over) => match begin.filter(|_| comm.ends_in_time()) {
             Some((role, begin)) => {
-                lasting::on_copies(comm, role, proven, |proven| begin(over, proven))
+                let done = lasting::on_copies(comm, role, proven, |proven| begin(over, proven));
+                // The program has not called the operation that returns at once.
+                done.map_err(|error| error.of(call.operation()))
             }
             None => over_mpi(over, proven),
         },

@@ -173,6 +173,22 @@ impl Error {
         self
     }
 
+    /// The same error of the operation that the program has called, which was done by another one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of(mut self, operation: &'static str) -> Self {
+        let Details {
+            text,
+            operation: by,
+            ..
+        } = &mut *self.0;
+        if let Some(rest) = text.strip_prefix(*by).filter(|rest| rest.starts_with(':')) {
+            *text = format!("{operation}{rest}");
+            *by = operation;
+        }
+        self
+    }
+
     /// What kind of failure this is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
@@ -276,6 +292,23 @@ mod tests {
     fn errors_cross_threads() {
         fn crosses<T: Send + Sync + 'static>() {}
         crosses::<Error>();
+    }
+
+    #[test]
+    fn an_error_is_told_of_what_was_called() {
+        let error = Error::new(ErrorKind::ProcFailed, "MPI_Iallreduce", "lost").of("MPI_Allreduce");
+        assert_eq!(error.operation(), "MPI_Allreduce");
+        assert_eq!(error.to_string(), "MPI_Allreduce: lost");
+        // What is told of something else stays.
+        let error = Error::with_text(
+            ErrorKind::NotInLibrary,
+            "MPI_Ibcast",
+            "MPI_Ibcast_c is not here",
+        );
+        assert_eq!(
+            error.of("MPI_Bcast").to_string(),
+            "MPI_Ibcast_c is not here"
+        );
     }
 
     #[test]

@@ -2,9 +2,11 @@
 //!
 //! Counts that an `int` cannot say go by the large-count functions of MPI 4; where a library has none, that is the error.
 
+use std::fmt;
+
 use bytemuck::Pod;
-use ranks_comm::Result;
-use ranks_comm::backend::{Begun, MpiComm as Comm, TypeOf};
+use ranks_comm::backend::{Begun, Keep, MpiComm as Comm, Plain, TypeOf};
+use ranks_comm::{Result, SendBuffer};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native;
 
@@ -16,6 +18,29 @@ use super::pointer::{recv_pointer, send_pointer, standard_recv_pointer, standard
 use crate::blocks::Blocks;
 use crate::lasting::Lasting;
 use crate::varying::{Exchange, Gathering, Scattering};
+
+/// Counts and displacements of both sides, and what is sent where that is a copy.
+struct WithCopy<C, D, T>(BothSides<C, D>, Option<Plain<T>>);
+
+impl<C, D, T> fmt::Debug for WithCopy<C, D, T>
+where
+    BothSides<C, D>: fmt::Debug,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("WithCopy");
+        shown.field("sides", &self.0);
+        shown.field("is_copy", &self.1.is_some()).finish()
+    }
+}
+
+impl<C, D, T: Pod> Keep for WithCopy<C, D, T>
+where
+    BothSides<C, D>: Keep,
+{
+    fn ended(&mut self, _: &'static str) -> Result<()> {
+        Ok(())
+    }
+}
 
 /// Counts and displacements that an `int` can say, in items.
 pub(super) fn small<T: Pod>(
@@ -193,20 +218,34 @@ pub(crate) fn iscatterv<T: Pod>(
     })
 }
 
-pub(crate) fn ialltoallv<T: Pod>(comm: &Comm, exchange: Lasting<Exchange<'_, T>>) -> Result<Begun> {
+/// In place what is sent is a copy. In Open MPI 4.1 `MPI_Ialltoallv` in place does nothing on a rank whose blocks are all empty, and there
+/// alone does not count either: whatever returns at once on this communicator waits for ever from then on
+/// (<https://github.com/open-mpi/ompi/pull/8059>).
+pub(crate) fn ialltoallv<T: Pod>(
+    comm: &Comm,
+    mut exchange: Lasting<Exchange<'_, T>>,
+) -> Result<Begun> {
+    let inner = exchange.get_mut();
+    let in_place = inner.send.slice.is_none();
+    let data = inner.recv.slice.as_deref().filter(|_| in_place);
+    let copy = data.map(Plain::copy);
     let Exchange { send, recv, .. } = exchange.into_inner();
+    let from = copy.as_ref().map(SendBuffer::as_slice).or(send.slice);
+    // Both are made out of slices that last as long as the operation does.
+    let (from, sent_from) = (send_pointer(from), standard_send_pointer(from));
     let (Some(sent), Some(received)) = (small::<T>(send.blocks), small::<T>(recv.blocks)) else {
-        let keep = Box::new(BothSides(large::<T>(send.blocks), large::<T>(recv.blocks)));
-        let (sent, received) = (&keep.0, &keep.1);
+        let sides = BothSides(large::<T>(send.blocks), large::<T>(recv.blocks));
+        let keep = Box::new(WithCopy(sides, copy));
+        let (sent, received) = (&keep.0.0, &keep.0.1);
         let (send_counts, send_displacements) = (sent.counts.as_ptr(), sent.displacements.as_ptr());
         let (recv_counts, recv_displacements) =
             (received.counts.as_ptr(), received.displacements.as_ptr());
         let datatype = TypeOf::<T>::datatype();
         return begin_large("MPI_Ialltoallv_c", Some(keep), |request| {
-            // SAFETY: the blocks lie in `send` and `recv`, and those of `recv` do not overlap, as `Exchange` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+            // SAFETY: the blocks lie in `send` or a copy of `recv`, and in `recv`, where they do not overlap, as `Exchange` has proven; slices, copy and arrays last, as `Lasting` says and what is kept does.
             unsafe {
                 sys::MPI_Ialltoallv_c(
-                    standard_send_pointer(send.slice),
+                    sent_from,
                     send_counts,
                     send_displacements,
                     datatype,
@@ -226,12 +265,12 @@ pub(crate) fn ialltoallv<T: Pod>(comm: &Comm, exchange: Lasting<Exchange<'_, T>>
     let datatype = datatype::<T>();
     begin(
         "MPI_Ialltoallv",
-        Some(Box::new(BothSides(sent, received))),
+        Some(Box::new(WithCopy(BothSides(sent, received), copy))),
         |request| {
-            // SAFETY: the blocks lie in `send` and `recv`, and those of `recv` do not overlap, as `Exchange` has proven; slices and arrays last, as `Lasting` says and `keep` does.
+            // SAFETY: the blocks lie in `send` or a copy of `recv`, and in `recv`, where they do not overlap, as `Exchange` has proven; slices, copy and arrays last, as `Lasting` says and what is kept does.
             unsafe {
                 native::MPI_Ialltoallv(
-                    send_pointer(send.slice),
+                    from,
                     send_counts,
                     send_displacements,
                     datatype,

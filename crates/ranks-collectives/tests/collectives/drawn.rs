@@ -7,8 +7,10 @@ mod calls;
 mod cases;
 mod forms;
 
-use ranks_collectives::Op;
+use std::time::Duration;
+
 use ranks_collectives::ops::{Bxor, Max, Prod, Sum, UserOp};
+use ranks_collectives::{Collectives, Op};
 use ranks_comm::{Communicator, Result};
 
 use crate::model::{Particle, Sample};
@@ -131,6 +133,16 @@ fn on_borrowed_slices(world: Communicator) -> Result<()> {
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn prepared(world: Communicator) -> Result<()> {
     try_form(&world, Form::Persistent)
+}
+
+/// Over MPI they are done by operations that return at once, on copies.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn within_a_time_limit(world: Communicator) -> Result<()> {
+    world.set_time_limit(Some(Duration::from_secs(3600)))?;
+    for form in [Form::Blocking, Form::InPlace] {
+        try_cases(&world, form, 2 * cases::OPERATIONS.len())?;
+    }
+    world.barrier()
 }
 
 #[ranks_test::ranks(5, 8, in_process_only)]
