@@ -17,12 +17,14 @@
 //! Other messages cannot come between: the communicator is a duplicate that nobody else has. Ranks count exchanges alike, since
 //! all of them call each one.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
+use ranks_comm::backend::{self, Plain};
 use ranks_comm::{Communicator, Request, Result, ScopedRequest, Source};
 
-use crate::agreement::{Call, all_ready};
+use crate::agreement::{Call, Proven, carry_out_by};
 use crate::counts;
 use crate::nonblocking_collectives::NonblockingCollectives;
 
@@ -76,8 +78,9 @@ impl SparseExchange {
     ///
     /// # Errors
     /// [`Rank`](ranks_comm::ErrorKind::Rank) if a message is for a rank that does not exist. On the rank where it happens, after
-    /// the exchange: [`Type`](ranks_comm::ErrorKind::Type) if a message is not a whole number of elements. Otherwise what the
-    /// library reports.
+    /// the exchange: [`Type`](ranks_comm::ErrorKind::Type) if a message is not a whole number of elements.
+    /// [`TimedOut`](ranks_comm::ErrorKind::TimedOut) at a time limit, after which there are no exchanges here any more: make another
+    /// one. Otherwise what the library reports.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Issend`), §3.8.2 (`MPI_Improbe`), §6.12.1 (`MPI_Ibarrier`).
     pub fn alltoallv<T: Pod, S: AsRef<[T]>>(
@@ -91,30 +94,54 @@ impl SparseExchange {
             Some((dest, _)) => Err(counts::no_such_rank(OPERATION, &self.comm, *dest)),
             None => Ok(()),
         };
-        all_ready(&self.comm, Call::moving::<T>(OPERATION), ready)?;
-        let tag = i32::from(self.odd.fetch_xor(true, Ordering::Relaxed));
-        let mut arrived = Vec::new();
-        self.comm.scope(|scope| {
-            let mut sends = Vec::with_capacity(messages.len());
-            for (dest, message) in &messages {
-                sends.push(scope.issend(message.as_ref(), *dest, tag)?);
-            }
-            self.receive_until_all_is_sent(tag, sends, &mut arrived)
+        let ready = ready.map(|()| {
+            let lengths = messages.iter().map(|(_, message)| message.as_ref().len());
+            Leaving(lengths.sum())
+        });
+        let call = Call::moving::<T>(OPERATION);
+        let mut arrived = carry_out_by(&self.comm, call, ready, |_| {
+            self.comm
+                .keeping_step(OPERATION, || self.exchange(&messages))
         })?;
-        let mut arrived = arrived.into_iter().collect::<Result<Vec<_>>>()?;
         // Those of one rank stay in order.
         arrived.sort_by_key(|&(source, _)| source);
         Ok(arrived)
     }
 
-    fn receive_until_all_is_sent<T: Pod>(
+    fn exchange<T: Pod, S: AsRef<[T]>>(&self, messages: &[(usize, S)]) -> Result<Arrived<T>> {
+        let tag = i32::from(self.odd.fetch_xor(true, Ordering::Relaxed));
+        let mut arrived = Vec::new();
+        if self.comm.ends_in_time() {
+            let mut sends = Vec::with_capacity(messages.len());
+            // Copies, which are left to the runtime if the limit comes first.
+            for (dest, message) in messages {
+                sends.push(
+                    self.comm
+                        .issend(Plain::copy(message.as_ref()), *dest, tag)?,
+                );
+            }
+            self.receive_until_all_is_sent(tag, sends, Request::test, &mut arrived)?;
+        } else {
+            self.comm.scope(|scope| {
+                let mut sends = Vec::with_capacity(messages.len());
+                for (dest, message) in messages {
+                    sends.push(scope.issend(message.as_ref(), *dest, tag)?);
+                }
+                self.receive_until_all_is_sent(tag, sends, ScopedRequest::test, &mut arrived)
+            })?;
+        }
+        arrived.into_iter().collect()
+    }
+
+    fn receive_until_all_is_sent<T: Pod, R>(
         &self,
         tag: i32,
-        mut sends: Vec<ScopedRequest<'_, &[T]>>,
+        mut sends: Vec<R>,
+        test: impl Fn(&mut R) -> Result<bool>,
         arrived: &mut Vec<Result<(usize, Vec<T>)>>,
     ) -> Result<()> {
         let mut barrier: Option<Request<()>> = None;
-        loop {
+        backend::look(|| {
             while let Some(message) = self.comm.improbe(Source::Any, tag)? {
                 // Whatever becomes of a message, the others must be received.
                 let received = message.recv_vec();
@@ -123,21 +150,34 @@ impl SparseExchange {
                 }));
             }
             if let Some(barrier) = &mut barrier {
-                if barrier.test()? {
-                    return Ok(());
-                }
-            } else {
-                while let Some(send) = sends.last_mut() {
-                    if !send.test()? {
-                        break;
-                    }
-                    sends.pop();
-                }
-                if sends.is_empty() {
-                    barrier = Some(self.comm.ibarrier()?);
-                }
+                return Ok(barrier.test()?.then_some(()));
             }
-            std::thread::yield_now();
-        }
+            while let Some(send) = sends.last_mut() {
+                if !test(send)? {
+                    break;
+                }
+                sends.pop();
+            }
+            if sends.is_empty() {
+                barrier = Some(self.comm.ibarrier()?);
+            }
+            Ok(None)
+        })
+    }
+}
+
+/// Messages, each with the rank that it comes from.
+type Arrived<T> = Vec<(usize, Vec<T>)>;
+
+/// How many elements this rank sends, of which the others need not know.
+struct Leaving(usize);
+
+impl Proven for Leaving {
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn elements(&self) -> usize {
+        self.0
     }
 }

@@ -1,7 +1,10 @@
 //! Messages to few ranks, of which the receivers do not know: exchange after exchange, with nothing in between.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use ranks_collectives::{Collectives, SparseExchange};
-use ranks_comm::{Backend, Checks, Communicator, ErrorKind, Result, Runtime, Source};
+use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime, Source};
 
 /// The message number `number` of `source` in a round: for whom it is, and what; `None` if there are no more.
 fn message(round: usize, source: usize, number: usize, size: usize) -> Option<(usize, Vec<u64>)> {
@@ -121,4 +124,45 @@ fn a_message_of_another_type_is_an_error_after_the_exchange() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn an_exchange_to_which_a_rank_does_not_come_ends_at_the_time_limit() {
+    const LIMIT: Duration = Duration::from_secs(1);
+    for checks in [Checks::Local, Checks::Collective] {
+        let told = AtomicUsize::new(0);
+        let builder = Runtime::builder().backend(Backend::InProcess).ranks(3);
+        let outcome = builder.checks(checks).time_limit(LIMIT).run(|world| {
+            let exchange = SparseExchange::new(&world)?;
+            if world.rank() == 2 {
+                // In no operation until the others have been told.
+                while told.load(Ordering::Relaxed) < 2 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                return Ok(());
+            }
+            let error = exchange.alltoallv([(2, [1u8, 2])]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+            let text = error.to_string();
+            let begin = format!(
+                "SparseExchange::alltoallv: not over within the time limit of 1s (Builder::time_limit) on rank {} of 3 of ",
+                world.rank()
+            );
+            assert!(text.starts_with(&begin), "{text}");
+            assert!(text.ends_with("rank 2 (alive, in no operation)"), "{text}");
+            let nothing: [(usize, [u8; 0]); 0] = [];
+            let error = exchange.alltoallv(nothing).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+            assert!(error.to_string().contains("out of step"), "{error}");
+            told.fetch_add(1, Ordering::Relaxed);
+            Ok::<(), Error>(())
+        });
+        outcome.unwrap();
+    }
+}
+
+/// Nobody is late: what is received under a limit is what is received without one.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn exchanges_under_a_time_limit_are_as_ever(world: Communicator) -> Result<()> {
+    world.within(Duration::from_secs(600), |world| rounds(world, 20))
 }
