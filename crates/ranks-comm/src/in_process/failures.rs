@@ -89,19 +89,17 @@ mod tests {
     use super::*;
     use crate::in_process::mailbox::Pattern;
 
-    fn from(source: Option<usize>) -> Pattern {
-        Pattern {
-            context: 0,
-            source,
-            tag: None,
-        }
-    }
-
     #[test]
     fn a_failure_wakes_those_who_wait_and_names_the_first() {
-        let world = World::new(3);
+        let world = &World::new(3);
         let error = std::thread::scope(|s| {
-            let waiting = s.spawn(|| world.receive("MPI_Recv", 0, &from(Some(1)), &[0, 1, 2]));
+            let pattern = Pattern {
+                context: 0,
+                source: Some(1),
+                tag: None,
+            };
+            let receive = move || world.receive("MPI_Recv", 0, &pattern, &[0, 1, 2]);
+            let waiting = s.spawn(receive);
             world.fail(2, "no memory".into());
             world.fail(1, "later".into());
             waiting.join().unwrap().unwrap_err()
