@@ -14,7 +14,7 @@ pub struct Entered<'a> {
     /// Where it was recorded to begin.
     recorded: Option<&'a Ring>,
     /// That it is under way, where anybody wants to know.
-    held: Option<Held>,
+    held: Option<Box<Held>>,
 }
 
 impl<'a> Entered<'a> {
@@ -50,8 +50,14 @@ impl<'a> Entered<'a> {
     #[inline]
     pub(crate) fn hold(&mut self, comm: &Communicator, call: impl Into<Call>, whole: bool) {
         if under_way::is_wanted() {
-            self.held = Some(Held::enter(comm, call.into(), whole));
+            self.hold_now(comm, call.into(), whole);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hold_now(&mut self, comm: &Communicator, call: Call, whole: bool) {
+        self.held = Some(Box::new(Held::enter(comm, call, whole)));
     }
 
     /// Says how it went.

@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::thread_level::ThreadLevel;
 
-/// The way past a [`Gate`] for calls of everyday sizes: one comparison that decides everything.
+/// The way past a [`Gate`](crate::gate::Gate) for calls of everyday sizes: one comparison that decides everything.
 ///
 /// It holds how many items a call may move with no other question asked: [`Express::ITEMS`] while it is open, 0 while
 /// each call must be looked at, as in a runtime that has ended. What is larger, or nothing at all, takes the way
-/// through [`Gate::enter`], which is for everybody.
+/// through [`Gate::enter`](crate::gate::Gate::enter), which is for everybody.
 #[derive(Debug)]
 pub(crate) struct Express {
     /// For any thread.

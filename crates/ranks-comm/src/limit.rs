@@ -2,7 +2,7 @@
 //!
 //! While any limit is set, every call is in the list of those under way (`under_way.rs`), with its limit. Three things look at that:
 //!
-//! * waits among threads, which end at the limit ([`in_time`]);
+//! * waits among threads, which end at the limit ([`in_time()`]);
 //! * over MPI, what can be done by an operation that returns at once: it is asked until the limit, and then left to the runtime
 //!   or cancelled ([`may_end`]);
 //! * the watchdog, for all else over MPI: it says what waits for whom, and ends the job.

@@ -51,6 +51,7 @@ where
 }
 
 /// Begins by a function with handles in the library's own form.
+#[inline]
 pub(super) fn begin(
     name: &'static str,
     keep: Option<Box<dyn Keep>>,

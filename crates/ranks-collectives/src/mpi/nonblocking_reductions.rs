@@ -152,6 +152,7 @@ type ToAll<C, D, O, M, R> = (
 
 /// # Safety
 /// `call` and `large` are functions of MPI that may have the slices of `transfer`, told how long a block of it is.
+#[inline]
 unsafe fn to_all<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     make: impl FnOnce() -> Result<Operation>,

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::in_time::over_mpi;
 use super::report::{Report, State};
@@ -31,6 +31,9 @@ const MORE_TO_ASK: Duration = Duration::from_secs(2);
 
 /// How long asking takes at most.
 const MOST: Duration = Duration::from_millis(700);
+
+/// How long the library may take to begin to send a question when the job is to be aborted anyway.
+const HASTY: Duration = Duration::from_millis(150);
 
 #[derive(PartialEq, Eq)]
 enum Phase {
@@ -74,7 +77,7 @@ fn run() {
         drop(phase);
         roll_call::listen();
         let all = over_mpi();
-        if let Some(rank) = roll_call::stuck() {
+        if let Some(rank) = roll_call::stuck(roll_call::STUCK) {
             all.iter()
                 .filter(|one| is_over(one))
                 .for_each(|late| end_stuck(late, rank));
@@ -117,9 +120,13 @@ fn has_passed_by(one: &UnderWay, more: Duration) -> bool {
 fn see_to_the_end_of(late: &Arc<UnderWay>) {
     let late = Arc::clone(late);
     let look = move || {
-        thread::sleep(MOST);
-        if let Some(rank) = roll_call::stuck().filter(|_| is_over(&late)) {
-            end_stuck(&late, rank);
+        let begun = Instant::now();
+        while begun.elapsed() < MOST {
+            thread::sleep(PERIOD);
+            let stuck = roll_call::stuck(HASTY);
+            if let Some(rank) = stuck.filter(|_| is_over(&late) && late.goes_on()) {
+                return end_stuck(&late, rank);
+            }
         }
     };
     // Without it a library that returns from nothing is left to whoever has started the job.

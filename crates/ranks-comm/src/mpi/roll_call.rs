@@ -51,7 +51,7 @@ static SENDING: Mutex<Option<(Instant, usize)>> = Mutex::new(None);
 
 /// How long the library may take to begin to send one: it has to return at once, but Intel's does not while a host cannot be
 /// reached.
-const STUCK: Duration = Duration::from_millis(300);
+pub(crate) const STUCK: Duration = Duration::from_millis(300);
 
 fn lock() -> MutexGuard<'static, Option<RollCall>> {
     ROLL_CALL.lock().unwrap_or_else(PoisonError::into_inner)
@@ -90,10 +90,10 @@ pub(crate) fn listen() {
     }
 }
 
-/// The rank to which another thread would send a question, if the library does not return from that.
-pub(crate) fn stuck() -> Option<usize> {
+/// The rank to which another thread would send a question, if the library has not returned from that for so long.
+pub(crate) fn stuck(patience: Duration) -> Option<usize> {
     let sending = *SENDING.lock().unwrap_or_else(PoisonError::into_inner);
-    sending.and_then(|(since, rank)| (since.elapsed() >= STUCK).then_some(rank))
+    sending.and_then(|(since, rank)| (since.elapsed() >= patience).then_some(rank))
 }
 
 /// Whether a thread asks.
