@@ -2,6 +2,7 @@
 
 use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -14,6 +15,10 @@ use crate::{Failure, RANKS, Scratch, bare, said};
 
 /// How the job is to end, where this program is the job.
 const JOB: &str = "RANKS_CLI_TEST_DUMPS";
+
+/// The limit that one rank comes to, and one that none does.
+const LIMIT: &str = "2s";
+const LONG: Duration = Duration::from_secs(60);
 
 /// A way in which a job of two ranks ends, and what is told of rank 0.
 struct End {
@@ -60,7 +65,7 @@ const ENDS: [End; 5] = [
     End {
         how: "time limit",
         reason: "time limit",
-        error: "MPI_Allreduce: not over within the time limit of 700ms (RANKS_TIMEOUT) on rank 0 of 2 of MPI_COMM_WORLD",
+        error: "MPI_Allreduce: not over within the time limit of 2s (RANKS_TIMEOUT) on rank 0 of 2 of MPI_COMM_WORLD",
         call: Some("MPI_Allreduce of 1 f64 by Sum"),
         collective: "MPI_Allreduce of 1 f64 by Sum",
     },
@@ -100,6 +105,10 @@ fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
         "time limit" if is_first => {
             world.allreduce_value(1.5_f64, Sum)?;
         }
+        // It is rank 0 that comes to the limit.
+        "time limit" => {
+            world.within(LONG, |world| world.recv(&mut never, 0, 9))?;
+        }
         _ => {}
     }
     if is_first {
@@ -119,7 +128,7 @@ fn check(name: &str, end: &End, mut start: Command) {
         .env(JOB, end.how)
         .env("RANKS_DUMP", &folder);
     if end.how == "time limit" {
-        start.env("RANKS_TIMEOUT", "700ms");
+        start.env("RANKS_TIMEOUT", LIMIT);
     }
     let job = said(&mut start);
     let whole = format!("{name}, {}: {}{}", end.how, job.text, job.errors);
