@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use content::Cause;
 
@@ -49,17 +48,21 @@ impl Reason {
 
 /// Writes a file for each rank that lives in this process, once: what comes after a first failure follows from it.
 ///
-/// `error` is what went wrong on `rank` of the world, if it was one of several here.
+/// `error` is what went wrong on `rank` of the world, if it was one of several here. A rank that fails while another one writes
+/// waits for it: what it recorded is among what is written, and goes when it ends.
 pub(crate) fn write(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) {
-    static WRITTEN: AtomicBool = AtomicBool::new(false);
+    static WRITTEN: Mutex<bool> = Mutex::new(false);
     observe::write_timelines();
     let Some(folder) = folder() else {
         return;
     };
-    if WRITTEN.swap(true, Ordering::Relaxed) {
+    // Before the lock is held, since it is the program that says it.
+    let error = error.map(ToString::to_string);
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if std::mem::replace(&mut *written, true) {
         return;
     }
-    if let Err(problem) = write_all(folder, reason, error, rank) {
+    if let Err(problem) = write_all(folder, reason, error.as_deref(), rank) {
         eprintln!(
             "ranks: what was recorded cannot be written to {} ({VARIABLE}): {problem}",
             folder.display()
@@ -77,7 +80,7 @@ pub(crate) fn folder() -> Option<&'static Path> {
 fn write_all(
     folder: &Path,
     reason: Reason,
-    error: Option<&dyn Display>,
+    error: Option<&str>,
     rank: Option<usize>,
 ) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
@@ -85,7 +88,7 @@ fn write_all(
         let mine = rank.is_none_or(|rank| rank == place.0);
         let mut cause = Cause {
             reason: reason.text().to_owned(),
-            error: error.map(ToString::to_string),
+            error: error.map(str::to_owned),
         };
         if let (false, Some(error), Some(rank)) = (mine, error, rank) {
             cause.reason = format!("{} on rank {rank}", reason.text());
