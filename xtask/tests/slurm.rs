@@ -270,6 +270,63 @@ fn ranks_run_starts_ranks_by_srun_in_an_allocation() {
 }
 
 #[test]
+fn ranks_run_starts_ranks_inside_of_a_step() {
+    let chosen = [
+        mpi(&["mpich-5", "debian-mpich"]),
+        mpi(&["openmpi-5", "debian-openmpi"]),
+        mpi(&["impi-"]),
+    ];
+    let Some(cluster) = Held::up("step") else {
+        return;
+    };
+    let (ranks, program) = (
+        program("ranks-cli", "ranks"),
+        program("ranks-jobs", "job-program"),
+    );
+    let folder = format!("RANKS_MPI_DIR={}", root().join("target/mpi").display());
+    // What `srun --pty` makes, without its terminal: the first task works, and the step holds both hosts.
+    let first = [
+        "env",
+        &folder,
+        "srun",
+        "-N2",
+        "-n2",
+        "sh",
+        "-c",
+        "[ $SLURM_PROCID = 1 ] || exec \"$0\" \"$@\"",
+        &ranks,
+    ];
+    for mpi in chosen.into_iter().flatten() {
+        let job = [
+            "run",
+            "-n",
+            "2",
+            "--time-limit",
+            "60s",
+            "--mpi",
+            &mpi.name,
+            &program,
+            "hosts",
+        ];
+        let (status, text) = cluster.said(&[first.as_slice(), &job].concat());
+        assert_eq!(status, Some(0), "{}: {text}", mpi.name);
+        assert!(
+            text.contains("[1] rank 1 of 2, host "),
+            "{}: {text}",
+            mpi.name
+        );
+    }
+    let (_, text) = cluster.said(&[first.as_slice(), &["doctor"]].concat());
+    for part in [
+        "this is a task of step 0 of Slurm",
+        "export SLURM_OVERLAP=1",
+        "srun --overlap --mpi=",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn a_batch_job_brings_back_what_came_of_it() {
     let Some(mpi) = mpi(&["mpich-5", "debian-mpich", "mpich-"]) else {
         return not_tested("cluster submit", "no MPICH is here");

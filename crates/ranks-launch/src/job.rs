@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::environment::process_variable;
 use crate::installation::Installation;
-use crate::launchers::inherited;
+use crate::launchers::{Variables, inherited, slurm_step};
 
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
@@ -19,6 +20,10 @@ mod tree;
 pub use output::RankOutput;
 use output::{Labels, Splitter};
 use supervisor::Supervised;
+
+/// Lets `srun`, by which launchers start their daemons as well, use what a step of Slurm holds: inside of one, as `srun --pty bash` is,
+/// it would wait until that ends.
+const OVERLAP: &str = "SLURM_OVERLAP";
 
 /// What is to be started.
 ///
@@ -172,6 +177,9 @@ impl Job {
                     (command, Labels::of(installation))
                 };
                 command.args(labels.arguments()).arg(&self.program);
+                if slurm_step(&Variables::new(&process_variable)).is_some() {
+                    command.env(OVERLAP, "1");
+                }
                 (command, labels)
             }
             None => {

@@ -6,6 +6,7 @@ use crate::environment::Malformed;
 use crate::launcher::Launcher;
 
 pub(crate) use inherited::inherited;
+pub(crate) use slurm::step as slurm_step;
 
 mod flux;
 mod hydra;

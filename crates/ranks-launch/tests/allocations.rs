@@ -119,6 +119,19 @@ fn a_batch_script_knows_what_was_asked_for() {
 }
 
 #[test]
+fn the_shell_of_an_allocation_is_no_step() {
+    let interactive = |name: &str| match name {
+        "SLURM_JOB_ID" => Some("7".to_owned()),
+        "SLURM_STEP_ID" => Some("4294967290".to_owned()),
+        "SLURM_PROCID" => Some("0".to_owned()),
+        "SLURM_NTASKS" => Some("4".to_owned()),
+        _ => None,
+    };
+    let shell = Allocation::from_vars(interactive, |_| None).unwrap();
+    assert_eq!((shell.step, shell.tasks), (None, Some(4)));
+}
+
+#[test]
 fn under_mpiexec_the_step_is_of_its_daemons() {
     for mpi in ["mpich4", "mpich5", "impi", "ompi4", "ompi5"] {
         let inside = of(&format!("mpiexec_in_salloc_{mpi}.rank3.env"));

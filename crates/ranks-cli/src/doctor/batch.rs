@@ -19,6 +19,8 @@ pub(super) struct Batch {
     pub(super) seconds_left: Option<u64>,
     /// The command that starts ranks on it.
     pub(super) start: String,
+    /// The step of Slurm that this is a task of, as a shell by `srun --pty` is.
+    pub(super) step: Option<String>,
     malformed: Vec<(String, String)>,
 }
 
@@ -34,11 +36,16 @@ impl Batch {
             let left = ends.duration_since(std::time::SystemTime::now());
             left.map_or(0, |left| left.as_secs())
         });
+        let overlap = if found.step.is_some() {
+            "--overlap "
+        } else {
+            ""
+        };
         let malformed = found.malformed.iter();
         Some(Batch {
             scheduler: if is_slurm { "Slurm" } else { "PBS" }.to_owned(),
             start: if is_slurm {
-                format!("srun --mpi={plugin} PROGRAM")
+                format!("srun {overlap}--mpi={plugin} PROGRAM")
             } else {
                 "mpiexec PROGRAM".to_owned()
             },
@@ -50,13 +57,28 @@ impl Batch {
             tasks: found.tasks,
             cpus_per_task: found.cpus_per_task,
             seconds_left: left,
+            step: found.step,
         })
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
         let malformed = self.malformed.iter();
-        malformed
-            .map(|(variable, what)| Finding::note(what, format!("unset {variable}")))
-            .collect()
+        let malformed =
+            malformed.map(|(variable, what)| Finding::note(what, format!("unset {variable}")));
+        malformed.chain(self.in_step()).collect()
+    }
+
+    fn in_step(&self) -> Option<Finding> {
+        let step = self.step.as_ref()?;
+        let set = std::env::var_os("SLURM_OVERLAP").is_some();
+        (!set).then(|| {
+            Finding::note(
+                format!(
+                    "this is a task of step {step} of Slurm, which holds what it was given: \
+                     srun, and an mpiexec that starts its daemons by it, wait until the step ends"
+                ),
+                "export SLURM_OVERLAP=1 (ranks run sets it)",
+            )
+        })
     }
 }

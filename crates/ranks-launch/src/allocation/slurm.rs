@@ -6,7 +6,7 @@ use super::nodes::MOST;
 use super::{Allocation, Component, MemoryLimit, Scheduler, binding, counts, nodes};
 use crate::environment::Environment;
 use crate::launcher::Launcher;
-use crate::launchers::Variables;
+use crate::launchers::{Variables, slurm_step};
 
 /// The most parts of a heterogeneous job that are looked for.
 const MOST_COMPONENTS: usize = 128;
@@ -48,9 +48,9 @@ pub(super) fn read(variables: &Variables<'_>, environment: &Environment) -> Opti
 
 /// Tasks are ranks in a step of `srun`, and not yet there in a batch script; under `mpiexec` the step is of its daemons.
 fn tasks(all: &mut Allocation, variables: &Variables<'_>, environment: &Environment) {
-    let in_step = variables.has("SLURM_STEP_ID") || variables.has("SLURM_STEPID");
+    let step = slurm_step(variables);
     let ours = matches!(environment.launcher, Some(Launcher::Slurm(_)) | None);
-    if in_step && !ours {
+    if step.is_some() && !ours {
         return;
     }
     all.tasks_per_node = each(
@@ -58,8 +58,8 @@ fn tasks(all: &mut Allocation, variables: &Variables<'_>, environment: &Environm
         &["SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"],
         MOST,
     );
-    if in_step {
-        all.step = variables.first(&["SLURM_STEP_ID", "SLURM_STEPID"]);
+    if step.is_some() {
+        all.step = step;
         all.tasks = variables.number(&["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"]);
         all.binding = variables.parsed(&["SLURM_CPU_BIND"], NO_BINDING, binding::read);
         if variables.has("SLURM_STEP_NODELIST") {

@@ -9,14 +9,20 @@ use crate::launcher::{Launcher, Pmi};
 /// Numbers from here on are no steps of `srun`: the batch script, the interactive shell, the external step.
 const FIRST_SPECIAL_STEP: u32 = 0xffff_fffa;
 
-fn in_step(variables: &Variables<'_>) -> bool {
-    let step = variables.first(&["SLURM_STEP_ID", "SLURM_STEPID"]);
+/// The step of `srun` that this process belongs to.
+pub(crate) fn step(variables: &Variables<'_>) -> Option<String> {
     let special = |step: &str| {
         step.trim()
             .parse::<u32>()
             .is_ok_and(|number| number >= FIRST_SPECIAL_STEP)
     };
-    step.is_some_and(|step| !special(&step)) && variables.has("SLURM_PROCID")
+    variables
+        .first(&["SLURM_STEP_ID", "SLURM_STEPID"])
+        .filter(|step| !special(step))
+}
+
+fn in_step(variables: &Variables<'_>) -> bool {
+    step(variables).is_some() && variables.has("SLURM_PROCID")
 }
 
 fn is_cray(variables: &Variables<'_>) -> bool {
