@@ -1,0 +1,210 @@
+//! What ranks wait for: messages, failures, each other.
+
+use serde_json::Value;
+
+use super::{collective, dump, message, report, says, world};
+
+#[test]
+fn a_message_that_nobody_has_sent_is_named() {
+    let files = vec![
+        dump(
+            0,
+            2,
+            &[world(
+                0,
+                2,
+                0,
+                &[],
+                &[message("MPI_Send", Some(1), 8, true)],
+            )],
+        ),
+        dump(
+            1,
+            2,
+            &[world(
+                1,
+                2,
+                0,
+                &[],
+                &[message("MPI_Recv", Some(0), 7, false)],
+            )],
+        ),
+    ];
+    let (_, text) = report(files);
+    says(
+        &text,
+        &[
+            "TROUBLE  rank 1 waits in MPI_Recv of 1 i32 from rank 0, tag 7: rank 0 has sent it nothing with that tag, but 1 with tag 8",
+            "waits for rank 0",
+        ],
+    );
+}
+
+#[test]
+fn what_a_rank_failed_in_is_what_it_waited_for() {
+    let (name, failed) = dump(
+        1,
+        2,
+        &[world(
+            1,
+            2,
+            0,
+            &[],
+            &[message("MPI_Recv", Some(0), 7, true)],
+        )],
+    );
+    let with_error = |reason: &str| {
+        let mut value: Value = serde_json::from_str(failed.as_ref().unwrap()).unwrap();
+        value["reason"] = reason.into();
+        value["error"] = "MPI_Recv: the time limit of 3 s is over".into();
+        let other = dump(0, 2, &[world(0, 2, 0, &[], &[])]);
+        report(vec![other, (name.clone(), Ok(value.to_string()))])
+    };
+    let (_, text) = with_error("error");
+    says(
+        &text,
+        &[
+            "rank 1 waits in MPI_Recv of 1 i32 from rank 0, tag 7",
+            "the time limit of 3 s is over",
+        ],
+    );
+    let (report, text) = with_error("error on rank 0");
+    assert!(report.waits.is_empty(), "{text}");
+}
+
+#[test]
+fn a_message_from_anybody_that_nobody_has_sent_is_named() {
+    let receive = |nobody: bool| {
+        let mut call = message("MPI_Recv", None, 4, false);
+        call["nobody"] = nobody.into();
+        dump(1, 2, &[world(1, 2, 0, &[], &[call])])
+    };
+    let sent = || {
+        dump(
+            0,
+            2,
+            &[world(
+                0,
+                2,
+                0,
+                &[],
+                &[message("MPI_Send", Some(1), 3, true)],
+            )],
+        )
+    };
+    let (_, text) = report(vec![sent(), receive(false)]);
+    says(
+        &text,
+        &["from any rank, tag 4: no rank has sent it anything with that tag"],
+    );
+    let (report, text) = report(vec![sent(), receive(true)]);
+    assert!(report.waits.iter().all(|wait| wait.why.is_none()), "{text}");
+}
+
+#[test]
+fn a_message_that_was_sent_and_not_yet_taken_is_no_trouble() {
+    let sent = [
+        message("MPI_Send", Some(1), 7, true),
+        message("MPI_Isend", Some(1), 7, true),
+    ];
+    let taken = [
+        message("MPI_Recv", Some(0), 7, true),
+        message("MPI_Recv", Some(0), 7, false),
+    ];
+    let files = vec![
+        dump(0, 2, &[world(0, 2, 0, &[], &sent)]),
+        dump(1, 2, &[world(1, 2, 0, &[], &taken)]),
+    ];
+    let (first, text) = report(files);
+    assert!(first.is_well(), "{text}");
+    let files = vec![
+        dump(0, 2, &[world(0, 2, 0, &[], &sent[..1])]),
+        dump(1, 2, &[world(1, 2, 0, &[], &taken)]),
+    ];
+    let (_, text) = report(files);
+    says(
+        &text,
+        &["rank 0 has sent it 1 with that tag, and 1 were there before"],
+    );
+}
+
+#[test]
+fn ranks_that_wait_for_each_other_are_a_deadlock() {
+    let of = |rank: usize| {
+        let before = [message("MPI_Recv", Some((rank + 1) % 3), 5, false)];
+        dump(rank, 4, &[world(rank, 4, 0, &[], &before)])
+    };
+    let barrier = dump(
+        3,
+        4,
+        &[world(3, 4, 0, &[collective("MPI_Barrier", false)], &[])],
+    );
+    let (report, text) = report(vec![of(0), of(1), of(2), barrier]);
+    assert_eq!(report.deadlock, [0, 1, 2]);
+    says(
+        &text,
+        &[
+            "TROUBLE  deadlock",
+            "rank 0 waits for rank 1 in MPI_Recv of 1 i32 from rank 1, tag 5\n",
+            "rank 2 waits for rank 0 in",
+            "rank 3      in MPI_Barrier (number 0) on world: waits for ranks 0-2",
+        ],
+    );
+}
+
+#[test]
+fn a_collective_and_a_message_make_a_deadlock() {
+    let files = vec![
+        dump(
+            0,
+            2,
+            &[world(0, 2, 0, &[collective("MPI_Barrier", false)], &[])],
+        ),
+        dump(
+            1,
+            2,
+            &[world(
+                1,
+                2,
+                0,
+                &[],
+                &[message("MPI_Recv", Some(0), 7, false)],
+            )],
+        ),
+    ];
+    let (report, text) = report(files);
+    assert_eq!(report.deadlock, [0, 1], "{text}");
+}
+
+#[test]
+fn a_send_that_nobody_receives_is_named() {
+    let files = vec![
+        dump(
+            0,
+            2,
+            &[world(
+                0,
+                2,
+                0,
+                &[],
+                &[message("MPI_Ssend", Some(1), 3, false)],
+            )],
+        ),
+        dump(
+            1,
+            2,
+            &[world(1, 2, 0, &[], &[message("MPI_Recv", None, 4, false)])],
+        ),
+    ];
+    let (report, text) = report(files);
+    says(
+        &text,
+        &[
+            "rank 0 waits in MPI_Ssend of 1 i32 to rank 1, tag 3: rank 1 has begun to receive from it nothing with that tag, but 1 with tag 4",
+        ],
+    );
+    assert_eq!(
+        report.waits[1].call,
+        "MPI_Recv of 1 i32 from any rank, tag 4"
+    );
+}
