@@ -58,6 +58,8 @@ struct Left {
     pid: u32,
     reason: String,
     error: Option<String>,
+    /// The call that has come back with it.
+    failed_in: Option<String>,
 }
 
 impl Report {
@@ -70,6 +72,7 @@ impl Report {
             pid: dump.pid,
             reason: dump.reason.clone(),
             error: dump.error.clone(),
+            failed_in: dump.failed_in_what(),
         });
         Report {
             size: job.size,

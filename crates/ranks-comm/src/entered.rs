@@ -3,7 +3,7 @@
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::gate::Gate;
-use crate::record::{Call, Recorder, Ring};
+use crate::record::{Call, Class, Recorder, Ring};
 use crate::under_way::{self, Held};
 
 /// Proof that this thread was let in; leaving is dropping it.
@@ -37,27 +37,49 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// Records the call.
+    /// Records the call, and puts it among those that are under way, if anybody wants to know of them.
     #[inline]
-    pub(crate) fn record(&mut self, recorder: &'a Recorder, call: Call) {
+    pub(crate) fn begin(&mut self, comm: &'a Communicator, call: Call) {
+        if under_way::is_wanted() {
+            self.begin_watched(comm, call);
+        } else {
+            self.record(comm.recorder(), call);
+        }
+    }
+
+    /// Puts a part of an operation, which is recorded itself, among the calls that are under way.
+    #[inline]
+    pub(crate) fn begin_part(&mut self, comm: &Communicator, operation: &'static str) {
+        if under_way::is_wanted() {
+            self.hold(comm, operation.into(), false);
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, recorder: &'a Recorder, call: Call) {
         if let Some(ring) = recorder.ring_of(&call) {
             ring.begin(call);
             self.recorded = Some(ring);
         }
     }
 
-    /// Puts it among the calls that are under way, if anybody wants to know of them.
-    #[inline]
-    pub(crate) fn hold(&mut self, comm: &Communicator, call: impl Into<Call>, whole: bool) {
-        if under_way::is_wanted() {
-            self.hold_now(comm, call.into(), whole);
+    /// What a call that this thread is in does itself, such as to wait for the end of what it has begun, is a part of that one.
+    /// Collectives are calls wherever they are, since all ranks number them alike, whoever wants to know of them.
+    #[cold]
+    #[inline(never)]
+    fn begin_watched(&mut self, comm: &'a Communicator, call: Call) {
+        let whole = call.kind.class == Class::Collective || !under_way::is_within_another();
+        if whole {
+            self.record(comm.recorder(), call);
         }
+        self.hold(comm, call, whole);
     }
 
     #[cold]
     #[inline(never)]
-    fn hold_now(&mut self, comm: &Communicator, call: Call, whole: bool) {
-        self.held = Some(Box::new(Held::enter(comm, call, whole)));
+    fn hold(&mut self, comm: &Communicator, call: Call, whole: bool) {
+        let number = self.recorded.map(|ring| ring.begun().saturating_sub(1));
+        self.held = Some(Box::new(Held::enter(comm, call, number, whole)));
     }
 
     /// Says how it went.

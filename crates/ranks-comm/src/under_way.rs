@@ -4,6 +4,7 @@
 //! calls of everyday sizes go the express way. A [`Hold`] keeps that way closed, so that every call passes
 //! `Communicator::enter`, which puts it into the list until its [`Held`] is dropped.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -100,6 +101,19 @@ pub(crate) fn of_this_process() -> Vec<Arc<UnderWay>> {
     all().clone()
 }
 
+/// Of what this process is in, those calls that are within no other one of their thread: what the program has called.
+pub(crate) fn of_the_program() -> Vec<Arc<UnderWay>> {
+    let mut calls = of_this_process();
+    let mut threads = HashSet::new();
+    calls.retain(|call| threads.insert(call.thread));
+    calls
+}
+
+/// Whether this thread is in a call.
+pub(crate) fn is_within_another() -> bool {
+    around().0 > 0
+}
+
 /// The outermost of what this thread is in that has a limit.
 pub(crate) fn limited_here() -> Option<Arc<UnderWay>> {
     let thread = this_thread();
@@ -115,15 +129,14 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// This thread enters a call, or the part of one that is recorded itself.
+    /// This thread enters a call, recorded under that number if it is, or the part of one that is recorded itself.
     #[cold]
     #[inline(never)]
-    pub(crate) fn enter(comm: &Communicator, call: Call, whole: bool) -> Self {
+    pub(crate) fn enter(comm: &Communicator, call: Call, number: Option<u64>, whole: bool) -> Self {
         let recorder = Arc::clone(comm.recorder());
-        let ring = recorder.ring_of(&call).filter(|_| whole);
         let (around, depth) = around();
         Self::hold(UnderWay {
-            number: ring.map(|ring| ring.begun().saturating_sub(1)),
+            number,
             is_whole: whole,
             depth,
             limit: limit::limit_of(comm).filter(|_| around == 0),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::dump::{Call, Communicator};
+use super::dump::{Call, Communicator, Dump};
 use super::job::Job;
 use super::rank_list::RankList;
 
@@ -46,9 +46,12 @@ pub(super) struct Difference {
 pub(super) struct Progress {
     pub(super) rank: usize,
     pub(super) begun: u64,
+    /// How many calls have come back.
     pub(super) ended: u64,
     /// The last that it has called.
     pub(super) last: Option<String>,
+    /// Whether that one has come back with the error that the rank failed with.
+    pub(super) failed: bool,
 }
 
 /// The communicators of a job, the world first.
@@ -97,7 +100,7 @@ impl Group<'_> {
             progress: self
                 .parts
                 .iter()
-                .map(|(rank, part)| part.progress(*rank))
+                .map(|(rank, part)| part.progress(*rank, job.dumps.get(rank)))
                 .collect(),
             gaps: self.gaps(),
         }
@@ -204,12 +207,14 @@ impl Communicator {
         })
     }
 
-    fn progress(&self, rank: usize) -> Progress {
+    fn progress(&self, rank: usize, dump: Option<&Dump>) -> Progress {
+        let last = self.collectives.last();
         Progress {
             rank,
+            failed: last.is_some_and(|last| dump.is_some_and(|dump| dump.failed_in(last))),
             begun: self.come(),
             ended: self.ended.min(self.come()),
-            last: self.collectives.last().map(Call::to_string),
+            last: last.map(Call::to_string),
         }
     }
 }

@@ -110,15 +110,31 @@ impl Dump {
 }
 
 impl Dump {
-    /// Whether its rank failed in this call, which has come back with the error then.
+    /// Whether its rank failed in this call, which has come back with the error.
     pub(super) fn failed_in(&self, call: &Call) -> bool {
         // An error of another rank of this process is told with a reason that names that rank.
         let own = !self.reason.contains(" on rank ");
         let error = self
             .error
             .as_deref()
-            .filter(|_| own && !call.operation.is_empty());
+            .filter(|_| own && call.done && !call.operation.is_empty());
         error.is_some_and(|error| error.contains(&call.operation))
+    }
+
+    /// That call, with ranks of the world, and its communicator.
+    pub(super) fn failed_in_what(&self) -> Option<String> {
+        let failed = |part: &Communicator| {
+            let call = part.last().find(|call| self.failed_in(call))?;
+            let on = if part.name.is_empty() { "" } else { " on " };
+            Some(format!("{}{on}{}", part.describe(call), part.name))
+        };
+        self.communicators.iter().find_map(failed)
+    }
+
+    /// Whether it did because it had waited until a time limit: its error says so in these words, whichever limit it was.
+    pub(super) fn waited_in(&self, call: &Call) -> bool {
+        let in_vain = |error: &str| error.contains("within the time limit");
+        self.failed_in(call) && self.error.as_deref().is_some_and(in_vain)
     }
 }
 

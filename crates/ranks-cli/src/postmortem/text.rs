@@ -52,10 +52,9 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     deadlock(report, out)?;
     for wait in &report.waits {
         if let Some(why) = &wait.why {
-            trouble(
-                out,
-                &format!("rank {} waits in {}: {why}", wait.rank, wait.call),
-            )?;
+            let waits = if wait.over { "waited" } else { "waits" };
+            let (rank, call) = (wait.rank, &wait.call);
+            trouble(out, &format!("rank {rank} {waits} in {call}: {why}"))?;
         }
     }
     ranks(&report.ranks, out)?;
@@ -127,10 +126,14 @@ fn ranks(ranks: &[Left], out: &mut dyn Write) -> io::Result<()> {
             pid,
             reason,
             error,
+            failed_in,
         } = left;
         writeln!(out, "  rank {rank:<6} {reason} (process {pid} on {host})")?;
         for line in error.iter().flat_map(|error| error.lines()) {
             writeln!(out, "              {line}")?;
+        }
+        if let Some(call) = failed_in {
+            writeln!(out, "              the call was {call}")?;
         }
     }
     rest(out, ranks.len())
@@ -149,8 +152,10 @@ fn progress(story: &Story, out: &mut dyn Write) -> io::Result<()> {
         &format!("{} ({:#}): collectives", story.communicator, story.members),
     )?;
     for progress in story.progress.iter().take(MANY) {
-        let (rank, begun, ended) = (progress.rank, progress.begun, progress.ended);
+        let (rank, begun, failed) = (progress.rank, progress.begun, progress.failed);
+        let ended = progress.ended.saturating_sub(failed.into());
         let last = match &progress.last {
+            Some(last) if failed => format!(", failed in {last}"),
             Some(last) if ended < begun => format!(", in {last}"),
             Some(last) => format!(", the last was {last}"),
             None => String::new(),
@@ -179,13 +184,19 @@ fn waiting(waits: &[Wait], out: &mut dyn Write) -> io::Result<()> {
     for wait in waits.iter().take(MANY) {
         let Wait {
             rank,
+            over,
             call,
             communicator,
             seconds,
             on,
             ..
         } = wait;
-        write!(out, "  rank {rank:<6} in {call}")?;
+        let (is, waits) = if *over {
+            ("was in", "waited")
+        } else {
+            ("in", "waits")
+        };
+        write!(out, "  rank {rank:<6} {is} {call}")?;
         if !communicator.is_empty() {
             write!(out, " on {communicator}")?;
         }
@@ -196,7 +207,7 @@ fn waiting(waits: &[Wait], out: &mut dyn Write) -> io::Result<()> {
         if on.is_empty() {
             writeln!(out)?;
         } else {
-            writeln!(out, ": waits for {on:#}")?;
+            writeln!(out, ": {waits} for {on:#}")?;
         }
     }
     rest(out, waits.len())

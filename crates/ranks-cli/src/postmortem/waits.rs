@@ -11,10 +11,12 @@ use super::job::Job;
 use super::messages;
 use super::rank_list::RankList;
 
-/// A rank in a call that has not come back.
+/// A rank in a call that has not come back, or has come back at its time limit.
 #[derive(Debug, Serialize)]
 pub(super) struct Wait {
     pub(super) rank: usize,
+    /// Whether it has come back.
+    pub(super) over: bool,
     /// What it called, with ranks of the world.
     pub(super) call: String,
     pub(super) communicator: String,
@@ -32,7 +34,7 @@ fn as_ranges<S: Serializer>(ranks: &Rc<[usize]>, serializer: S) -> Result<S::Ok,
     ranks.serialize(serializer)
 }
 
-/// Every call that has not come back, in the order of ranks.
+/// Every call in which a rank waits, or has waited until its time limit, in the order of ranks.
 pub(super) fn waits(job: &Job, groups: &[Group<'_>]) -> Vec<Wait> {
     let mut behind = Behind::default();
     let mut list = Vec::new();
@@ -79,11 +81,35 @@ impl Behind {
 }
 
 impl Communicator {
-    /// The calls that have begun last and have not gone well, of those that do not return at once.
-    fn blocked<'a>(&'a self, dump: &'a Dump) -> impl Iterator<Item = &'a Call> {
+    /// The calls that have begun last, of those that do not return at once.
+    pub(super) fn last(&self) -> impl Iterator<Item = &Call> {
         let rings = [&self.collectives, &self.messages];
         let last = rings.into_iter().filter_map(|ring| ring.last());
-        last.filter(|call| !call.is_nonblocking() && (!call.done || dump.failed_in(call)))
+        last.filter(|call| !call.is_nonblocking())
+    }
+
+    /// Those of them in which the rank waits, or has waited in vain.
+    fn blocked<'a>(&'a self, dump: &'a Dump) -> impl Iterator<Item = &'a Call> {
+        let waits = |call: &&Call| !call.done || dump.waited_in(call);
+        self.last().filter(waits)
+    }
+
+    fn is_collective(&self, call: &Call) -> bool {
+        let last = self.collectives.last();
+        last.is_some_and(|last| std::ptr::eq(last, call))
+    }
+
+    /// A call of this, with ranks of the world.
+    pub(super) fn describe(&self, call: &Call) -> String {
+        if self.is_collective(call) {
+            format!("{call} (number {})", call.number)
+        } else {
+            call.with_peer(self.peer(call))
+        }
+    }
+
+    fn peer(&self, call: &Call) -> Option<usize> {
+        call.peer.and_then(|peer| self.world_rank(peer))
     }
 }
 
@@ -96,27 +122,18 @@ impl Group<'_> {
         seconds: Option<f64>,
         behind: &mut Behind,
     ) -> Wait {
-        let is_collective = part
-            .collectives
-            .last()
-            .is_some_and(|last| std::ptr::eq(last, call));
-        let peer = call.peer.and_then(|peer| part.world_rank(peer));
-        let (on, why) = if is_collective {
+        let (on, why) = if part.is_collective(call) {
             (behind.of(self, part.id, call.number), None)
         } else {
             let why = messages::why_not(self, rank, call);
             // What may be on its way is not waited for.
-            let on = peer.filter(|_| why.is_some());
+            let on = part.peer(call).filter(|_| why.is_some());
             (on.into_iter().collect(), why)
-        };
-        let call = if is_collective {
-            format!("{call} (number {})", call.number)
-        } else {
-            call.with_peer(peer)
         };
         Wait {
             rank,
-            call,
+            over: call.done,
+            call: part.describe(call),
             communicator: self.title.clone(),
             seconds,
             on,
@@ -147,6 +164,7 @@ impl Dump {
         others
             .map(|one| Wait {
                 rank,
+                over: false,
                 call: one.operation.clone(),
                 communicator: String::new(),
                 seconds: Some(one.seconds),

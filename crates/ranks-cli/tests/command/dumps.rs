@@ -16,8 +16,9 @@ use crate::{Failure, RANKS, Scratch, bare, said};
 /// How the job is to end, where this program is the job.
 const JOB: &str = "RANKS_CLI_TEST_DUMPS";
 
-/// The limit that one rank comes to, and one that none does.
+/// The limit that one rank comes to, as text too, and one that none does.
 const LIMIT: &str = "2s";
+const OWN_LIMIT: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(60);
 
 /// A way in which a job of two ranks ends, and what is told of rank 0.
@@ -27,47 +28,71 @@ struct End {
     reason: &'static str,
     /// What its error begins with, if it had one.
     error: &'static str,
-    /// The call that it was in, or that has failed.
-    call: Option<&'static str>,
+    call: Called,
     /// The last collective that it began.
     collective: &'static str,
 }
 
-const ENDS: [End; 5] = [
+/// The call of a rank that its dump is about.
+enum Called {
+    /// It was in this one, and in no other.
+    In(&'static str),
+    /// This one has failed.
+    Failed(&'static str),
+    /// The same, after the rank had waited in it.
+    Waited(&'static str),
+    Nothing,
+}
+
+const ENDS: [End; 7] = [
     End {
         how: "error",
         reason: "error",
         error: "MPI_Recv: message truncated: ",
-        call: Some("MPI_Recv of 2 i32 from rank 1, tag 0"),
+        call: Called::Failed("MPI_Recv of 2 i32 from rank 1, tag 0"),
         collective: "MPI_Barrier",
     },
     End {
         how: "panic",
         reason: "panic",
         error: "panicked: out of luck",
-        call: None,
+        call: Called::Nothing,
         collective: "MPI_Barrier",
     },
     End {
         how: "abort",
         reason: "abort",
         error: "aborted with code 3",
-        call: None,
+        call: Called::Nothing,
         collective: "MPI_Barrier",
     },
     End {
         how: "SIGTERM",
         reason: "SIGTERM",
         error: "",
-        call: Some("MPI_Sendrecv of i32 from rank 1, tag 0"),
+        call: Called::In("MPI_Sendrecv of i32 from rank 1, tag 0"),
         collective: "MPI_Barrier",
     },
     End {
         how: "time limit",
         reason: "time limit",
         error: "MPI_Allreduce: not over within the time limit of 2s (RANKS_TIMEOUT) on rank 0 of 2 of MPI_COMM_WORLD",
-        call: Some("MPI_Allreduce of 1 f64 by Sum"),
+        call: Called::In("MPI_Allreduce of 1 f64 by Sum"),
         collective: "MPI_Allreduce of 1 f64 by Sum",
+    },
+    End {
+        how: "time limit of a receive",
+        reason: "time limit",
+        error: "MPI_Recv: not over within the time limit of 2s (RANKS_TIMEOUT) on rank 0 of 2 of MPI_COMM_WORLD",
+        call: Called::In("MPI_Recv of 2 i32 from rank 1, tag 7"),
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "limit of its own",
+        reason: "error",
+        error: "MPI_Recv: not over within the time limit of 2s (Communicator::within) on rank 0 of 2 of MPI_COMM_WORLD",
+        call: Called::Waited("MPI_Recv of 2 i32 from rank 1, tag 7"),
+        collective: "MPI_Barrier",
     },
 ];
 
@@ -105,8 +130,14 @@ fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
         "time limit" if is_first => {
             world.allreduce_value(1.5_f64, Sum)?;
         }
+        "time limit of a receive" if is_first => {
+            world.recv(&mut [0_i32; 2], 1, 7)?;
+        }
+        "limit of its own" if is_first => {
+            world.within(OWN_LIMIT, |world| world.recv(&mut [0_i32; 2], 1, 7))?;
+        }
         // It is rank 0 that comes to the limit.
-        "time limit" => {
+        "time limit" | "time limit of a receive" => {
             world.within(LONG, |world| world.recv(&mut never, 0, 9))?;
         }
         _ => {}
@@ -127,7 +158,7 @@ fn check(name: &str, end: &End, mut start: Command) {
         .args(["--exact", "dumps::job", "--nocapture"])
         .env(JOB, end.how)
         .env("RANKS_DUMP", &folder);
-    if end.how == "time limit" {
+    if end.how.starts_with("time limit") {
         start.env("RANKS_TIMEOUT", LIMIT);
     }
     let job = said(&mut start);
@@ -156,15 +187,26 @@ fn check(name: &str, end: &End, mut start: Command) {
     let error = left["error"].as_str().unwrap_or_default();
     assert!(error.contains(end.error), "{whole}");
     let waits = of_rank_0(&value["waits"]);
-    // Beside a collective that has a limit there may be the wait for its end.
-    let is = |wait: &Value, call: &str| {
-        wait["call"]
-            .as_str()
-            .is_some_and(|told| told.starts_with(call))
+    let is = |told: &Value, call: &str| {
+        let told = told.as_str();
+        assert!(told.is_some_and(|told| told.starts_with(call)), "{whole}");
     };
-    match end.call {
-        Some(call) => assert!(waits.iter().any(|wait| is(wait, call)), "{whole}"),
-        None => assert!(waits.is_empty(), "{whole}"),
+    match (&end.call, &waits[..]) {
+        (Called::In(call), [wait]) => {
+            is(&wait["call"], call);
+            assert_eq!(
+                (&wait["over"], &left["failed_in"]),
+                (&false.into(), &Value::Null)
+            );
+        }
+        (Called::Waited(call), [wait]) => {
+            is(&wait["call"], call);
+            is(&left["failed_in"], call);
+            assert_eq!(wait["over"], true, "{whole}");
+        }
+        (Called::Failed(call), []) => is(&left["failed_in"], call),
+        (Called::Nothing, []) => assert_eq!(left["failed_in"], Value::Null, "{whole}"),
+        _ => panic!("rank 0 is in other calls: {whole}"),
     }
     let world = &value["communicators"][0];
     let progress = of_rank_0(&world["progress"]);
@@ -173,7 +215,11 @@ fn check(name: &str, end: &End, mut start: Command) {
 
     // What a person reads names the same.
     let report = postmortem(&[]);
-    let operations = [end.collective, end.call.unwrap_or_default(), end.error];
+    let call = match end.call {
+        Called::In(call) | Called::Failed(call) | Called::Waited(call) => call,
+        Called::Nothing => "",
+    };
+    let operations = [end.collective, call, end.error];
     for part in operations {
         assert!(report.text.contains(part), "no {part:?}: {}", report.text);
     }

@@ -62,6 +62,14 @@ fn the_collective_in_which_ranks_of_a_job_differ() {
     ] {
         assert!(first.contains(part), "{part}: {}", report.text);
     }
+    // Both have come to it, and were told: of the one that fails first that is known.
+    let failed = [
+        "2 begun, 1 done, failed in MPI_Allreduce of 1 f64 by Sum",
+        "2 begun, 1 done, failed in MPI_Bcast of 2 i32, root 0",
+    ];
+    let told = failed.iter().filter(|line| report.text.contains(**line));
+    assert_eq!(told.count(), 1, "{}", report.text);
+    assert!(!report.text.contains(": waits for"), "{}", report.text);
 
     // A file that was not written to its end is named, and the others are still read.
     std::fs::write(folder.join("rank-1.json"), "{\"rank\": 1, \"si").unwrap();

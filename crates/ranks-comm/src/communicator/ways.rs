@@ -57,8 +57,7 @@ impl Communicator {
     pub fn enter(&self, call: impl Into<Call>) -> Result<Entered<'_>> {
         let call = call.into();
         let mut entered = self.let_in(call.operation())?;
-        entered.record(&self.0.recorder, call);
-        entered.hold(self, call, true);
+        entered.begin(self, call);
         Ok(entered)
     }
 
@@ -67,7 +66,7 @@ impl Communicator {
     #[inline]
     pub fn enter_unrecorded(&self, operation: &'static str) -> Result<Entered<'_>> {
         let mut entered = self.let_in(operation)?;
-        entered.hold(self, operation, false);
+        entered.begin_part(self, operation);
         Ok(entered)
     }
 

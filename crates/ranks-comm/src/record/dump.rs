@@ -94,7 +94,7 @@ fn write_all(
             cause.reason = format!("{} on rank {rank}", reason.text());
             cause.error = Some(format!("rank {rank} of {}: {error}", place.1));
         }
-        let under_way = under_way::of_this_process();
+        let under_way = under_way::of_the_program();
         let here = under_way.iter().filter(|one| one.recorder.place() == place);
         let communicators = recorders.iter().map(|one| content::communicator(one));
         let dump = content::dump(

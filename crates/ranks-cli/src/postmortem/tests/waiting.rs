@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{collective, dump, message, report, says, world};
+use super::{Report, allreduce, collective, dump, message, report, says, world};
 
 #[test]
 fn a_message_that_nobody_has_sent_is_named() {
@@ -40,36 +40,59 @@ fn a_message_that_nobody_has_sent_is_named() {
     );
 }
 
+/// Rank 1 has left a dump with this reason and this error, and the calls are its last.
+fn failed(
+    reason: &str,
+    error: &str,
+    collectives: &[Value],
+    messages: &[Value],
+) -> (Report, String) {
+    let (name, dumped) = dump(1, 2, &[world(1, 2, 0, collectives, messages)]);
+    let mut value: Value = serde_json::from_str(dumped.as_ref().unwrap()).unwrap();
+    value["reason"] = reason.into();
+    value["error"] = error.into();
+    let other = dump(0, 2, &[world(0, 2, 0, &collectives[..0], &[])]);
+    report(vec![other, (name, Ok(value.to_string()))])
+}
+
 #[test]
-fn what_a_rank_failed_in_is_what_it_waited_for() {
-    let (name, failed) = dump(
-        1,
-        2,
-        &[world(
-            1,
-            2,
-            0,
-            &[],
-            &[message("MPI_Recv", Some(0), 7, true)],
-        )],
-    );
-    let with_error = |reason: &str| {
-        let mut value: Value = serde_json::from_str(failed.as_ref().unwrap()).unwrap();
-        value["reason"] = reason.into();
-        value["error"] = "MPI_Recv: the time limit of 3 s is over".into();
-        let other = dump(0, 2, &[world(0, 2, 0, &[], &[])]);
-        report(vec![other, (name.clone(), Ok(value.to_string()))])
-    };
-    let (_, text) = with_error("error");
+fn a_rank_that_came_to_a_time_limit_of_its_own_has_waited() {
+    let receive = [message("MPI_Recv", Some(0), 7, true)];
+    let error = "MPI_Recv: not over within the time limit of 3s (Communicator::within) on rank 1 of 2 of world";
+    let (report, text) = failed("error", error, &[], &receive);
+    assert!(report.waits[0].over, "{text}");
     says(
         &text,
         &[
-            "rank 1 waits in MPI_Recv of 1 i32 from rank 0, tag 7",
-            "the time limit of 3 s is over",
+            "TROUBLE  rank 1 waited in MPI_Recv of 1 i32 from rank 0, tag 7: rank 0 has sent it nothing with that tag",
+            "within the time limit of 3s",
+            "the call was MPI_Recv of 1 i32 from rank 0, tag 7 on world\n",
+            "rank 1      was in MPI_Recv of 1 i32 from rank 0, tag 7 on world: waited for rank 0\n",
         ],
     );
-    let (report, text) = with_error("error on rank 0");
+    let (report, text) = failed("error on rank 0", error, &[], &receive);
     assert!(report.waits.is_empty(), "{text}");
+    assert_eq!(report.ranks[1].failed_in, None, "{text}");
+}
+
+#[test]
+fn what_has_failed_is_waited_for_no_longer() {
+    let calls = [collective("MPI_Barrier", true), allreduce(4, true)];
+    let error = "MPI_Allreduce: rank 0 calls MPI_Bcast of 1 i32, root 0";
+    let (report, text) = failed("error", error, &calls, &[]);
+    assert!(report.waits.is_empty(), "{text}");
+    says(
+        &text,
+        &[
+            "the call was MPI_Allreduce of 4 f64 by Sum (number 1) on world\n",
+            "rank 1      2 begun, 1 done, failed in MPI_Allreduce of 4 f64 by Sum\n",
+        ],
+    );
+    let (_, text) = failed("panic", "out of luck", &calls, &[]);
+    says(
+        &text,
+        &["2 begun, 2 done, the last was MPI_Allreduce of 4 f64 by Sum\n"],
+    );
 }
 
 #[test]
