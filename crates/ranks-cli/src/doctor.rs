@@ -1,10 +1,9 @@
 //! `ranks doctor`: what there is, what is wrong with it, and what to do.
 
-use std::process::ExitCode;
-
 use serde::Serialize;
 
 use crate::Outcome;
+use crate::tell::tell;
 
 mod batch;
 mod features;
@@ -83,15 +82,5 @@ impl Report {
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let report = Report::collect(arguments);
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        // A reader that has seen enough of it is no failure.
-        let _ = text::write(&report, &mut anstream::stdout().lock());
-    }
-    Ok(if report.is_well() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    tell(&report, arguments.json, text::write, report.is_well())
 }

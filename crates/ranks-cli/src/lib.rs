@@ -26,6 +26,7 @@ mod postmortem;
 mod probe;
 mod run;
 mod self_test;
+mod tell;
 mod timeline;
 
 /// MPI for Rust: what is wrong with this machine, and jobs on it.

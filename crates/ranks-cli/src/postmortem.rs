@@ -1,11 +1,11 @@
 //! `ranks postmortem DIR`: what the dumps of a job's ranks tell together.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use serde::Serialize;
 
 use crate::Outcome;
+use crate::tell::tell;
 
 mod collectives;
 mod dump;
@@ -112,15 +112,5 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let job = Job::read(&arguments.folder)
         .map_err(|error| format!("{} cannot be read: {error}", arguments.folder.display()))?;
     let report = Report::of(job);
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        // A reader that has seen enough of it is no failure.
-        let _ = text::write(&report, &mut anstream::stdout().lock());
-    }
-    Ok(if report.is_well() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    tell(&report, arguments.json, text::write, report.is_well())
 }
