@@ -171,7 +171,7 @@ fn not_a_host(host: &str) -> String {
     format!("hosts are called n0, n1, …, not {host}")
 }
 
-/// This program anew, in a role.
+/// This program anew, in a role, whatever is in its place by now.
 fn stage(role: &str) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.arg0(role);

@@ -1,9 +1,36 @@
 //! `ssh` and `rsh` of a cluster: what launchers call to start a program on another host.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
+use std::{fs, io};
 
+use nix::fcntl::{AT_FDCWD, AtFlags};
+use nix::unistd::linkat;
+
+use super::AGENTS;
 use super::state::State;
+
+/// Puts the agent into a folder, by each of its names.
+pub(super) fn install(folder: &Path) -> io::Result<()> {
+    for name in AGENTS {
+        keep(Path::new("/proc/self/exe"), &folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// Makes a file that stays what a program is now: cargo puts another one in the place of this while a cluster is up.
+fn keep(program: &Path, file: &Path) -> io::Result<()> {
+    // A second name costs nothing. It cannot be had on another file system, nor of a file that has no name any more.
+    linkat(
+        AT_FDCWD,
+        program,
+        AT_FDCWD,
+        file,
+        AtFlags::AT_SYMLINK_FOLLOW,
+    )
+    .or_else(|_| fs::copy(program, file).map(drop))
+}
 
 /// A call of `ssh`.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,7 +89,34 @@ fn parse(words: &[String]) -> Option<Call> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    #[test]
+    fn an_agent_stays_what_it_was() {
+        let folder = std::env::temp_dir().join(format!("ranks-agent-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let program = folder.join("program");
+        fs::write(&program, "one").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+        let running = fs::File::open(&program).unwrap();
+        let running = format!("/proc/self/fd/{}", running.as_raw_fd());
+        keep(Path::new(&running), &folder.join("ssh")).unwrap();
+        fs::remove_file(&program).unwrap();
+        fs::write(&program, "another").unwrap();
+        fs::remove_file(folder.join("ssh")).unwrap();
+        // Now it has no name.
+        keep(Path::new(&running), &folder.join("rsh")).unwrap();
+        let (text, mode) = (
+            fs::read(folder.join("rsh")),
+            fs::metadata(folder.join("rsh")),
+        );
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(text.unwrap(), b"one");
+        assert_eq!(mode.unwrap().permissions().mode() & 0o777, 0o700);
+    }
 
     fn call(line: &str) -> Option<(String, String)> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use nix::sys::statvfs::{FsFlags, statvfs};
+
 use super::wire::{self, Program, Request};
-use super::{AGENTS, names};
+use super::{agent, names};
 use crate::workspace;
 
 /// Names the folder for programs on the hosts, and so for the agent that their launchers call.
@@ -86,11 +88,7 @@ impl State {
         private.recursive(true).mode(0o700);
         private.create(&agents).map_err(failed)?;
         fs::write(self.folder.join("hosts"), names::table(hosts)).map_err(failed)?;
-        let program = std::env::current_exe().map_err(failed)?;
-        for name in AGENTS {
-            symlink(&program, agents.join(name)).map_err(failed)?;
-        }
-        Ok(())
+        agent::install(&agents).map_err(failed)
     }
 
     /// Whether the cluster is up.
@@ -255,11 +253,14 @@ impl State {
     }
 }
 
-/// Where the folders of clusters are: paths of sockets are short.
+/// Where the folders of clusters are: paths of sockets are short, and agents are run.
 fn folder() -> PathBuf {
+    let runs = |folder: &PathBuf| {
+        statvfs(folder).is_ok_and(|system| !system.flags().contains(FsFlags::ST_NOEXEC))
+    };
     let runtime = std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
-        .filter(|folder| folder.is_dir());
+        .filter(|folder| folder.is_dir() && runs(folder));
     runtime.map_or_else(
         || workspace::root().join("target").join("cluster"),
         |folder| folder.join("ranks-cluster"),

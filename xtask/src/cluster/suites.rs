@@ -1,6 +1,5 @@
 //! `cargo xtask cluster test`: the tests on ranks of this workspace, over hosts that are made for them.
 
-use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use ranks_launch::Installation;
@@ -9,7 +8,7 @@ use ranks_test::driver::{Binary, Case, KnownFault, Suite};
 use super::lifetime::{Cluster, Life};
 use super::namespaces::Right;
 use super::state::State;
-use super::{job, names, network};
+use super::{job, names, network, stage};
 use crate::test::place::{self, Place};
 use crate::test::tally::{Cell, Failure, Row, Tally};
 use crate::test::{self, cargo, faults};
@@ -232,11 +231,10 @@ impl Run<'_> {
             &[],
         )?;
         let state = cluster.state();
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let hosts = names::hosts(layout.hosts);
         let launch = |ranks| {
             let launcher = installation.command_on(ranks, &hosts);
-            on_first_host(&program, self.name, &launcher)
+            on_first_host(self.name, &launcher)
         };
         let (mut sum, mut library) = (Cell::default(), None);
         for (binary, cases) in self.tests {
@@ -277,8 +275,8 @@ impl Run<'_> {
 }
 
 /// A launcher's command as one that starts it on the first host of a cluster; program and arguments are to be appended.
-fn on_first_host(xtask: &Path, cluster: &str, launcher: &Command) -> Command {
-    let mut command = Command::new(xtask);
+fn on_first_host(cluster: &str, launcher: &Command) -> Command {
+    let mut command = stage("xtask");
     command
         .args(["cluster", "--name", cluster, "exec", &names::host(0)])
         .arg(launcher.get_program())
@@ -356,7 +354,7 @@ mod tests {
     fn a_launcher_keeps_its_words_and_variables_on_a_host() {
         let mut launcher = Command::new("mpiexec");
         launcher.args(["-n", "4"]).env("A", "b").env_remove("C");
-        let command = on_first_host(Path::new("xtask"), "x", &launcher);
+        let command = on_first_host("x", &launcher);
         let words: Vec<_> = command
             .get_args()
             .map(|word| word.to_string_lossy())
