@@ -1,10 +1,21 @@
 //! The network of a cluster: a bridge in the head, a link from it to each host, and what went over the links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
 
 use super::names;
+
+/// A host's end of its link.
+pub(super) const OF_HOST: &str = "eth0";
+
+/// How long links may take until they carry something: they do within milliseconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Carries out lines as `ip -batch` reads them, in the namespaces of this process.
 pub(super) fn ip(lines: &[String]) -> Result<(), String> {
@@ -44,7 +55,7 @@ pub(super) fn of_head(processes: &[u32]) -> Vec<String> {
     for (number, process) in processes.iter().enumerate() {
         let link = names::link(number);
         lines.push(format!(
-            "link add {link} type veth peer name eth0 netns {process}"
+            "link add {link} type veth peer name {OF_HOST} netns {process}"
         ));
         lines.push(format!("link set {link} master {bridge} up"));
     }
@@ -55,9 +66,26 @@ pub(super) fn of_head(processes: &[u32]) -> Vec<String> {
 pub(super) fn of_host(number: usize) -> Vec<String> {
     vec![
         "link set lo up".to_owned(),
-        format!("addr add {}/24 dev eth0", names::address(number)),
-        "link set eth0 up".to_owned(),
+        format!("addr add {}/24 dev {OF_HOST}", names::address(number)),
+        format!("link set {OF_HOST} up"),
     ]
+}
+
+/// Waits until all of these links carry something: both ends are up before that, and what is sent then is lost.
+pub(super) fn wait_for(links: &[String]) -> Result<(), String> {
+    let started = Instant::now();
+    loop {
+        let all = getifaddrs().map_err(|error| format!("getifaddrs: {error}"))?;
+        let running = all.filter(|one| one.flags.contains(InterfaceFlags::IFF_RUNNING));
+        let running: BTreeSet<String> = running.map(|one| one.interface_name).collect();
+        let Some(link) = links.iter().find(|link| !running.contains(*link)) else {
+            return Ok(());
+        };
+        if started.elapsed() > PATIENCE {
+            return Err(format!("{link} carries nothing after {PATIENCE:?}"));
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// What went over a link, in bytes.

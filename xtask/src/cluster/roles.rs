@@ -118,6 +118,7 @@ pub(super) fn first(arguments: &[OsString]) -> Result<(), String> {
     let hosts = match names::number(name) {
         Some(number) => {
             network::ip(&network::of_host(number))?;
+            network::wait_for(&[network::OF_HOST.to_owned()])?;
             Vec::new()
         }
         None => start_hosts(&told, &Caller::word(caller))?,
@@ -162,6 +163,8 @@ fn start_hosts(told: &Told, caller: &str) -> Result<Vec<ChildStdin>, String> {
     for (host, output) in hosts.iter().zip(&mut outputs) {
         hear(host, output)?;
     }
+    let links: Vec<String> = (0..hosts.len()).map(names::link).collect();
+    network::wait_for(&links)?;
     Ok(inputs)
 }
 

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
-use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
@@ -14,17 +13,27 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::namespaces::Caller;
-use super::wire::{self, Program, Request};
+use super::wire::{self, Incoming, Program, Request};
 use super::{START, stage};
-
-/// How long a caller may take to say what it wants: nobody else is served meanwhile.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A host at work.
 struct Service {
     caller: Option<Caller>,
     /// The programs that run, by their processes, and who asked for them.
     running: BTreeMap<i32, UnixStream>,
+    /// Those who have not said yet what they want.
+    callers: Vec<(UnixStream, Incoming)>,
+}
+
+/// What has happened to a host.
+#[derive(Debug, Default)]
+struct Happened {
+    /// Somebody calls.
+    called: bool,
+    /// Those who asked for these programs are gone.
+    gone: Vec<i32>,
+    /// These of the callers have said something, in their order.
+    said: Vec<usize>,
 }
 
 /// Serves until it is asked to end; its end is that of everything on the host.
@@ -32,6 +41,7 @@ pub(super) fn serve(listener: &UnixListener, caller: Option<Caller>) -> Result<(
     let mut service = Service {
         caller,
         running: BTreeMap::new(),
+        callers: Vec::new(),
     };
     service
         .work(listener)
@@ -46,41 +56,67 @@ impl Service {
         let ended =
             SignalFd::with_flags(&children, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
         loop {
-            let (called, gone) = self.wait(listener, &ended)?;
+            let happened = self.wait(listener, &ended)?;
             while let Ok(Some(_)) = ended.read_signal() {}
             self.bury();
-            for process in gone {
+            for process in happened.gone {
                 self.hang_up(process);
             }
-            // A caller that fails harms no other.
-            if called
+            // From the last one on, as those that are served leave the list. A caller that fails harms no other.
+            for caller in happened.said.into_iter().rev() {
+                if matches!(self.hear(caller), Ok(Next::End)) {
+                    return Ok(());
+                }
+            }
+            if happened.called
                 && let Ok((socket, _)) = listener.accept()
-                && matches!(self.take(socket), Ok(Next::End))
             {
-                return Ok(());
+                self.callers.push((socket, Incoming::default()));
             }
         }
     }
 
-    /// Waits until something happens: somebody calls, a program ends, or those who asked for these programs are gone.
-    fn wait(&self, listener: &UnixListener, ended: &SignalFd) -> io::Result<(bool, Vec<i32>)> {
-        let mut ends = vec![
-            PollFd::new(listener.as_fd(), PollFlags::POLLIN),
-            PollFd::new(ended.as_fd(), PollFlags::POLLIN),
-        ];
-        let callers = self.running.values();
-        ends.extend(callers.map(|caller| PollFd::new(caller.as_fd(), PollFlags::POLLIN)));
+    /// Waits until something happens, or a program ends.
+    fn wait(&self, listener: &UnixListener, ended: &SignalFd) -> io::Result<Happened> {
+        let end = |end| PollFd::new(end, PollFlags::POLLIN);
+        let mut ends = vec![end(listener.as_fd()), end(ended.as_fd())];
+        ends.extend(self.running.values().map(|caller| end(caller.as_fd())));
+        ends.extend(self.callers.iter().map(|(caller, _)| end(caller.as_fd())));
         match poll(&mut ends, PollTimeout::NONE) {
-            Err(nix::Error::EINTR) => return Ok((false, Vec::new())),
+            Err(nix::Error::EINTR) => return Ok(Happened::default()),
             other => other?,
         };
-        let happened: Vec<bool> = ends.iter().map(|end| end.any().unwrap_or(true)).collect();
-        let gone = self.running.keys().zip(happened.iter().skip(2));
-        let gone = gone
-            .filter(|(_, gone)| **gone)
-            .map(|(process, _)| *process)
-            .collect();
-        Ok((happened[0], gone))
+        let mut happened = ends.iter().map(|end| end.any().unwrap_or(true));
+        let called = happened.next().unwrap_or(false);
+        let mut rest = happened.skip(1);
+        let gone = self.running.keys().zip(rest.by_ref());
+        let gone = gone.filter(|(_, gone)| *gone).map(|(process, _)| *process);
+        let gone = gone.collect();
+        let said = (0..self.callers.len()).zip(rest);
+        let said = said.filter(|(_, said)| *said).map(|(caller, _)| caller);
+        Ok(Happened {
+            called,
+            gone,
+            said: said.collect(),
+        })
+    }
+
+    /// Hears what a caller says, and serves it when that is all.
+    fn hear(&mut self, caller: usize) -> io::Result<Next> {
+        let Some((socket, incoming)) = self.callers.get_mut(caller) else {
+            return Ok(Next::GoOn);
+        };
+        match incoming.take(socket) {
+            Ok(None) => Ok(Next::GoOn),
+            Ok(Some((request, streams))) => {
+                let (socket, _) = self.callers.remove(caller);
+                self.serve(socket, request, streams)
+            }
+            Err(error) => {
+                self.callers.remove(caller);
+                Err(error)
+            }
+        }
     }
 
     /// Takes in every process that has ended, also those whose parents did not, and tells who waits.
@@ -110,9 +146,12 @@ impl Service {
         }
     }
 
-    fn take(&mut self, socket: UnixStream) -> io::Result<Next> {
-        socket.set_read_timeout(Some(PATIENCE))?;
-        let (request, streams) = wire::receive(&socket)?;
+    fn serve(
+        &mut self,
+        socket: UnixStream,
+        request: Request,
+        streams: [OwnedFd; 3],
+    ) -> io::Result<Next> {
         match request {
             Request::End => {
                 let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);

@@ -128,8 +128,9 @@ impl State {
     ) -> Result<UnixStream, String> {
         let socket = self.socket(host);
         let failed = |error| format!("{host} does not answer at {}: {error}", socket.display());
+        let request = wire::encode(request).map_err(failed)?;
         let stream = UnixStream::connect(&socket).map_err(failed)?;
-        wire::send(&stream, request, streams).map_err(failed)?;
+        wire::send(&stream, &request, streams).map_err(failed)?;
         Ok(stream)
     }
 

@@ -41,64 +41,92 @@ pub(super) struct Program {
     pub(super) privileged: bool,
 }
 
-/// Sends a request; `streams` come with it.
+/// A request as it goes over a socket: its length, and its text.
+pub(super) fn encode(request: &Request) -> io::Result<Vec<u8>> {
+    let text = serde_json::to_vec(request)?;
+    let length = u32::try_from(text.len()).map_err(io::Error::other)?;
+    Ok([length.to_le_bytes().as_slice(), &text].concat())
+}
+
+/// Sends a request that is encoded; `streams` come with it.
 pub(super) fn send(
     mut socket: &UnixStream,
-    request: &Request,
+    request: &[u8],
     streams: [BorrowedFd<'_>; STREAMS],
 ) -> io::Result<()> {
-    let text = serde_json::to_vec(request)?;
-    let length = u32::try_from(text.len())
-        .map_err(io::Error::other)?
-        .to_le_bytes();
     let numbers = streams.map(|stream| stream.as_raw_fd());
     let files = [ControlMessage::ScmRights(&numbers)];
     // The kernel delivers files with the first byte, and no sooner.
     let sent = sendmsg::<()>(
         socket.as_raw_fd(),
-        &[IoSlice::new(&length)],
+        &[IoSlice::new(request)],
         &files,
         MsgFlags::MSG_NOSIGNAL,
         None,
     )?;
-    socket.write_all(length.get(sent..).unwrap_or_default())?;
-    socket.write_all(&text)
+    socket.write_all(request.get(sent..).unwrap_or_default())
 }
 
-/// Takes a request, and the streams that came with it.
-pub(super) fn receive(mut socket: &UnixStream) -> io::Result<(Request, [OwnedFd; STREAMS])> {
-    let mut length = [0; 4];
-    let mut space = nix::cmsg_space!([RawFd; STREAMS]);
-    let mut parts = [IoSliceMut::new(&mut length)];
-    let message = recvmsg::<()>(
-        socket.as_raw_fd(),
-        &mut parts,
-        Some(&mut space),
-        MsgFlags::MSG_CMSG_CLOEXEC,
-    )?;
-    let received = message.bytes;
-    let mut streams = Vec::new();
-    for part in message.cmsgs()? {
-        if let ControlMessageOwned::ScmRights(numbers) = part {
-            streams.extend(numbers.into_iter().map(own));
+/// A request that comes in parts, however slow its sender is.
+#[derive(Debug, Default)]
+pub(super) struct Incoming {
+    bytes: Vec<u8>,
+    streams: Vec<OwnedFd>,
+}
+
+impl Incoming {
+    /// Takes what has come of it, and waits for nothing. Returns it, and the streams that came with it, when that is all.
+    pub(super) fn take(
+        &mut self,
+        socket: &UnixStream,
+    ) -> io::Result<Option<(Request, [OwnedFd; STREAMS])>> {
+        loop {
+            match self.part(socket) {
+                Ok(0) => return Err(io::Error::other("no whole request came")),
+                Ok(_) => {}
+                Err(nix::Error::EINTR) => continue,
+                Err(nix::Error::EAGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+            let Some((length, text)) = self.bytes.split_first_chunk() else {
+                continue;
+            };
+            let length = u32::from_le_bytes(*length);
+            if length > LONGEST {
+                return Err(io::Error::other("a request is too long"));
+            }
+            if text.len() as u64 >= u64::from(length) {
+                let request = serde_json::from_slice(text)?;
+                let streams = std::mem::take(&mut self.streams)
+                    .try_into()
+                    .map_err(|_| io::Error::other("a request came without its streams"))?;
+                return Ok(Some((request, streams)));
+            }
         }
     }
-    socket.read_exact(length.get_mut(received..).unwrap_or_default())?;
-    let length = u32::from_le_bytes(length);
-    if received == 0 || length > LONGEST {
-        return Err(io::Error::other("no request came"));
+
+    /// Takes what is there in one piece; returns its length.
+    fn part(&mut self, socket: &UnixStream) -> nix::Result<usize> {
+        let mut bytes = [0; 16 << 10];
+        let mut space = nix::cmsg_space!([RawFd; STREAMS]);
+        let mut parts = [IoSliceMut::new(&mut bytes)];
+        let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT;
+        let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags)?;
+        let length = message.bytes;
+        for part in message.cmsgs()? {
+            if let ControlMessageOwned::ScmRights(numbers) = part {
+                self.streams.extend(numbers.into_iter().map(own));
+            }
+        }
+        self.bytes
+            .extend_from_slice(bytes.get(..length).unwrap_or_default());
+        Ok(length)
     }
-    let mut text = Vec::new();
-    socket.take(u64::from(length)).read_to_end(&mut text)?;
-    let streams = streams
-        .try_into()
-        .map_err(|_| io::Error::other("a request came without its streams"))?;
-    Ok((serde_json::from_slice(&text)?, streams))
 }
 
 /// Owns a file that has just arrived.
 fn own(number: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just made this number for the message that `receive` took, and told nobody else of it.
+    // SAFETY: the kernel has just made this number for the message that `part` took, and told nobody else of it.
     unsafe { OwnedFd::from_raw_fd(number) }
 }
 
@@ -122,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_arrives_with_its_streams() {
+    fn a_program_arrives_in_parts_with_its_streams() {
         let (here, there) = UnixStream::pair().unwrap();
         let (mut read, write) = io::pipe().unwrap();
         let null = File::open("/dev/null").unwrap();
@@ -132,9 +160,15 @@ mod tests {
             directory: "/".into(),
             privileged: false,
         });
-        send(&here, &request, [null.as_fd(), write.as_fd(), null.as_fd()]).unwrap();
+        let mut incoming = Incoming::default();
+        assert!(incoming.take(&there).unwrap().is_none());
+        let encoded = encode(&request).unwrap();
+        let (first, rest) = encoded.split_at(9);
+        send(&here, first, [null.as_fd(), write.as_fd(), null.as_fd()]).unwrap();
+        assert!(incoming.take(&there).unwrap().is_none());
+        (&here).write_all(rest).unwrap();
         drop(write);
-        let (received, [_, output, _]) = receive(&there).unwrap();
+        let (received, [_, output, _]) = incoming.take(&there).unwrap().unwrap();
         assert_eq!(received, request);
         File::from(output).write_all(b"written there").unwrap();
         let mut text = String::new();
@@ -149,6 +183,6 @@ mod tests {
     fn a_caller_that_says_nothing_is_an_error() {
         let (here, there) = UnixStream::pair().unwrap();
         drop(here);
-        assert!(receive(&there).is_err());
+        assert!(Incoming::default().take(&there).is_err());
     }
 }
