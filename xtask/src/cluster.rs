@@ -24,6 +24,7 @@ mod mounts;
 mod names;
 mod namespaces;
 mod network;
+mod notes;
 mod roles;
 mod service;
 mod slurm;

@@ -50,7 +50,13 @@ pub(super) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         parse(&words).ok_or_else(|| format!("ssh {}: no host, or no command", words.join(" ")))?;
     let state = State::of_environment()?;
     let shell = ["/bin/sh", "-c", &call.command].map(OsString::from);
-    let code = state.run_here(&call.host, &shell, false)?;
+    state.note(&format!("{}: {}", call.host, call.command));
+    let ended = state.run_here(&call.host, &shell, false);
+    state.note(&match &ended {
+        Ok(code) => format!("{}: ended with {code}", call.host),
+        Err(why) => format!("{}: {why}", call.host),
+    });
+    let code = ended?;
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 

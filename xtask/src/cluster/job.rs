@@ -247,6 +247,7 @@ impl Job<'_> {
         let end = wait(state, &launcher, started + self.deadline);
         let took = started.elapsed();
         let traffic = state.read(names::HEAD, &["cat", "/proc/net/dev"]);
+        let told = state.told();
         // With the hosts ends whatever still holds the streams.
         let down = cluster.down();
         let [output, _] = readers.map(|reader| reader.join().unwrap_or_default());
@@ -268,7 +269,7 @@ impl Job<'_> {
                 _ => format!("{line}; it hung while it ended, as this library is known to"),
             })
         } else {
-            Err(format!("{}; {line}", faults.join("; ")))
+            Err(format!("{}; {line}{told}", faults.join("; ")))
         }
     }
 }

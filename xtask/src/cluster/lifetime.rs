@@ -72,7 +72,7 @@ impl Cluster {
             Right::Root => "root",
             Right::User => "user",
         };
-        let log = state.folder().join("log");
+        let log = state.log();
         let log = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
         let mut command = told.stage(HEAD, &format!("{right},{held}"));
         // Keys of a terminal are not for hosts, and its streams must not stay open for them.
@@ -91,7 +91,7 @@ impl Cluster {
         if let Err(why) = heard {
             // It ends by itself when it has said so.
             let _ = head.wait();
-            let log = std::fs::read_to_string(state.folder().join("log")).unwrap_or_default();
+            let log = std::fs::read_to_string(state.log()).unwrap_or_default();
             state.remove();
             return Err(format!("no cluster can be made: {why} {}", log.trim())
                 .trim_end()

@@ -270,6 +270,9 @@ impl Run<'_> {
             sum.text(),
             megabytes.join(" ")
         );
+        if sum.failed > 0 {
+            println!("{at}: {}", state.told().trim_start());
+        }
         Ok((sum, library))
     }
 }

@@ -88,11 +88,12 @@ impl Watch<'_> {
         let began = self.begins(&marks, &launcher);
         let seen = began.and_then(|()| self.follow(state, &launcher, &marks, plan, limit));
         let dumps = dumps::read(self.command, &dumped);
+        let told = state.told();
         cluster.down();
         let output = reader.join().unwrap_or_default();
         // Its folder is gone by now, and is what its processes are known by all the same.
         let left = faults::ranks(&State::named(&self.name)?, self.program).len();
-        let mut seen = seen.map_err(|why| format!("{why}: {}", output.trim()))?;
+        let mut seen = seen.map_err(|why| format!("{why}: {}{told}", output.trim()))?;
         seen.left = left;
         for (number, text) in told::reports(&output) {
             seen.rank(number).reported = Some(text);
