@@ -4,96 +4,42 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use ranks_launch::Installation;
+mod common;
 
-fn xtask(name: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command
-        .args(["cluster", "--name", name])
-        .args(arguments)
-        .stdin(Stdio::null());
-    command
+use common::{Held, mpi, named, not_tested, said, xtask};
+
+/// What the xtask says where the machine, and not the project, is at fault.
+const REASONS: [&str; 2] = ["this process may not", "the limit in /proc/sys/user"];
+
+/// Two hosts, or nothing where there can be none.
+fn held(test: &str) -> Option<Held> {
+    Held::up(test, &[], &REASONS)
 }
 
-/// Runs a command to its end; returns its status and what it wrote.
-fn said(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = xtask(name, arguments).output().unwrap();
-    let text = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
-    (status.code(), text.trim().to_owned())
+/// Whether a host is heard to refuse a connection within so many seconds: one that is there does so at once, one that is cut off never.
+fn reaches(cluster: &Held, from: &str, to: &str, seconds: u32) -> bool {
+    let connect = format!("timeout {seconds} bash -c 'echo > /dev/tcp/{to}/9' 2>&1");
+    let (_, text) = cluster.said(&["exec", from, "sh", "-c", &connect]);
+    text.contains("Connection refused")
 }
 
-/// A cluster of two hosts that ends with this value, or nothing where there can be none.
-struct Held {
-    name: String,
-    xtask: Child,
+/// Whether so many processes of a host are stopped, at once or a little later: each stops when it would go on.
+fn stopped(cluster: &Held, host: &str, number: usize) -> bool {
+    let script = format!(
+        "until test $(grep -l '(stopped)' /proc/[0-9]*/status 2> /dev/null | wc -l) = {number}; do sleep 0.02; done"
+    );
+    let command = ["exec", host, "timeout", "60", "sh", "-c", &script];
+    cluster.said(&command).0 == Some(0)
 }
 
-impl Held {
-    fn up(test: &str) -> Option<Held> {
-        let name = format!("test-{}-{test}", std::process::id());
-        let mut command = xtask(&name, &["up", "--nodes", "2", "--hold"]);
-        let mut xtask = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(xtask.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        if line.contains("n0, n1 are up") {
-            return Some(Held { name, xtask });
-        }
-        let output = xtask.wait_with_output().unwrap();
-        let why = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            why.contains("this process may not") || why.contains("the limit in /proc/sys/user"),
-            "{why}"
-        );
-        not_tested(test, &format!("there can be no hosts here: {why}"));
-        None
-    }
-
-    fn said(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        said(&self.name, arguments)
-    }
-
-    /// Whether a host reaches another: one that is there refuses at once, one that is not never answers.
-    fn reaches(&self, from: &str, to: &str) -> bool {
-        let connect =
-            format!("timeout 1 bash -c 'echo > /dev/tcp/{to}/9' 2> /dev/null; test $? != 124");
-        self.said(&["exec", from, "sh", "-c", &connect]).0 == Some(0)
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.xtask.kill().unwrap();
-        self.xtask.wait().unwrap();
-        // A killed one has no time to take its folder away.
-        self.said(&["down"]);
-    }
-}
-
-fn not_tested(test: &str, why: &str) {
-    let text = format!("\nNOT TESTED: {test}: {}\n", why.trim());
-    // Not by a macro: what macros print is shown of failed tests alone.
-    std::io::stdout().write_all(text.as_bytes()).unwrap();
-}
-
-/// A program that runs on a host, and has begun to.
+/// Two processes that run on a host: a shell, and what it has started before it said so.
 fn sleeping(name: &str, host: &str) -> Child {
     // The name is in the words that its process is known by.
-    let script = format!("echo ready; sleep 600 # {name}");
+    let script = format!("sleep 600 & echo ready; wait # {name}");
     let mut command = xtask(name, &["exec", host, "sh", "-c", &script]);
     let mut child = command
         .stdout(Stdio::piped())
@@ -119,7 +65,7 @@ fn processes(name: &str) -> Vec<String> {
 
 #[test]
 fn hosts_are_apart_and_reach_each_other_through_the_agent() {
-    let Some(cluster) = Held::up("apart") else {
+    let Some(cluster) = held("apart") else {
         return;
     };
     let own = "hostname; ls /dev/shm /tmp/made 2> /dev/null; set -- /proc/[0-9]*; echo $#";
@@ -147,22 +93,20 @@ fn hosts_are_apart_and_reach_each_other_through_the_agent() {
 
 #[test]
 fn a_host_is_cut_off_and_comes_back_and_is_killed() {
-    let Some(cluster) = Held::up("cut") else {
+    let Some(cluster) = held("cut") else {
         return;
     };
-    assert!(cluster.reaches("n0", "n1"));
+    assert!(reaches(&cluster, "n0", "n1", 60));
     assert_eq!(cluster.said(&["cut", "n1"]).0, Some(0));
-    assert!(!cluster.reaches("n0", "n1"));
+    assert!(!reaches(&cluster, "n0", "n1", 1));
     assert_eq!(cluster.said(&["heal", "n1"]).0, Some(0));
-    assert!(cluster.reaches("n0", "n1"));
+    assert!(reaches(&cluster, "n0", "n1", 60));
 
     let mut sleeper = sleeping(&cluster.name, "n1");
     assert_eq!(cluster.said(&["freeze", "n1"]).0, Some(0));
-    let stopped = "grep -l '(stopped)' /proc/[0-9]*/status | wc -l";
-    let stopped = ["exec", "n1", "sh", "-c", stopped];
-    assert_eq!(cluster.said(&stopped), (Some(0), "2".to_owned()));
+    assert!(stopped(&cluster, "n1", 2));
     assert_eq!(cluster.said(&["thaw", "n1"]).0, Some(0));
-    assert_eq!(cluster.said(&stopped), (Some(0), "0".to_owned()));
+    assert!(stopped(&cluster, "n1", 0));
 
     assert_eq!(cluster.said(&["kill", "n1"]).0, Some(0));
     assert_ne!(sleeper.wait().unwrap().code(), Some(0));
@@ -172,7 +116,7 @@ fn a_host_is_cut_off_and_comes_back_and_is_killed() {
 
 #[test]
 fn a_killed_xtask_leaves_nothing() {
-    let Some(mut cluster) = Held::up("killed") else {
+    let Some(mut cluster) = held("killed") else {
         return;
     };
     let name = cluster.name.clone();
@@ -186,18 +130,24 @@ fn a_killed_xtask_leaves_nothing() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(processes(&name), [""; 0]);
-    assert_ne!(said(&name, &["down"]).0, Some(0));
+    assert_ne!(said(xtask(&name, &["down"])).0, Some(0));
 }
 
-/// The first MPI that is here whose name begins so, by the order of the beginnings.
-fn mpi(beginnings: &[&str]) -> Option<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let all = Installation::all(Some(&root.join("target/mpi")));
-    let names: Vec<String> = all.into_iter().map(|one| one.name).collect();
-    let mut found = beginnings
-        .iter()
-        .filter_map(|beginning| names.iter().find(|name| name.starts_with(beginning)));
-    found.next().cloned()
+#[test]
+fn a_job_that_fails_shows_what_was_asked_of_hosts() {
+    const TEST: &str = "job-that-fails";
+    if held(TEST).is_none() {
+        return;
+    }
+    let Some(mpi) = mpi(&["mpich-5", "mpich-4", "debian-mpich", "mpich", "openmpi"]) else {
+        return not_tested(TEST, "no MPI is here");
+    };
+    let job = ["run", "--mpi", &mpi.name, "--", "/bin/false"];
+    let (status, text) = said(xtask(&named("fails"), &job));
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("0 of 1 MPIs ran over 2 hosts"), "{text}");
+    let (_, calls) = text.split_once("calls of ssh").expect(&text);
+    assert!(calls.contains(" s  n1: ended with "), "{text}");
 }
 
 /// The millions of bytes that came to each host, as the line that begins so tells them.
@@ -216,21 +166,21 @@ fn megabytes(text: &str, beginning: &str) -> Vec<f64> {
 #[test]
 fn tests_on_ranks_run_over_hosts() {
     const TEST: &str = "tests-over-hosts";
-    if Held::up(TEST).is_none() {
+    if held(TEST).is_none() {
         return;
     }
     let mpis = [
         mpi(&["mpich-5", "mpich-4", "debian-mpich"]),
         mpi(&["debian-openmpi", "openmpi-4", "openmpi-5"]),
     ];
-    let mpis: Vec<String> = mpis.into_iter().flatten().collect();
+    let mpis = mpis.into_iter().flatten().map(|mpi| mpi.name);
+    let mpis: Vec<String> = mpis.collect();
     if mpis.is_empty() {
         return not_tested(TEST, "no MPI is here");
     }
-    let name = format!("test-{}-suites", std::process::id());
     let list = mpis.join(",");
-    let (status, text) = said(
-        &name,
+    let (status, text) = said(xtask(
+        &named("suites"),
         &[
             "test",
             "--nodes",
@@ -245,7 +195,7 @@ fn tests_on_ranks_run_over_hosts() {
             "topology::every_rank_is_told_of",
             "fill::the_root_fills_it_in_place",
         ],
-    );
+    ));
     assert_eq!(status, Some(0), "{text}");
     let expected = format!("{} passed, 0 failed", 4 * mpis.len());
     assert!(text.lines().any(|line| line == expected), "{text}");

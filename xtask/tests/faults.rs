@@ -6,11 +6,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
 
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
 
 use ranks_launch::Installation;
+
+mod common;
+
+use common::{mpi, named, not_tested, program, said, xtask};
 
 /// What the xtask says where the machine, and not the project, is at fault.
 const REASONS: [&str; 3] = [
@@ -19,63 +21,33 @@ const REASONS: [&str; 3] = [
     "ip (of iproute2) cannot be started",
 ];
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-/// The first MPI that is here whose name begins so.
-fn mpi(beginnings: &[&str]) -> Option<String> {
-    let all = Installation::all(Some(&root().join("target/mpi")));
-    let mut found = beginnings.iter().flat_map(|beginning| {
-        let all = all.iter().map(|one| &one.name);
-        all.filter(move |name| name.starts_with(beginning) && !name.ends_with("-abi"))
-    });
-    found.next().cloned()
-}
-
-/// Programs of the workspace, which a test of the whole workspace has built: the folder that they are in.
-fn programs() -> &'static Path {
-    let folder = Path::new(env!("CARGO_BIN_EXE_xtask")).parent().unwrap();
-    for (package, name) in [("ranks-jobs", "job-program"), ("ranks-cli", "ranks")] {
-        if !folder.join(name).is_file() {
-            let mut cargo = Command::new(env!("CARGO"));
-            cargo.current_dir(root());
-            cargo.args(["build", "--quiet", "--package", package, "--bin", name]);
-            assert!(cargo.status().unwrap().success());
-        }
-    }
-    folder
-}
-
-fn not_tested(test: &str, why: &str) {
-    let text = format!("\nNOT TESTED: {test}: {}\n", why.trim());
-    // Not by a macro: what macros print is shown of failed tests alone.
-    std::io::stdout().write_all(text.as_bytes()).unwrap();
+/// Programs of the workspace: the folder that they are in.
+fn programs() -> PathBuf {
+    let job = program("ranks-jobs", "job-program");
+    program("ranks-cli", "ranks");
+    Path::new(&job).with_file_name("")
 }
 
 /// What became of a job on the first of these MPIs under a time limit: the cells of its line, if it could be tried.
 fn lost(beginnings: &[&str], fault: &str) -> Option<Vec<String>> {
-    let Some(mpi) = mpi(beginnings) else {
+    let Some(Installation { name: mpi, .. }) = mpi(beginnings) else {
         not_tested(fault, &format!("none of {beginnings:?} is here"));
         return None;
     };
-    let name = format!("test-{}-{}", std::process::id(), fault.replace(':', "-"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let name = named(&fault.replace(':', "-"));
+    let mut command = xtask(&name, &["faults", "--mpi", &mpi, "--fault", fault]);
     command
-        .args(["cluster", "--name", &name, "faults", "--mpi", &mpi])
-        .args(["--fault", fault, "--limit", "2s"])
         // On a machine that has much else to do all of it takes longer, and ends all the same.
-        .args(["--over", "30s", "--deadline", "40s", "--linger", "1s"])
-        .arg("--programs")
+        .args(["--limit", "2s", "--over", "30s", "--deadline", "40s"])
+        .args(["--linger", "1s", "--programs"])
         .arg(programs());
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let whole = format!("{mpi}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    let (status, text) = said(command);
+    let whole = format!("{mpi}: {text}");
     if let Some(reason) = REASONS.iter().find(|reason| whole.contains(**reason)) {
         not_tested(fault, reason);
         return None;
     }
-    assert_eq!(output.status.code(), Some(0), "{whole}");
+    assert_eq!(status, Some(0), "{whole}");
     let line = format!("| {mpi} | {fault} |");
     let lines: Vec<&str> = text
         .lines()

@@ -5,12 +5,14 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 use ranks_launch::{Family, Installation};
+
+mod common;
+
+use common::{Held, mpi, named, not_tested, program, root, said, xtask};
 
 /// What the xtask says where the machine, and not the project, is at fault.
 const REASONS: [&str; 4] = [
@@ -20,98 +22,9 @@ const REASONS: [&str; 4] = [
     "ip (of iproute2) cannot be started",
 ];
 
-fn xtask(name: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command
-        .args(["cluster", "--name", name])
-        .args(arguments)
-        .stdin(Stdio::null());
-    command
-}
-
-/// Runs a command to its end; returns its status and what it wrote.
-fn said(mut command: Command) -> (Option<i32>, String) {
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    (output.status.code(), text.into_owned())
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-/// A program of the workspace, which a test of the whole workspace has built.
-fn program(package: &str, name: &str) -> String {
-    let file = Path::new(env!("CARGO_BIN_EXE_xtask")).with_file_name(name);
-    if !file.is_file() {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root());
-        cargo.args(["build", "--quiet", "--package", package, "--bin", name]);
-        assert!(cargo.status().unwrap().success());
-    }
-    file.into_os_string().into_string().unwrap()
-}
-
-/// The first MPI that is here whose name begins so.
-fn mpi(beginnings: &[&str]) -> Option<Installation> {
-    let all = Installation::all(Some(&root().join("target/mpi")));
-    let mut found = beginnings.iter().flat_map(|beginning| {
-        let all = all.iter();
-        all.filter(move |one| one.name.starts_with(beginning) && !one.name.ends_with("-abi"))
-    });
-    found.next().cloned()
-}
-
-fn not_tested(test: &str, why: &str) {
-    let text = format!("\nNOT TESTED: {test}: {}\n", why.trim());
-    // Not by a macro: what macros print is shown of failed tests alone.
-    std::io::stdout().write_all(text.as_bytes()).unwrap();
-}
-
-/// Two hosts with Slurm, which end with this value.
-struct Held {
-    name: String,
-    xtask: Child,
-}
-
-impl Held {
-    fn up(test: &str) -> Option<Held> {
-        let name = format!("test-{}-{test}", std::process::id());
-        let mut command = xtask(&name, &["up", "--nodes", "2", "--slurm", "--hold"]);
-        let mut xtask = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(xtask.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        if line.contains("n0, n1 are up") {
-            return Some(Held { name, xtask });
-        }
-        let output = xtask.wait_with_output().unwrap();
-        let why = String::from_utf8_lossy(&output.stderr);
-        assert!(REASONS.iter().any(|reason| why.contains(reason)), "{why}");
-        not_tested(test, &why);
-        None
-    }
-
-    /// Runs a command on the first host; returns its status and what it wrote.
-    fn said(&self, words: &[&str]) -> (Option<i32>, String) {
-        let mut command = xtask(&self.name, &["exec", "n0"]);
-        command.args(words);
-        said(command)
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.xtask.kill().unwrap();
-        self.xtask.wait().unwrap();
-        // A killed one has no time to take its folder away.
-        said(xtask(&self.name, &["down"]));
-    }
+/// Two hosts with Slurm, or nothing where there can be none.
+fn held(test: &str) -> Option<Held> {
+    Held::up(test, &["--slurm"], &REASONS)
 }
 
 fn environment(mpi: &Installation) -> String {
@@ -136,7 +49,6 @@ fn ranks_are_where_slurm_put_them_by_srun_and_by_mpiexec() {
         return not_tested("jobs under Slurm", "no MPI is here");
     }
     let program = program("ranks-jobs", "job-program");
-    let name = format!("test-{}-jobs", std::process::id());
     let bytes = (4 << 20).to_string();
     let job = [
         "slurm",
@@ -148,7 +60,7 @@ fn ranks_are_where_slurm_put_them_by_srun_and_by_mpiexec() {
         &program,
         "hosts",
     ];
-    let (status, text) = said(xtask(&name, &job));
+    let (status, text) = said(xtask(&named("jobs"), &job));
     if REASONS.iter().any(|reason| text.contains(reason)) {
         return not_tested("jobs under Slurm", &text);
     }
@@ -182,14 +94,14 @@ fn a_plugin_that_the_mpi_does_not_understand_is_an_error_of_every_rank() {
             "use srun --mpi=pmix",
         ),
     ];
-    let Some(cluster) = Held::up("plugins") else {
+    let Some(cluster) = held("plugins") else {
         return;
     };
     let program = program("ranks-jobs", "job-program");
     for (mpi, plugin, advice) in cases {
         let Some(mpi) = mpi else { continue };
         let plugin = format!("--mpi={plugin}");
-        let (status, text) = cluster.said(&[
+        let (status, text) = cluster.on_first(&[
             "env",
             &environment(&mpi),
             "srun",
@@ -217,7 +129,7 @@ fn ranks_run_starts_ranks_by_srun_in_an_allocation() {
         mpi(&["mpich-5", "debian-mpich"]),
         mpi(&["debian-openmpi", "openmpi-"]),
     ];
-    let Some(cluster) = Held::up("run") else {
+    let Some(cluster) = held("run") else {
         return;
     };
     let (ranks, program) = (
@@ -243,7 +155,7 @@ fn ranks_run_starts_ranks_by_srun_in_an_allocation() {
                 more,
                 &[&program, "hosts"],
             ];
-            let (status, text) = cluster.said(&words.concat());
+            let (status, text) = cluster.on_first(&words.concat());
             assert_eq!(status, Some(0), "{}: {text}", mpi.name);
             text
         };
@@ -276,7 +188,7 @@ fn ranks_run_starts_ranks_inside_of_a_step() {
         mpi(&["openmpi-5", "debian-openmpi"]),
         mpi(&["impi-"]),
     ];
-    let Some(cluster) = Held::up("step") else {
+    let Some(cluster) = held("step") else {
         return;
     };
     let (ranks, program) = (
@@ -308,7 +220,7 @@ fn ranks_run_starts_ranks_inside_of_a_step() {
             &program,
             "hosts",
         ];
-        let (status, text) = cluster.said(&[first.as_slice(), &job].concat());
+        let (status, text) = cluster.on_first(&[first.as_slice(), &job].concat());
         assert_eq!(status, Some(0), "{}: {text}", mpi.name);
         assert!(
             text.contains("[1] rank 1 of 2, host "),
@@ -316,7 +228,7 @@ fn ranks_run_starts_ranks_inside_of_a_step() {
             mpi.name
         );
     }
-    let (_, text) = cluster.said(&[first.as_slice(), &["doctor"]].concat());
+    let (_, text) = cluster.on_first(&[first.as_slice(), &["doctor"]].concat());
     for part in [
         "this is a task of step 0 of Slurm",
         "export SLURM_OVERLAP=1",
@@ -331,7 +243,7 @@ fn a_batch_job_brings_back_what_came_of_it() {
     let Some(mpi) = mpi(&["mpich-5", "debian-mpich", "mpich-"]) else {
         return not_tested("cluster submit", "no MPICH is here");
     };
-    let Some(cluster) = Held::up("submit") else {
+    let Some(cluster) = held("submit") else {
         return;
     };
     let program = program("ranks-jobs", "job-program");
@@ -344,7 +256,7 @@ fn a_batch_job_brings_back_what_came_of_it() {
             &mpi.name,
             "--",
         ];
-        cluster.said(&[first.as_slice(), program].concat())
+        cluster.on_first(&[first.as_slice(), program].concat())
     };
     let (status, text) = submit(&[&program, "hosts"]);
     assert_eq!(status, Some(0), "{text}");
