@@ -10,7 +10,6 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use clap::Subcommand;
-use nix::sys::signal::Signal;
 
 use crate::Outcome;
 
@@ -100,8 +99,11 @@ enum What {
     Freeze { host: String },
     /// Lets it go on.
     Thaw { host: String },
-    /// Ends a host with everything on it; connections to it are closed.
-    Kill { host: String },
+    /// Ends a rank of what runs, by SIGKILL; or a host with everything on it, whose connections are closed.
+    Kill {
+        #[arg(value_name = "RANK|HOST")]
+        whom: String,
+    },
     /// Says which clusters are up, and what went over their links.
     Status,
     /// Ends the cluster.
@@ -138,11 +140,17 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         What::Run(job) => return job::main(job, &arguments.name, arguments.right),
         What::Slurm(job) => return slurm::main(job, &arguments.name, arguments.right),
         What::Submit(job) => return submit::main(job),
-        What::Cut { host } => set_link(&state, host, "down")?,
-        What::Heal { host } => set_link(&state, host, "up")?,
-        What::Freeze { host } => state.signal(checked(host)?, Signal::SIGSTOP)?,
-        What::Thaw { host } => state.signal(checked(host)?, Signal::SIGCONT)?,
-        What::Kill { host } => state.end(checked(host)?)?,
+        What::Cut { host } => faults::What::Cut(number(host)?).carry_out(&state, None)?,
+        What::Heal { host } => faults::What::Heal(number(host)?).carry_out(&state, None)?,
+        What::Freeze { host } => faults::What::Freeze(number(host)?).carry_out(&state, None)?,
+        What::Thaw { host } => faults::What::Thaw(number(host)?).carry_out(&state, None)?,
+        What::Kill { whom } => {
+            let fault = match whom.parse() {
+                Ok(rank) => faults::What::Kill(rank),
+                Err(_) => faults::What::KillHost(number(whom)?),
+            };
+            fault.carry_out(&state, None)?;
+        }
         What::Status => lifetime::status()?,
         What::Down => {
             // Also of one that is not up any more something may be left: its folder.
@@ -154,22 +162,8 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn set_link(state: &State, host: &str, to: &str) -> Result<(), String> {
-    let number = names::number(host).ok_or_else(|| not_a_host(host))?;
-    let link = names::link(number);
-    state
-        .read(names::HEAD, &["ip", "link", "set", &link, to])
-        .map(drop)
-}
-
-fn checked(host: &str) -> Result<&str, String> {
-    names::number(host)
-        .map(|_| host)
-        .ok_or_else(|| not_a_host(host))
-}
-
-fn not_a_host(host: &str) -> String {
-    format!("hosts are called n0, n1, …, not {host}")
+fn number(host: &str) -> Result<usize, String> {
+    names::number(host).ok_or_else(|| format!("hosts are called n0, n1, …, not {host}"))
 }
 
 /// This program anew, in a role, whatever is in its place by now.

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is wrong")]
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 mod common;
@@ -40,12 +40,12 @@ fn stopped(cluster: &Held, host: &str, number: usize) -> bool {
 fn sleeping(name: &str, host: &str) -> Child {
     // The name is in the words that its process is known by.
     let script = format!("sleep 600 & echo ready; wait # {name}");
-    let mut command = xtask(name, &["exec", host, "sh", "-c", &script]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    ready(xtask(name, &["exec", host, "sh", "-c", &script]).stderr(Stdio::null()))
+}
+
+/// Starts a command, and waits until it says that it is ready.
+fn ready(command: &mut Command) -> Child {
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     let output = child.stdout.take().unwrap();
     BufReader::new(output).read_line(&mut line).unwrap();
@@ -112,6 +112,32 @@ fn a_host_is_cut_off_and_comes_back_and_is_killed() {
     assert_ne!(sleeper.wait().unwrap().code(), Some(0));
     assert_ne!(cluster.said(&["exec", "n1", "true"]).0, Some(0));
     assert_eq!(cluster.said(&["exec", "n0", "true"]).0, Some(0));
+}
+
+#[test]
+fn a_rank_is_killed_by_its_number() {
+    let Some(cluster) = held("rank") else {
+        return;
+    };
+    // As launchers tell ranks their numbers.
+    let rank = |number: usize| {
+        let variable = format!("PMI_RANK={number}");
+        let script = "echo ready; exec sleep 600";
+        let mut command = xtask(
+            &cluster.name,
+            &["exec", "n1", "env", &variable, "sh", "-c", script],
+        );
+        ready(command.stderr(Stdio::null()))
+    };
+    let [mut first, mut second] = [0, 1].map(rank);
+    assert_eq!(cluster.said(&["kill", "1"]).0, Some(0));
+    assert_ne!(second.wait().unwrap().code(), Some(0));
+    assert!(first.try_wait().unwrap().is_none());
+    let (status, text) = cluster.said(&["kill", "7"]);
+    assert_ne!(status, Some(0));
+    assert!(text.contains("rank 7 does not run"), "{text}");
+    assert_eq!(cluster.said(&["kill", "n1"]).0, Some(0));
+    assert_ne!(first.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -42,18 +42,10 @@ impl What {
         }
     }
 
-    /// Does it; `program` is what ranks are processes of.
-    pub(super) fn carry_out(self, state: &State, program: &Path) -> Result<(), String> {
+    /// Does it; `program` is what ranks are processes of, if that is known.
+    pub(super) fn carry_out(self, state: &State, program: Option<&Path>) -> Result<(), String> {
         match self {
-            What::Kill(number) => {
-                let ranks = ranks(state, program);
-                let rank = ranks
-                    .iter()
-                    .find(|rank| rank.number == number)
-                    .ok_or_else(|| format!("rank {number} does not run"))?;
-                kill(rank.process, Signal::SIGKILL)
-                    .map_err(|error| format!("rank {number}: {error}"))
-            }
+            What::Kill(number) => kill_rank(state, number, program),
             What::KillHost(host) => state.end(&names::host(host)),
             What::Cut(host) => link(state, host, "down"),
             What::Heal(host) => link(state, host, "up"),
@@ -61,6 +53,19 @@ impl What {
             What::Thaw(host) => state.signal(&names::host(host), Signal::SIGCONT),
         }
     }
+}
+
+fn kill_rank(state: &State, number: usize, program: Option<&Path>) -> Result<(), String> {
+    let mut processes = ranks(state, program);
+    processes.retain(|rank| rank.number == number);
+    if processes.is_empty() {
+        return Err(format!("rank {number} does not run"));
+    }
+    // A shell that the program was started by is one too.
+    for rank in processes {
+        kill(rank.process, Signal::SIGKILL).map_err(|error| format!("rank {number}: {error}"))?;
+    }
+    Ok(())
 }
 
 fn link(state: &State, host: usize, to: &str) -> Result<(), String> {
@@ -119,8 +124,8 @@ pub(super) struct Rank {
     pub(super) state: char,
 }
 
-/// The ranks that there are, of a program on a cluster, in their order.
-pub(super) fn ranks(state: &State, program: &Path) -> Vec<Rank> {
+/// The ranks that there are, of a program or of any on a cluster, in their order.
+pub(super) fn ranks(state: &State, program: Option<&Path>) -> Vec<Rank> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut ranks: Vec<Rank> = entries
         .filter_map(|entry| rank(&entry.path(), state, program))
@@ -129,13 +134,14 @@ pub(super) fn ranks(state: &State, program: &Path) -> Vec<Rank> {
     ranks
 }
 
-fn rank(folder: &Path, state: &State, program: &Path) -> Option<Rank> {
+fn rank(folder: &Path, state: &State, program: Option<&Path>) -> Option<Rank> {
     /// What launchers tell a rank its number by.
     const NUMBERS: [&str; 3] = ["PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"];
     let process = folder.file_name()?.to_str()?.parse().ok()?;
     let words = fs::read(folder.join("cmdline")).ok()?;
     // Launchers have the program in their words too, behind their own.
-    if words.split(|byte| *byte == 0).next()? != program.as_os_str().as_encoded_bytes() {
+    let first = words.split(|byte| *byte == 0).next()?;
+    if program.is_some_and(|program| first != program.as_os_str().as_encoded_bytes()) {
         return None;
     }
     let environment = fs::read(folder.join("environ")).ok()?;

@@ -288,7 +288,7 @@ impl Job<'_> {
             let began = Instant::now();
             for fault in faults {
                 thread::sleep(fault.after.saturating_sub(began.elapsed()));
-                match fault.what.carry_out(&state, &program) {
+                match fault.what.carry_out(&state, Some(&program)) {
                     Ok(()) => println!(
                         "{} after {:.1} s",
                         fault.what,

@@ -92,7 +92,7 @@ impl Watch<'_> {
         cluster.down();
         let output = reader.join().unwrap_or_default();
         // Its folder is gone by now, and is what its processes are known by all the same.
-        let left = faults::ranks(&State::named(&self.name)?, self.program).len();
+        let left = faults::ranks(&State::named(&self.name)?, Some(self.program)).len();
         let mut seen = seen.map_err(|why| format!("{why}: {}{told}", output.trim()))?;
         seen.left = left;
         for (number, text) in told::reports(&output) {
@@ -146,14 +146,14 @@ impl Watch<'_> {
             while let Some(next) = to_do.next_if(|next| next.after <= began.elapsed()) {
                 // Its time is that of its beginning: the end of a host takes some.
                 fault.get_or_insert_with(Instant::now);
-                next.what.carry_out(state, self.program)?;
+                next.what.carry_out(state, Some(self.program))?;
             }
             if seen.launcher.is_none()
                 && let Some(code) = ended(launcher)?
             {
                 seen.launcher = Some((fault.unwrap_or(began).elapsed(), code));
             }
-            let there = faults::ranks(state, self.program);
+            let there = faults::ranks(state, Some(self.program));
             for (number, rank) in &mut seen.ranks {
                 let runs = there.iter().any(|rank| rank.number == *number);
                 if !runs && rank.ended.is_none() {
