@@ -12,6 +12,7 @@ pub use crate::layout::nonblocking::Spread;
 pub use crate::limit::look;
 pub use crate::mpi::{
     Child, Comm as MpiComm, FreedTogether, InfoHandle, Portion, TypeOf, check, check_with,
+    network_atomics_are_wrong,
 };
 pub use crate::owned::Plain;
 pub use crate::persistent::Again;

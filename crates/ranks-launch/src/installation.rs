@@ -10,7 +10,10 @@ use crate::names;
 
 mod command;
 mod cores;
+mod network_atomics;
 mod srun;
+
+pub use network_atomics::NETWORK_ATOMICS;
 
 /// A library and a launcher that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -37,7 +37,7 @@ pub use candidates::{ConfigError, Search, candidates};
 pub use environment::{Environment, Malformed};
 pub use family::Family;
 pub use host::{ControlGroups, Cpu, CpuSet, Domain, Gpu, Host, Meminfo, NumaNode, Processors};
-pub use installation::Installation;
+pub use installation::{Installation, NETWORK_ATOMICS};
 pub use job::{Job, JobError, Outcome, RankOutput, Running, Written};
 pub use launcher::{Launcher, Pmi};
 pub use linker_script::LinkerScript;

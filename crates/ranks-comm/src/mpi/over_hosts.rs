@@ -41,7 +41,7 @@ pub(super) fn quiesce() -> Result<()> {
 }
 
 /// Whether ranks are on several hosts, as far as the launcher says.
-fn are_several(environment: &Environment) -> bool {
+pub(super) fn are_several(environment: &Environment) -> bool {
     let Some(size) = environment.size.filter(|size| *size > 1) else {
         return false;
     };

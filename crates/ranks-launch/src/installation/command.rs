@@ -45,6 +45,7 @@ impl Installation {
         if self.family == Family::OpenMpi {
             command.args(["-x", CHOICE]);
         }
+        self.turn_off_network_atomics(&mut command);
         self.place(&mut command, ranks, hosts);
         command
     }
@@ -117,6 +118,11 @@ mod tests {
         assert_eq!(
             variable(&few, "PRTE_MCA_rmaps_default_mapping_policy"),
             None
+        );
+        let said = std::env::var_os(crate::NETWORK_ATOMICS).is_some();
+        assert_eq!(
+            variable(&few, crate::NETWORK_ATOMICS).as_deref(),
+            (!said).then_some("0")
         );
         let many = installation.command(cores::physical() + 1);
         assert_eq!(

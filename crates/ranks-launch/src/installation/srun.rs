@@ -29,6 +29,7 @@ impl Installation {
             command.env_remove(name);
         }
         command.env(CHOICE, &self.library);
+        self.turn_off_network_atomics(&mut command);
         if self.family == Family::Intel && std::env::var_os("I_MPI_PMI_LIBRARY").is_none() {
             let found = PMI2.into_iter().find(|file| Path::new(file).is_file());
             command.envs(found.map(|file| ("I_MPI_PMI_LIBRARY", file)));

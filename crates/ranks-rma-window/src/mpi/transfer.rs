@@ -9,6 +9,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
 
+use super::network_atomics;
 use super::window::Window;
 use crate::accumulation::Accumulation;
 use crate::table::Place;
@@ -248,12 +249,16 @@ impl<T: Pod> Window<T> {
     }
 }
 
-/// The operation and the datatype, if MPI computes with such elements.
+/// The operation and the datatype, if MPI computes with such elements, and this library rightly.
 #[inline(always)]
 pub(super) fn known<T: Pod, O: Accumulation<T>>(
     operation: &'static str,
 ) -> Result<(MPI_Op, MPI_Datatype)> {
-    O::predefined().ok_or_else(|| unknown::<T>(operation))
+    let (op, datatype) = O::predefined().ok_or_else(|| unknown::<T>(operation))?;
+    if network_atomics::may_be_wrong(op, datatype, size_of::<T>()) {
+        network_atomics::refuse(operation)?;
+    }
+    Ok((op, datatype))
 }
 
 #[cold]

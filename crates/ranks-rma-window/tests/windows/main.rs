@@ -18,3 +18,4 @@ mod mistakes;
 mod pipelined;
 mod requests;
 mod swaps;
+mod words;

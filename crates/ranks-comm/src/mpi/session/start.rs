@@ -19,6 +19,7 @@ use crate::mpi::datatypes::Cache;
 use crate::mpi::error::check;
 use crate::mpi::fault_tolerance;
 use crate::mpi::level;
+use crate::mpi::network_atomics;
 use crate::mpi::orphans::Orphans;
 use crate::mpi::over_hosts;
 use crate::mpi::peer::Sentinels;
@@ -60,6 +61,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
     let loses = over_hosts::loses_messages(loaded, environment);
     let claim_below = claim_below(loaded, trusting, loses);
     let owner = !initialized()?;
+    network_atomics::turn_off(loaded, environment, owner);
     let level = if owner {
         before_init(environment, loaded)?;
         init(claim_below, required)?

@@ -1,0 +1,78 @@
+//! Every operation that changes what is there, on words, by every call: one of them, and as many as Open MPI hands to the network one by one.
+
+use ranks_collectives::Integer;
+use ranks_collectives::ops::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Prod, Sum};
+use ranks_comm::{Communicator, Result};
+use ranks_rma_window::LockKind::Exclusive;
+use ranks_rma_window::{Accumulation, Replace, Window};
+
+const MANY: usize = 32;
+
+/// For `accumulate` and `get_accumulate` of one and of many, and for `fetch_and_op`.
+const LEN: usize = 2 * (1 + MANY) + 1;
+
+/// Combines each element of the next rank's, which are `there`, with `operand`, and looks whether they are `wanted` then.
+fn combine<T, O>(
+    mut window: Window<T>,
+    right: usize,
+    (there, operand): (T, T),
+    op: O,
+    wanted: T,
+) -> Result<Window<T>>
+where
+    T: Integer + PartialEq + std::fmt::Debug,
+    O: Accumulation<T> + std::fmt::Debug,
+{
+    window.local_mut().fill(there);
+    let passive = window.passive()?;
+    let locked = passive.lock(Exclusive, right)?;
+    let mut old = [operand; 1 + MANY];
+    let mut at = 0;
+    for many in [1, MANY] {
+        let operands = [operand; MANY];
+        locked.accumulate(&operands[..many], op, right, at)?;
+        locked.get_accumulate(&operands[..many], &mut old[..many], op, right, at + many)?;
+        assert_eq!(old[..many], [there; MANY][..many]);
+        at += 2 * many;
+    }
+    assert_eq!(locked.fetch_and_op(operand, op, right, at)?, there);
+    locked.unlock()?;
+    let window = passive.close()?;
+    let mut is = window.local().iter().copied().enumerate();
+    let wrong = is.find(|(_, is)| *is != wanted);
+    assert_eq!(wrong, None, "{op:?} of {there:?} and {operand:?}");
+    Ok(window)
+}
+
+/// What is there is below zero, or larger than what a signed integer can be, and true as the operand is.
+macro_rules! words {
+    ($($name:ident: $type:ty;)*) => { $(
+        #[ranks_test::ranks(1, 2, 3, 4)]
+        fn $name(world: Communicator) -> Result<()> {
+            let both: ($type, $type) = (!11, 10);
+            let (there, operand) = both;
+            let right = (world.rank() + 1) % world.size();
+            let mut window = Window::<$type>::allocate(&world, LEN)?;
+            window = combine(window, right, both, Sum, there.wrapping_add(operand))?;
+            window = combine(window, right, both, Prod, there.wrapping_mul(operand))?;
+            window = combine(window, right, both, Min, there.min(operand))?;
+            window = combine(window, right, both, Max, there.max(operand))?;
+            window = combine(window, right, both, Band, there & operand)?;
+            window = combine(window, right, both, Bor, there | operand)?;
+            window = combine(window, right, both, Bxor, there ^ operand)?;
+            window = combine(window, right, both, Land, 1)?;
+            window = combine(window, right, both, Lor, 1)?;
+            window = combine(window, right, both, Lxor, 0)?;
+            window = combine(window, right, both, Replace, operand)?;
+            window.free()?;
+            Ok(())
+        }
+    )* };
+}
+
+words! {
+    of_4_bytes: i32;
+    of_4_bytes_without_a_sign: u32;
+    of_8_bytes: i64;
+    of_8_bytes_without_a_sign: u64;
+}
