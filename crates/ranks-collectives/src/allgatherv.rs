@@ -1,7 +1,7 @@
 //! Gather of blocks of different lengths to all ranks.
 
 use bytemuck::Pod;
-use ranks_comm::backend::TypeOf;
+use ranks_comm::backend::{MpiComm, TypeOf};
 use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
@@ -9,6 +9,7 @@ use crate::agreement::Call;
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
 use crate::in_time::carry_out_in_time;
+use crate::lasting::Lasting;
 use crate::varying::Gathering;
 use crate::{counts, in_process, mpi, nonblocking};
 
@@ -69,7 +70,12 @@ fn whole<T: Pod>(comm: &Communicator, gathering: Result<Gathering<'_, T>>) -> Re
         Call::moving::<T>(NAME),
         gathering,
         |comm, gathering| mpi::allgatherv(comm, me, gathering),
-        Some((&nonblocking::IALLGATHERV, mpi::iallgatherv)),
+        Some((
+            &nonblocking::IALLGATHERV,
+            |comm: &MpiComm, gathering: Lasting<Gathering<'_, T>>| {
+                mpi::iallgatherv(comm, me, gathering)
+            },
+        )),
         in_process::allgatherv,
     )
 }

@@ -69,7 +69,7 @@ fn whole<T: Pod, O: Reduction<T>>(
         |comm, transfer| mpi::allreduce(comm, op, transfer),
         O::predefined().map(|_| {
             let begin = |comm: &MpiComm, transfer: Lasting<Transfer<'_, T>>| {
-                mpi::iallreduce::<T, O>(comm, mpi::predefined::<T, O>, transfer)
+                mpi::in_pieces::allreduce::<T, O>(comm, transfer)
             };
             (&nonblocking::IALLREDUCE, begin)
         }),

@@ -233,6 +233,11 @@ impl Blocks {
         self.shape == Shape::Packed
     }
 
+    /// Whether a slice that is divided so has elements that are in no block, and more of them than are in several.
+    pub(crate) fn leave_gaps(&self) -> bool {
+        self.total < self.end
+    }
+
     /// Whether libraries put received blocks where they belong, and none into another one. The only block of one rank goes
     /// to the beginning on MPICH from 4.0 to 4.1 (<https://github.com/pmodels/mpich/pull/6374>).
     #[inline(always)]

@@ -42,6 +42,8 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Finishing<T, O> {
                 finishing.finish();
                 begun
             }
+            // Made for calls alone that finish their results themselves.
+            Begun::Both(_) | Begun::Failed(_) => begun,
         }
     }
 

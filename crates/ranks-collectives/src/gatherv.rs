@@ -1,12 +1,14 @@
 //! Gather of blocks of different lengths to one rank.
 
 use bytemuck::Pod;
+use ranks_comm::backend::MpiComm;
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, all_ready};
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
 use crate::in_time::carry_out_in_time;
+use crate::lasting::Lasting;
 use crate::varying::Gathering;
 use crate::{counts, in_process, mpi, nonblocking};
 
@@ -62,7 +64,12 @@ fn whole<T: Pod>(
         Call::moving::<T>(NAME).at(root),
         gathering,
         |comm, gathering| mpi::gatherv(comm, me, gathering),
-        Some((&nonblocking::IGATHERV, mpi::igatherv)),
+        Some((
+            &nonblocking::IGATHERV,
+            |comm: &MpiComm, gathering: Lasting<Gathering<'_, T>>| {
+                mpi::igatherv(comm, me, gathering)
+            },
+        )),
         in_process::gatherv,
     )
 }

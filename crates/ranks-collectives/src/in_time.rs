@@ -6,6 +6,7 @@ use ranks_comm::backend::{Backend, Begun, InProcessComm, MpiComm, Role};
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, Proven, carry_out_by};
+use crate::blocks::Blocks;
 use crate::lasting::{self, Lasting};
 use crate::layouts::Pattern;
 use crate::neighbors::{Division, Trade};
@@ -16,11 +17,19 @@ use crate::varying::{Exchange, Gathering, Scattering};
 /// Both slices of a call, to be put elsewhere; `None` for the one whose part the other plays.
 pub(crate) type Both<'s, 'a, T> = (Option<&'s mut &'a [T]>, Option<&'s mut &'a mut [T]>);
 
-/// Slices of a call, proven to fit it, in whose place others of the same lengths can be put.
+/// The blocks that both slices are divided into, if they are.
+pub(crate) type Divisions<'s, 'a> = [Option<&'s mut &'a Blocks>; 2];
+
+/// Slices of a call, proven to fit it, in whose place others of the same lengths can be put; or others with the same blocks at other places,
+/// and what says so.
 pub(crate) trait Movable<'a>: Proven {
     type Element: Pod;
 
     fn slices(&mut self) -> Both<'_, 'a, Self::Element>;
+
+    fn divisions(&mut self) -> Divisions<'_, 'a> {
+        [None, None]
+    }
 }
 
 impl<'a> Movable<'a> for () {
@@ -53,6 +62,10 @@ impl<'a, T: Pod> Movable<'a> for Gathering<'a, T> {
     fn slices(&mut self) -> Both<'_, 'a, T> {
         (self.send.as_mut(), self.recv.slice.as_mut())
     }
+
+    fn divisions(&mut self) -> Divisions<'_, 'a> {
+        [None, Some(&mut self.recv.blocks)]
+    }
 }
 
 impl<'a, T: Pod> Movable<'a> for Scattering<'a, T> {
@@ -61,6 +74,10 @@ impl<'a, T: Pod> Movable<'a> for Scattering<'a, T> {
     fn slices(&mut self) -> Both<'_, 'a, T> {
         (self.send.slice.as_mut(), self.recv.as_mut())
     }
+
+    fn divisions(&mut self) -> Divisions<'_, 'a> {
+        [Some(&mut self.send.blocks), None]
+    }
 }
 
 impl<'a, T: Pod> Movable<'a> for Exchange<'a, T> {
@@ -68,6 +85,10 @@ impl<'a, T: Pod> Movable<'a> for Exchange<'a, T> {
 
     fn slices(&mut self) -> Both<'_, 'a, T> {
         (self.send.slice.as_mut(), self.recv.slice.as_mut())
+    }
+
+    fn divisions(&mut self) -> Divisions<'_, 'a> {
+        [Some(&mut self.send.blocks), Some(&mut self.recv.blocks)]
     }
 }
 

@@ -1,7 +1,9 @@
 //! Slices for operations that go on after their call has returned.
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 use ranks_comm::backend::{Begun, Plain, Role, Span};
@@ -9,7 +11,9 @@ use ranks_comm::{
     Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
 };
 
+use crate::blocks::Blocks;
 use crate::in_time::Movable;
+use crate::transfer::Transfer;
 
 /// What an operation sends and what it receives into; empty what it does not.
 pub(crate) struct Slices<'a, T> {
@@ -47,6 +51,46 @@ impl<X> Lasting<X> {
         Lasting(change(self.0))
     }
 }
+
+impl<'a, T: Pod> Lasting<Transfer<'a, T>> {
+    /// The same in pieces, as [`Transfer::pieces`].
+    pub(crate) fn pieces(self, longest: usize) -> impl Iterator<Item = Lasting<Transfer<'a, T>>> {
+        self.0.pieces(longest).map(Lasting)
+    }
+
+    /// The same as a reduction to each rank, as [`Transfer::reductions`]. In place, what is sent is a copy, which is to be kept until all of
+    /// them are over.
+    pub(crate) fn reductions(
+        self,
+        me: usize,
+        blocks: &Blocks,
+        mut each: impl FnMut(Lasting<Transfer<'_, T>>, Option<&Kept>),
+    ) {
+        let mut transfer = self.0;
+        let copy = match transfer.slices_mut() {
+            (None, Some(data)) => Some(Plain::copy(data)),
+            _ => None,
+        };
+        let copy = copy.map(|copy| {
+            let place = NonNull::from(copy.as_slice());
+            let kept: Kept = Arc::new(Mutex::new(copy));
+            (place, kept)
+        });
+        if let Some((place, _)) = &copy {
+            // SAFETY: the copy stays where it is as long as it is kept, and does not change.
+            transfer = transfer.sending(unsafe { place.as_ref() });
+        }
+        let kept = copy.as_ref().map(|(_, kept)| kept);
+        // What `each` says is no error.
+        let _ = transfer.reductions(me, blocks, |one| {
+            each(Lasting(one), kept);
+            Ok(())
+        });
+    }
+}
+
+/// Memory that several operations use.
+pub(crate) type Kept = Arc<Mutex<dyn Any + Send>>;
 
 impl Lasting<&mut [u8]> {
     /// The memory, to be written to until the operation is over.
@@ -116,17 +160,67 @@ where
     Ok(unsafe { Request::begun(comm, role, begun, buffer) })
 }
 
+/// Blocks that leave gaps, and the same without them.
+struct Gaps<'a> {
+    wide: &'a Blocks,
+    close: Box<Blocks>,
+}
+
+impl<'a> Gaps<'a> {
+    /// If there are any, the slice is to be divided in the second way from here on.
+    ///
+    /// # Safety
+    /// `blocks` is used no longer than what this returns.
+    unsafe fn closed_up(blocks: &mut &'a Blocks) -> Result<Option<Self>> {
+        let wide = *blocks;
+        if !wide.leave_gaps() {
+            return Ok(None);
+        }
+        let close = Box::new(Blocks::from_counts(wide.counts())?);
+        let place = NonNull::from(&*close);
+        // SAFETY: the box keeps it where it is, and is there as long as `blocks` is used, by this function's contract.
+        *blocks = unsafe { place.as_ref() };
+        Ok(Some(Self { wide, close }))
+    }
+
+    /// A copy of the blocks of a slice, or of all of it if there are no gaps.
+    fn copy<T: Pod>(gaps: Option<&Self>, slice: &[T]) -> Plain<T> {
+        // Where the slice does not count it is empty, and the blocks are another rank's.
+        let Some(gaps) = gaps.filter(|_| !slice.is_empty()) else {
+            return Plain::copy(slice);
+        };
+        let blocks = (0..gaps.wide.len()).map(|rank| &slice[gaps.wide.range(rank)]);
+        Plain::joined(gaps.close.end(), blocks)
+    }
+
+    /// Puts the blocks of a copy back.
+    fn put_back<T: Pod>(gaps: Option<&Self>, copy: &[T], slice: &mut [T]) {
+        let Some(gaps) = gaps.filter(|_| !slice.is_empty()) else {
+            return slice.copy_from_slice(copy);
+        };
+        for rank in 0..gaps.wide.len() {
+            slice[gaps.wide.range(rank)].copy_from_slice(&copy[gaps.close.range(rank)]);
+        }
+    }
+}
+
 /// Does an operation on copies of its slices, until its time limit: from there on the copies are the runtime's, and the slices as they
-/// were.
+/// were. What lies between blocks is not copied.
 pub(crate) fn on_copies<'a, P: Movable<'a>>(
     comm: &Communicator,
     role: &'static Role,
     mut proven: P,
     begin: impl FnOnce(Lasting<P>) -> Result<Begun>,
 ) -> Result<()> {
+    let [sent_blocks, received_blocks] = proven.divisions().map(|blocks| {
+        // SAFETY: what is made lives until this function ends, and `begin` takes `proven` and returns nothing that borrows.
+        blocks.map(|blocks| unsafe { Gaps::closed_up(blocks) })
+    });
+    let sent_gaps = sent_blocks.transpose()?.flatten();
+    let received_gaps = received_blocks.transpose()?.flatten();
     let (send, recv) = proven.slices();
     let sent = send.map(|slice| {
-        let copy = Plain::copy(slice);
+        let copy = Gaps::copy(sent_gaps.as_ref(), slice);
         let place = NonNull::from(copy.as_slice());
         // SAFETY: the copy stays where it is until the operation is over, as the request below has it, and does not change.
         *slice = unsafe { place.as_ref() };
@@ -134,7 +228,7 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
     });
     let mut result = None;
     let received = recv.map(|slice| {
-        let mut copy = Plain::copy(slice);
+        let mut copy = Gaps::copy(received_gaps.as_ref(), slice);
         let mut place = NonNull::from(copy.as_mut_slice());
         // SAFETY: the same, and the copy is looked at when the operation is over.
         let there = unsafe { place.as_mut() };
@@ -146,7 +240,7 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
     let request = unsafe { Request::begun(comm, role, begun, (sent, received)) };
     let ((_, received), _) = request.wait()?;
     if let (Some(received), Some(result)) = (received, result) {
-        result.copy_from_slice(received.as_slice());
+        Gaps::put_back(received_gaps.as_ref(), received.as_slice(), result);
     }
     Ok(())
 }

@@ -97,7 +97,13 @@ pub(crate) fn igatherv<T: Pod>(
     let name = IGATHERV.operation();
     let gathering = slices
         .proven(|Slices { send, recv }| Gathering::at(name, comm, send, recv, blocks, root))?;
-    comm.dispatch_with(name, gathering, mpi::igatherv, in_process::igatherv)
+    let me = comm.rank();
+    comm.dispatch_with(
+        name,
+        gathering,
+        |over, gathering| mpi::igatherv(over, me, gathering),
+        in_process::igatherv,
+    )
 }
 
 pub(crate) fn iscatterv<T: Pod>(
@@ -109,7 +115,13 @@ pub(crate) fn iscatterv<T: Pod>(
     let name = ISCATTERV.operation();
     let scattering = slices
         .proven(|Slices { send, recv }| Scattering::from(name, comm, send, recv, blocks, root))?;
-    comm.dispatch_with(name, scattering, mpi::iscatterv, in_process::iscatterv)
+    let me = comm.rank();
+    comm.dispatch_with(
+        name,
+        scattering,
+        |over, scattering| mpi::iscatterv(over, me, scattering),
+        in_process::iscatterv,
+    )
 }
 
 pub(crate) fn iallgatherv<T: Pod>(
@@ -120,7 +132,13 @@ pub(crate) fn iallgatherv<T: Pod>(
     let name = IALLGATHERV.operation();
     let gathering =
         slices.proven(|Slices { send, recv }| Gathering::new(name, comm, send, recv, blocks))?;
-    comm.dispatch_with(name, gathering, mpi::iallgatherv, in_process::iallgatherv)
+    let me = comm.rank();
+    comm.dispatch_with(
+        name,
+        gathering,
+        |over, gathering| mpi::iallgatherv(over, me, gathering),
+        in_process::iallgatherv,
+    )
 }
 
 pub(crate) fn ialltoallv<T: Pod>(

@@ -36,8 +36,8 @@ use crate::sealed::Sealed;
 /// A request that is dropped is left to the runtime with its buffers, and ends when the other ranks take part. It cannot be
 /// cancelled.
 ///
-/// Lengths count elements, and may be more than 2³¹. From there on reductions and blocks of different lengths need a
-/// library that counts so itself (MPI 4.0), and are an error of kind
+/// Lengths count elements, and may be more than 2³¹. From there on reductions and the blocks of `ialltoallv` need a library that
+/// counts so itself (MPI 4.0), as blocks of different lengths do that lie as far apart, and are an error of kind
 /// [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) elsewhere; so are longer reductions with a
 /// [`UserOp`](crate::ops::UserOp) everywhere. What happens when the lengths of ranks differ is said at
 /// [`Collectives`](crate::Collectives#when-the-lengths-of-ranks-differ).

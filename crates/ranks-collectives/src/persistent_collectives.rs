@@ -54,7 +54,7 @@ use crate::{nonblocking, persistent};
 /// in process, and for blocks of 2³¹ elements and more where a library counts with an `int` only, each start begins the
 /// operation of [`NonblockingCollectives`](crate::NonblockingCollectives) anew, on a communicator that is duplicated when it
 /// is prepared, so that all that is said here holds as well. Errors name that operation then. Longer reductions and blocks of
-/// different lengths are an error of kind [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) on libraries without
+/// `alltoallv_init`, and blocks of different lengths that lie as far apart, are an error of kind [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) on libraries without
 /// large counts, and longer reductions with a [`UserOp`](crate::ops::UserOp) everywhere.
 ///
 /// MPI 5.0 §6.13. The trait is implemented by [`Communicator`] and is sealed.

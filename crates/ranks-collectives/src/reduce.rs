@@ -81,7 +81,7 @@ fn whole<T: Pod, O: Reduction<T>>(
         |comm, transfer| mpi::reduce(comm, op, transfer),
         O::predefined().map(|_| {
             let begin = |comm: &MpiComm, transfer: Lasting<Transfer<'_, T>>| {
-                mpi::ireduce::<T, O>(comm, mpi::predefined::<T, O>, transfer)
+                mpi::in_pieces::reduce::<T, O>(comm, transfer)
             };
             (&nonblocking::IREDUCE, begin)
         }),

@@ -56,7 +56,7 @@ fn whole<T: Pod, O: Reduction<T>>(
         O::predefined().map(|_| {
             let begin = |comm: &MpiComm, dealt: Lasting<Dealt<'_, T>>| {
                 let transfer = dealt.map(|dealt| dealt.transfer);
-                mpi::ireduce_scatter::<T, O>(comm, mpi::predefined::<T, O>, transfer, blocks)
+                mpi::in_pieces::reduce_scatter::<T, O>(comm, me, transfer, blocks)
             };
             (&nonblocking::IREDUCE_SCATTER, begin)
         }),

@@ -75,7 +75,7 @@ fn whole<T: Pod, O: Reduction<T>>(
         |comm, transfer| mpi::reduce_scatter_block(comm, me, op, transfer, &blocks),
         O::predefined().map(|_| {
             let begin = |comm: &MpiComm, transfer: Lasting<Transfer<'_, T>>| {
-                mpi::ireduce_scatter_block::<T, O>(comm, mpi::predefined::<T, O>, transfer)
+                mpi::in_pieces::reduce_scatter_block::<T, O>(comm, me, transfer, &blocks)
             };
             (&nonblocking::IREDUCE_SCATTER_BLOCK, begin)
         }),

@@ -65,7 +65,7 @@ fn whole<T: Pod, O: Op<T>>(
         |comm, transfer| mpi::scan(comm, op, transfer),
         O::predefined().map(|_| {
             let begin = |comm: &MpiComm, transfer: Lasting<Transfer<'_, T>>| {
-                mpi::iscan::<T, O>(comm, mpi::predefined::<T, O>, transfer)
+                mpi::in_pieces::scan::<T, O>(comm, transfer)
             };
             (&nonblocking::ISCAN, begin)
         }),

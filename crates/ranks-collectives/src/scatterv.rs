@@ -1,11 +1,13 @@
 //! Scatter: blocks of different lengths from the root, one for each rank.
 
 use bytemuck::Pod;
+use ranks_comm::backend::MpiComm;
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, all_ready};
 use crate::blocks::Blocks;
 use crate::in_time::carry_out_in_time;
+use crate::lasting::Lasting;
 use crate::varying::Scattering;
 use crate::{bcast, counts, in_process, mpi, nonblocking};
 
@@ -71,7 +73,12 @@ fn whole<T: Pod>(
         Call::moving::<T>(NAME).at(root),
         scattering,
         |comm, scattering| mpi::scatterv(comm, me, scattering),
-        Some((&nonblocking::ISCATTERV, mpi::iscatterv)),
+        Some((
+            &nonblocking::ISCATTERV,
+            |comm: &MpiComm, scattering: Lasting<Scattering<'_, T>>| {
+                mpi::iscatterv(comm, me, scattering)
+            },
+        )),
         in_process::scatterv,
     )
 }

@@ -419,6 +419,12 @@ impl<'a, T> Transfer<'a, T> {
         outcome
     }
 
+    /// What is sent is this; what is received stays.
+    pub(crate) fn sending(self, send: &'a [T]) -> Self {
+        let send = Some(send);
+        Transfer { send, ..self }
+    }
+
     /// Both slices, to be put elsewhere.
     pub(crate) fn slices_mut(&mut self) -> (Option<&mut &'a [T]>, Option<&mut &'a mut [T]>) {
         (self.send.as_mut(), self.recv.as_mut())

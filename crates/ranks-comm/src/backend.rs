@@ -2,6 +2,8 @@
 
 use ranks_mpi_sys::{MPI_Request, native};
 
+use crate::error::Error;
+
 pub use crate::agree::digest;
 pub use crate::checks::{get_text, put_text};
 pub use crate::entered::Entered;
@@ -39,4 +41,8 @@ pub enum Begun {
     InProcess(Box<dyn Deferred>),
     /// It is over.
     Over,
+    /// Two that make one.
+    Both(Box<(Begun, Begun)>),
+    /// This part of it could not be begun.
+    Failed(Error),
 }

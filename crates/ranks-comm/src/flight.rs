@@ -63,8 +63,8 @@ pub(crate) enum Flight {
     InProcess(in_process::Flight),
     /// Several messages among threads, of another crate's operation.
     Deferred(Box<dyn Deferred>),
-    /// Two that make one operation, whose status is that of the second.
-    Pair(Box<(Flight, Flight)>),
+    /// Two that make the operation of that name, whose status is that of the second.
+    Pair(&'static str, Box<(Flight, Flight)>),
     /// A receive into new memory, and where its message goes when it is asked for.
     Scattered(Box<(Flight, Scatter)>),
 }
@@ -82,6 +82,12 @@ impl Flight {
                 comm.native_keeping(cell, role, keep)
             }
             (Begun::InProcess(deferred), _) => Self::Deferred(deferred),
+            (Begun::Both(both), _) => {
+                let (one, other) = *both;
+                let (one, other) = (Self::begun(comm, role, one), Self::begun(comm, role, other));
+                Self::Pair(role.operation, Box::new((one, other)))
+            }
+            (Begun::Failed(error), _) => Self::Over(Err(error)),
             (Begun::Mpi(_) | Begun::MpiKeeping(..) | Begun::Over, _) => Self::over(Status::null()),
         }
     }
@@ -90,7 +96,7 @@ impl Flight {
         match self {
             Self::Over(_) | Self::Gone => true,
             Self::Mpi(_) | Self::InProcess(_) | Self::Deferred(_) => false,
-            Self::Pair(pair) => pair.0.is_over() && pair.1.is_over(),
+            Self::Pair(_, pair) => pair.0.is_over() && pair.1.is_over(),
             Self::Scattered(receive) => receive.0.is_over(),
         }
     }
@@ -102,7 +108,7 @@ impl Flight {
             Self::Mpi(flight) => flight.operation(),
             Self::InProcess(flight) => flight.operation(),
             Self::Deferred(_) => "a collective",
-            Self::Pair(_) => "MPI_Isendrecv",
+            Self::Pair(operation, _) => operation,
             Self::Scattered(receive) => receive.0.operation(),
         }
     }
@@ -111,7 +117,7 @@ impl Flight {
     pub(crate) fn take(&mut self) -> Result<Landed> {
         match std::mem::replace(self, Self::Gone) {
             Self::Over(outcome) => outcome,
-            Self::Pair(mut pair) => {
+            Self::Pair(_, mut pair) => {
                 let sent = pair.0.take();
                 let received = pair.1.take()?;
                 sent.map(|_| received)
@@ -141,7 +147,7 @@ impl Flight {
     fn look(&mut self, comm: &Communicator) -> bool {
         let outcome = match self {
             Self::Over(_) | Self::Gone => return true,
-            Self::Pair(pair) => {
+            Self::Pair(_, pair) => {
                 let sent = pair.0.look(comm);
                 return pair.1.look(comm) && sent;
             }
@@ -178,7 +184,7 @@ impl Flight {
     fn is_with_library(&self) -> bool {
         match self {
             Self::Mpi(_) => true,
-            Self::Pair(pair) => pair.0.is_with_library() || pair.1.is_with_library(),
+            Self::Pair(_, pair) => pair.0.is_with_library() || pair.1.is_with_library(),
             Self::Scattered(receive) => receive.0.is_with_library(),
             Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(_) => false,
         }
@@ -203,7 +209,7 @@ impl Flight {
     fn is_cancelled(&self) -> bool {
         match self {
             Self::Over(Ok(landed)) => landed.status.is_cancelled(),
-            Self::Pair(pair) => pair.1.is_cancelled(),
+            Self::Pair(_, pair) => pair.1.is_cancelled(),
             Self::Scattered(receive) => receive.0.is_cancelled(),
             _ => false,
         }
@@ -213,7 +219,7 @@ impl Flight {
     fn finish(&mut self, comm: &Communicator) {
         let outcome = match self {
             Self::Over(_) | Self::Gone => return,
-            Self::Pair(pair) => {
+            Self::Pair(_, pair) => {
                 pair.1.finish(comm);
                 return pair.0.finish(comm);
             }
@@ -239,7 +245,7 @@ impl Flight {
             Self::Over(_) | Self::Gone => Ok(()),
             // MPI 5.0 §6.12 forbids to cancel a collective.
             Self::Deferred(_) => Ok(()),
-            Self::Pair(pair) => pair.1.cancel(comm),
+            Self::Pair(_, pair) => pair.1.cancel(comm),
             Self::Scattered(receive) => receive.0.cancel(comm),
             Self::Mpi(flight) => {
                 let _entered = comm.enter("MPI_Cancel")?;
@@ -262,7 +268,7 @@ impl Flight {
     pub(crate) fn give_up(&mut self, comm: &Communicator) {
         match self {
             Self::Over(_) | Self::Gone | Self::Deferred(_) => {}
-            Self::Pair(pair) => {
+            Self::Pair(_, pair) => {
                 pair.0.give_up(comm);
                 pair.1.give_up(comm);
             }
@@ -291,7 +297,7 @@ impl Flight {
     pub(crate) fn is_settled(&mut self, comm: &Communicator) -> bool {
         match self {
             Self::InProcess(_) => true,
-            Self::Pair(pair) => {
+            Self::Pair(_, pair) => {
                 let sent = pair.0.is_settled(comm);
                 pair.1.is_settled(comm) && sent
             }
@@ -305,7 +311,7 @@ impl Flight {
         match (self, comm.backend()) {
             (Self::Mpi(flight), Backend::Mpi(comm)) => comm.abandon(flight, keep),
             (Self::InProcess(flight), Backend::InProcess(comm)) => flight.abandon(comm),
-            (Self::Pair(pair), _) => {
+            (Self::Pair(_, pair), _) => {
                 let (sent, received) = *pair;
                 // The memory goes with the half that still needs it; both may.
                 let keep = std::sync::Arc::new(std::sync::Mutex::new(keep));

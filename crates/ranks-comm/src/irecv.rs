@@ -101,7 +101,7 @@ impl Communicator {
         let (sending, mut receiving) = begun?;
         match sending {
             Ok(sending) => {
-                let pair = Flight::Pair(Box::new((sending, receiving)));
+                let pair = Flight::Pair(OPERATION, Box::new((sending, receiving)));
                 Ok(Request::kept(self, pair, buffers))
             }
             Err(error) => {

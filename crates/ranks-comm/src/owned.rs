@@ -125,13 +125,26 @@ unsafe impl<T: Pod> RecvBuffer for &mut [T] {
 
 /// A copy of elements, for an operation that may outlast the call that it is made for.
 #[derive(Debug)]
-pub struct Plain<T>(Vec<T>);
+pub struct Plain<T: Pod>(Buffer<T>);
 
 impl<T: Pod> Plain<T> {
     /// A copy of these.
     #[must_use]
     pub fn copy(data: &[T]) -> Self {
-        Self(data.to_vec())
+        Self(Buffer::from(data))
+    }
+
+    /// A copy of these parts, `length` elements in all, one after the other.
+    #[must_use]
+    pub fn joined<'a>(length: usize, parts: impl Iterator<Item = &'a [T]>) -> Self {
+        let mut joined = Buffer::zeroed(length);
+        let mut rest = &mut *joined;
+        for part in parts {
+            let (place, after) = rest.split_at_mut(part.len().min(rest.len()));
+            place.copy_from_slice(&part[..place.len()]);
+            rest = after;
+        }
+        Self(joined)
     }
 }
 

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use ranks::ops::Sum;
-use ranks::{Checks, Collectives, Communicator, ErrorKind, Runtime};
+use ranks::{Checks, Collectives, Communicator, ErrorKind, Runtime, SparseExchange};
 
 use crate::outcome::{Failure, Outcome};
 
@@ -33,6 +33,13 @@ pub(crate) fn main(what: &str) -> Outcome {
                 let window = ranks::Window::<u64>::allocate(&world, 1)?;
                 wait_if(world.rank() == 1);
                 drop(window.fence()?);
+                return Ok(());
+            }
+            "sparse" => {
+                world.set_time_limit(Some(SILENCE))?;
+                let exchange = SparseExchange::new(&world)?;
+                wait_if(world.rank() == 1);
+                exchange.alltoallv([(1, [0u8; 3])])?;
                 return Ok(());
             }
             other => return Err(format!("nobody waits in {other}").into()),

@@ -5,18 +5,19 @@
 //! the sum of the counts, which the ranks have in common ([`Blocks::are_large`]). In `MPI_Alltoallv` ranks know of
 //! their own blocks alone, so that there is no such way.
 
+use std::any::Any;
 use std::borrow::Cow;
-use std::ops::Range;
 
 use bytemuck::Pod;
-use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
+use ranks_comm::backend::{Begun, MpiComm as Comm, Plain, TypeOf, check};
+use ranks_comm::{Result, SendBuffer};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Count};
 
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
-use super::typed_blocks::{TypedBlocks, exchange};
+use super::typed_blocks::{TypedBlocks, begin_exchange, exchange};
 use crate::blocks::Blocks;
+use crate::lasting::Lasting;
 use crate::varying::{Exchange, Gathering, Scattering};
 
 /// Elements in items of their datatype. What is more than any slice has is a rank's that has no such slice, and not
@@ -99,15 +100,9 @@ pub(super) fn scatterv<T: Pod>(
     let blocks = scattering.send.blocks;
     let (send, recv) = (scattering.send.slice, scattering.recv);
     if !is_in_library(NAME) {
-        let keeps_own = recv.is_none();
-        let send = send.unwrap_or_default();
-        let recv = recv.unwrap_or_default();
-        let out = |rank: usize| {
-            (me == root.rank && !(keeps_own && rank == me)).then(|| blocks.range(rank))
-        };
-        let length = recv.len();
-        let here = |rank: usize| (rank == root.rank && !keeps_own).then_some(0..length);
-        return through_types(comm, blocks.len(), (send, &out), (recv, &here));
+        let (sent, received) = dealt_types(me, root.rank, blocks, send, recv.as_deref())?;
+        let (send, recv) = (send.unwrap_or_default(), recv.unwrap_or_default());
+        return exchange(comm, (send, &sent), (recv, &received));
     }
     let (counts, displacements) = arrays::<T>(blocks);
     let count = items::<T>(recv.as_deref().map_or(0, <[T]>::len));
@@ -163,23 +158,86 @@ fn gathered<T: Pod>(
         Some(send) => Cow::Borrowed(send),
         None => Cow::Owned(recv[blocks.range(me)].to_vec()),
     };
-    let length = send.len();
-    let out = |rank: usize| receives(rank).then_some(0..length);
-    let here = |rank: usize| receives(me).then(|| blocks.range(rank));
-    through_types(comm, blocks.len(), (&send, &out), (recv, &here))
+    let (sent, received) = gathered_types(me, blocks, &send, recv, receives)?;
+    exchange(comm, (&send, &sent), (recv, &received))
 }
 
-/// What of a slice a rank sends to another one, or gets from it.
-type Part<'a> = &'a dyn Fn(usize) -> Option<Range<usize>>;
-
-/// Each of `size` ranks sends the parts of its `send`, and gets those of its `recv`, which do not overlap.
-fn through_types<T: Pod>(
+/// Gathers to those ranks that `receives` says, and returns at once.
+pub(super) fn igathered<T: Pod>(
     comm: &Comm,
-    size: usize,
-    (send, out): (&[T], Part<'_>),
-    (recv, here): (&mut [T], Part<'_>),
-) -> Result<()> {
-    let sent = TypedBlocks::new((0..size).map(out), send)?;
-    let received = TypedBlocks::new((0..size).map(here), recv)?;
-    exchange(comm, (send, &sent), (recv, &received))
+    me: usize,
+    gathering: Lasting<Gathering<'_, T>>,
+    receives: impl Fn(usize) -> bool,
+) -> Result<Begun> {
+    let gathering = gathering.into_inner();
+    let blocks = gathering.recv.blocks;
+    let recv = gathering.recv.slice.unwrap_or_default();
+    let copy = match gathering.send {
+        Some(_) => None,
+        None => Some(Plain::copy(&recv[blocks.range(me)])),
+    };
+    let copied = copy.as_ref().map(SendBuffer::as_slice);
+    let send = gathering.send.or(copied).unwrap_or_default();
+    let (sent, received) = gathered_types(me, blocks, send, recv, receives)?;
+    let (send, recv) = (
+        standard_send_pointer(Some(send)),
+        standard_recv_pointer(Some(recv)),
+    );
+    let copy = copy.map(|copy| Box::new(copy) as Box<dyn Any + Send>);
+    // SAFETY: the blocks lie in slices that last, as `Gathering` and `Lasting` say, or in the copy, which is kept; those that are received do not overlap.
+    unsafe { begin_exchange(comm, (send, sent), (recv, received), copy) }
+}
+
+/// Scatters, and returns at once.
+pub(super) fn iscattered<T: Pod>(
+    comm: &Comm,
+    me: usize,
+    scattering: Lasting<Scattering<'_, T>>,
+) -> Result<Begun> {
+    let scattering = scattering.into_inner();
+    let (root, blocks) = (scattering.root.rank, scattering.send.blocks);
+    let (send, recv) = (scattering.send.slice, scattering.recv);
+    let (sent, received) = dealt_types(me, root, blocks, send, recv.as_deref())?;
+    let (send, recv) = (
+        standard_send_pointer(Some(send.unwrap_or_default())),
+        standard_recv_pointer(Some(recv.unwrap_or_default())),
+    );
+    // SAFETY: the blocks lie in slices that last, as `Scattering` and `Lasting` say, and one at most is received.
+    unsafe { begin_exchange(comm, (send, sent), (recv, received), None) }
+}
+
+/// What each rank sends of `send` to those ranks that `receives` says, and where they put it.
+fn gathered_types<T: Pod>(
+    me: usize,
+    blocks: &Blocks,
+    send: &[T],
+    recv: &[T],
+    receives: impl Fn(usize) -> bool,
+) -> Result<(TypedBlocks, TypedBlocks)> {
+    let ranks = 0..blocks.len();
+    let out = |rank: usize| receives(rank).then_some(0..send.len());
+    let here = |rank: usize| receives(me).then(|| blocks.range(rank));
+    Ok((
+        TypedBlocks::new(ranks.clone().map(out), send)?,
+        TypedBlocks::new(ranks.map(here), recv)?,
+    ))
+}
+
+/// What the root sends to each rank, and where that puts it: nowhere at the root that keeps its own.
+fn dealt_types<T: Pod>(
+    me: usize,
+    root: usize,
+    blocks: &Blocks,
+    send: Option<&[T]>,
+    recv: Option<&[T]>,
+) -> Result<(TypedBlocks, TypedBlocks)> {
+    let keeps_own = recv.is_none();
+    let ranks = 0..blocks.len();
+    let length = recv.map_or(0, <[T]>::len);
+    let out = |rank: usize| (me == root && !(keeps_own && rank == me)).then(|| blocks.range(rank));
+    let here = |rank: usize| (rank == root && !keeps_own).then_some(0..length);
+    Ok((
+        TypedBlocks::new(ranks.clone().map(out), send.unwrap_or_default())?,
+        TypedBlocks::new(ranks.map(here), recv.unwrap_or_default())?,
+    ))
 }

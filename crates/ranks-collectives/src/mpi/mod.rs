@@ -35,6 +35,7 @@ mod datatype;
 mod exscan;
 mod gather;
 mod gatherv;
+pub(crate) mod in_pieces;
 mod intercommunicators;
 mod keeping;
 mod large;
@@ -87,7 +88,6 @@ pub(crate) use nonblocking_neighbors::{
 };
 pub(crate) use nonblocking_reductions::{
     iallreduce, iexscan, ireduce, ireduce_scatter, ireduce_scatter_block, iscan, keeping,
-    predefined,
 };
 pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
 pub(crate) use persistent::{

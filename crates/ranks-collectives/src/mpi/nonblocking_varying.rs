@@ -1,6 +1,7 @@
 //! Collectives that return at once and move blocks of lengths of their own.
 //!
-//! Counts that an `int` cannot say go by the large-count functions of MPI 4; where a library has none, that is the error.
+//! Counts that an `int` cannot say go by the large-count functions of MPI 4. Where a library has none, blocks that all ranks know of go in
+//! the way that `large_varying` says; otherwise that is the error.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use ranks_mpi_sys::native;
 
 use super::begun::{Arrays, BothSides, begin, begin_large};
 use super::datatype::datatype;
-use super::large_varying::{arrays, items};
+use super::large_varying::{self, arrays, is_in_library, items};
 use super::packed::at_the_front;
 use super::pointer::{recv_pointer, send_pointer, standard_recv_pointer, standard_send_pointer};
 use crate::blocks::Blocks;
@@ -20,9 +21,9 @@ use crate::lasting::Lasting;
 use crate::varying::{Exchange, Gathering, Scattering};
 
 /// Counts and displacements of both sides, and what is sent where that is a copy.
-struct WithCopy<C, D, T>(BothSides<C, D>, Option<Plain<T>>);
+struct WithCopy<C, D, T: Pod>(BothSides<C, D>, Option<Plain<T>>);
 
-impl<C, D, T> fmt::Debug for WithCopy<C, D, T>
+impl<C, D, T: Pod> fmt::Debug for WithCopy<C, D, T>
 where
     BothSides<C, D>: fmt::Debug,
 {
@@ -66,7 +67,21 @@ pub(super) fn large<T: Pod>(blocks: &Blocks) -> Box<Arrays<sys::MPI_Count, sys::
     })
 }
 
-pub(crate) fn igatherv<T: Pod>(comm: &Comm, gathering: Lasting<Gathering<'_, T>>) -> Result<Begun> {
+/// Whether blocks go by way of derived types: all ranks say the same, as they have the counts in common.
+fn is_through_types<T: Pod>(name: &str, blocks: &Blocks) -> bool {
+    blocks.are_large(TypeOf::<T>::items()) && !is_in_library(name)
+}
+
+pub(crate) fn igatherv<T: Pod>(
+    comm: &Comm,
+    me: usize,
+    gathering: Lasting<Gathering<'_, T>>,
+) -> Result<Begun> {
+    let Gathering { recv, root, .. } = gathering.get();
+    let root = root.rank;
+    if is_through_types::<T>("MPI_Igatherv_c", recv.blocks) {
+        return large_varying::igathered(comm, me, gathering, |rank| rank == root);
+    }
     let gathering = gathering.into_inner();
     let root = gathering.root.number;
     let (send, recv, blocks) = (gathering.send, gathering.recv.slice, gathering.recv.blocks);
@@ -116,8 +131,12 @@ pub(crate) fn igatherv<T: Pod>(comm: &Comm, gathering: Lasting<Gathering<'_, T>>
 
 pub(crate) fn iallgatherv<T: Pod>(
     comm: &Comm,
+    me: usize,
     gathering: Lasting<Gathering<'_, T>>,
 ) -> Result<Begun> {
+    if is_through_types::<T>("MPI_Iallgatherv_c", gathering.get().recv.blocks) {
+        return large_varying::igathered(comm, me, gathering, |_| true);
+    }
     let gathering = gathering.into_inner();
     let send = gathering.send;
     let (recv, blocks) = at_the_front(gathering.recv.slice, gathering.recv.blocks)?;
@@ -165,8 +184,12 @@ pub(crate) fn iallgatherv<T: Pod>(
 
 pub(crate) fn iscatterv<T: Pod>(
     comm: &Comm,
+    me: usize,
     scattering: Lasting<Scattering<'_, T>>,
 ) -> Result<Begun> {
+    if is_through_types::<T>("MPI_Iscatterv_c", scattering.get().send.blocks) {
+        return large_varying::iscattered(comm, me, scattering);
+    }
     let scattering = scattering.into_inner();
     let root = scattering.root.number;
     let (send, recv, blocks) = (

@@ -1,17 +1,20 @@
 //! Blocks of a slice of any length, as derived types: each says how long its block is and where.
 
-use std::ffi::c_int;
+use std::any::Any;
+use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, check};
+use ranks_comm::backend::{Begun, Keep, MpiComm as Comm, check};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype};
 
+use super::begun::begin_large;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 
 /// A block of a slice for each rank, or nothing for it.
+#[derive(Debug)]
 pub(super) struct TypedBlocks {
     /// 1 where there is a block.
     counts: Vec<c_int>,
@@ -106,4 +109,57 @@ pub(super) fn exchange<T: Pod>(
         )
     };
     check(code, "MPI_Alltoallw")
+}
+
+/// What the library reads until an exchange is over.
+#[derive(Debug)]
+struct Sides {
+    sent: TypedBlocks,
+    received: TypedBlocks,
+    /// What is sent, where that is a copy.
+    _copy: Option<Box<dyn Any + Send>>,
+}
+
+impl Keep for Sides {
+    fn ended(&mut self, _: &'static str) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// As [`exchange`], and returns at once; keeps `copy` until it is over.
+///
+/// # Safety
+/// The blocks lie where `send` and `recv` point to, which lasts until the operation is over, or in `copy`; those of `recv` do not overlap.
+pub(super) unsafe fn begin_exchange(
+    comm: &Comm,
+    (send, sent): (*const c_void, TypedBlocks),
+    (recv, received): (*mut c_void, TypedBlocks),
+    copy: Option<Box<dyn Any + Send>>,
+) -> Result<Begun> {
+    let keep = Box::new(Sides {
+        sent,
+        received,
+        _copy: copy,
+    });
+    let (sent, received) = (&keep.sent, &keep.received);
+    let (send_counts, send_places) = (sent.counts.as_ptr(), sent.displacements.as_ptr());
+    let (recv_counts, recv_places) = (received.counts.as_ptr(), received.displacements.as_ptr());
+    let (send_types, recv_types) = (sent.types.as_ptr(), received.types.as_ptr());
+    begin_large("MPI_Ialltoallw", Some(keep), |request| {
+        // SAFETY: by this function's contract; there is a block for each rank; counts, places and types are kept until it is over.
+        unsafe {
+            sys::MPI_Ialltoallw(
+                send,
+                send_counts,
+                send_places,
+                send_types,
+                recv,
+                recv_counts,
+                recv_places,
+                recv_types,
+                comm.canonical,
+                request,
+            )
+        }
+    })
 }

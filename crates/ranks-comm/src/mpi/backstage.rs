@@ -36,6 +36,13 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// How often clocks are compared, of which the quickest answer counts.
 const ROUNDS: usize = 20;
 
+/// Why there is nothing of a rank.
+enum Missing {
+    /// It does not say anything in time.
+    Late,
+    For(String),
+}
+
 /// The ranks of a job that all observe.
 #[derive(Debug)]
 pub(super) struct Backstage {
@@ -71,7 +78,8 @@ impl Backstage {
                 backstage.comm = Some(aside_world::open()?);
             }
         }
-        let first = backstage.compare_clocks(AT_START)?;
+        let others: Vec<usize> = (1..size).collect();
+        let first = backstage.compare_clocks(&others, AT_START)?;
         let library = facts.library.clone();
         let who = Who {
             rank,
@@ -116,49 +124,46 @@ impl Backstage {
     fn bring_together(&self, limit: Duration) -> Result<()> {
         let end = Instant::now() + limit;
         let left = || end.saturating_duration_since(Instant::now());
-        let mut all = true;
+        let mut others: Vec<usize> = (1..self.size).collect();
         if self.together.statistics && self.rank == 0 {
             let mut job = self.job();
-            for rank in 1..self.size {
-                match self.part_of(rank, left())? {
-                    Ok(Some(part)) => job.add(rank, part),
-                    Ok(None) => {
-                        all = false;
-                        job.miss(rank, format!("it did not come to the end within {limit:?}"));
-                    }
-                    Err(why) => {
-                        all = false;
-                        job.miss(rank, why);
-                    }
-                }
-            }
+            others.retain(|&rank| {
+                let part = self.part_of(rank, left()).map_err(|why| match why {
+                    Missing::Late => format!("it did not come to the end within {limit:?}"),
+                    Missing::For(why) => why,
+                });
+                part.map(|part| job.add(rank, part))
+                    .map_err(|why| job.miss(rank, why))
+                    .is_ok()
+            });
             observe::publish(&job);
         } else if self.together.statistics
             && let Some(comm) = self.comm
         {
             let part = observe::part(Home::MPI).map(|part| part.to_bytes());
-            all = post(comm, 0, PART, part.unwrap_or_default(), left())?;
+            if !post(comm, 0, PART, part.unwrap_or_default(), left())? {
+                return Ok(());
+            }
         }
-        if all {
-            observe::look_again(Home::MPI, self.compare_clocks(left())?);
-        }
+        observe::look_again(Home::MPI, self.compare_clocks(&others, left())?);
         Ok(())
     }
 
-    /// What a rank has counted; `None` if it does not say so in time.
-    fn part_of(&self, rank: usize, limit: Duration) -> Result<Result<Option<Part>, &'static str>> {
-        let Some(comm) = self.comm else {
-            return Ok(Err("ranks observe each for itself in this job"));
+    /// What a rank has counted.
+    fn part_of(&self, rank: usize, limit: Duration) -> Result<Part, Missing> {
+        let why = |why: &str| Missing::For(why.to_owned());
+        let comm = self.comm;
+        let comm = comm.ok_or_else(|| why("ranks observe each for itself in this job"))?;
+        let bytes = match take(comm, rank, PART, limit) {
+            Ok(bytes) => bytes.ok_or(Missing::Late)?,
+            Err(error) if error.kind().is_loss() => return Err(why("it is lost")),
+            Err(error) => return Err(why(&error.to_string())),
         };
-        let Some(bytes) = take(comm, rank, PART, limit)? else {
-            return Ok(Ok(None));
-        };
-        let part = Part::from_bytes(&bytes).ok_or("what it sent is not its statistics");
-        Ok(part.map(Some))
+        Part::from_bytes(&bytes).ok_or_else(|| why("what it sent is not its statistics"))
     }
 
-    /// How this rank's clock goes against rank 0's; `None` if that is not wanted, or could not be found out.
-    fn compare_clocks(&self, limit: Duration) -> Result<Option<Reading>> {
+    /// How this rank's clock goes against rank 0's, which asks those `others`; `None` if that is not wanted, or could not be found out.
+    fn compare_clocks(&self, others: &[usize], limit: Duration) -> Result<Option<Reading>> {
         if !self.together.clocks {
             return Ok(None);
         }
@@ -171,9 +176,13 @@ impl Backstage {
         if self.rank > 0 {
             return answer(comm, limit);
         }
-        for rank in 1..self.size {
-            if !ask(comm, rank, limit)? {
-                return Ok(None);
+        for &rank in others {
+            match ask(comm, rank, limit) {
+                Ok(true) => {}
+                Ok(false) => return Ok(None),
+                // The others wait for the question.
+                Err(error) if error.kind().is_loss() => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(Some(Reading::own()))

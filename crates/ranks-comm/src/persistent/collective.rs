@@ -29,7 +29,9 @@ impl<B: Send + 'static> Persistent<B> {
         let (cell, keep) = match made {
             Begun::Mpi(cell) => (cell, None),
             Begun::MpiKeeping(cell, keep) => (cell, Some(keep)),
-            Begun::InProcess(_) | Begun::Over => return Err(not_the_librarys(role)),
+            Begun::InProcess(_) | Begun::Over | Begun::Both(_) | Begun::Failed(_) => {
+                return Err(not_the_librarys(role));
+            }
         };
         let Backend::Mpi(over) = comm.backend() else {
             return Err(not_the_librarys(role));

@@ -8,7 +8,7 @@ use ranks_launch::Job;
 use super::{assert_done, assert_failed_soon, job, named, said};
 
 /// What is waited for, and what it is called.
-const WAITS: [(&str, &str); 10] = [
+const WAITS: [(&str, &str); 11] = [
     ("recv", "MPI_Recv"),
     ("ssend", "MPI_Ssend"),
     ("wait", "MPI_Wait (of MPI_Irecv)"),
@@ -17,6 +17,7 @@ const WAITS: [(&str, &str); 10] = [
     ("bcast", "MPI_Bcast"),
     ("allreduce", "MPI_Allreduce"),
     ("dup", "MPI_Comm_dup"),
+    ("sparse", "SparseExchange::alltoallv"),
     ("fence", "MPI_Win_fence"),
     ("finalize", "MPI_Finalize"),
 ];

@@ -33,6 +33,38 @@ fn the_others_go_on_where_the_launcher_lets_them() {
     }
 }
 
+/// Rank 0 tells what the others have counted, and of whom there is nothing; nobody waits for the lost one, though there is no limit.
+#[test]
+#[ignore = "needs an MPI"]
+fn what_the_others_have_counted_is_told_without_the_lost_rank() {
+    let can = |installation: &Installation| installation.fault_tolerance().is_some();
+    for installation in named().into_iter().filter(can) {
+        let name = installation.name.clone();
+        let scratch = std::env::temp_dir().join(format!("ranks-jobs-{}-lost", std::process::id()));
+        let job = job(&["surviving", "barrier"]).on(installation).ranks(4);
+        let outcome = job
+            .fault_tolerant(true)
+            .env("RANKS_STATS", "1")
+            .env("RANKS_TIMELINE", &scratch)
+            .run()
+            .unwrap();
+        assert!(!outcome.timed_out, "{name}: {outcome}");
+        let said = said(&outcome);
+        for text in [
+            "ranks: 4 ranks on Open MPI ",
+            "missing: rank 1, it is lost\n",
+        ] {
+            assert!(said.contains(text), "{name}: no {text:?} in {outcome}");
+        }
+        assert_eq!(said.matches("missing:").count(), 1, "{name}: {outcome}");
+        let no_timeline: Vec<usize> = (0..4)
+            .filter(|rank| !scratch.join(format!("rank-{rank}.timeline")).is_file())
+            .collect();
+        assert_eq!(no_timeline, [1], "{name}: {outcome}");
+        std::fs::remove_dir_all(&scratch).unwrap();
+    }
+}
+
 #[test]
 #[ignore = "needs an MPI"]
 fn they_are_told_what_would_help_where_nobody_can() {
