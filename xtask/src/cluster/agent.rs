@@ -13,10 +13,9 @@ use super::state::State;
 
 /// Puts the agent into a folder, by each of its names.
 pub(super) fn install(folder: &Path) -> io::Result<()> {
-    for name in AGENTS {
-        keep(Path::new("/proc/self/exe"), &folder.join(name))?;
-    }
-    Ok(())
+    let [ssh, rsh] = AGENTS.map(|name| folder.join(name));
+    keep(Path::new("/proc/self/exe"), &ssh)?;
+    fs::hard_link(ssh, rsh)
 }
 
 /// Makes a file that stays what a program is now: cargo puts another one in the place of this while a cluster is up.
