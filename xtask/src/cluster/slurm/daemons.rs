@@ -18,7 +18,7 @@ const PACKAGES: &str = "on Debian: apt-get install --no-install-recommends slurm
 const FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/opt/slurm/sbin"];
 
 /// How long all hosts may take to be ready: they are within half a second.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// CPUs that each host seems to have: Slurm counts by them and binds nothing.
 const CPUS: usize = 16;
