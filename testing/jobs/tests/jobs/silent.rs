@@ -33,7 +33,7 @@ const MORE: Duration = Duration::from_secs(12);
 fn what_waits_for_a_silent_rank_ends_at_its_limit() {
     for installation in named() {
         // Several at a time: they sleep most of it.
-        for some in WAITS.chunks(5) {
+        for some in WAITS.chunks(4) {
             thread::scope(|scope| {
                 for (what, operation) in some {
                     let installation = installation.clone();
