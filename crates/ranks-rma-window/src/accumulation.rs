@@ -28,6 +28,21 @@ use ranks_mpi_sys::{MPI_Datatype, MPI_NO_OP, MPI_Op, MPI_REPLACE};
 )]
 pub trait Accumulation<T: Pod>: Copy + Sync + meaning::Meaning<T> {}
 
+/// An [`Accumulation`] that changes what is there: all but [`NoOp`], which belongs to operations that fetch (MPI 5.0 §12.3.4).
+///
+/// ```compile_fail,E0277
+/// # use ranks_rma_window::{Locked, NoOp};
+/// # fn f(locked: &Locked<'_, f64>) -> ranks_comm::Result<()> {
+/// locked.accumulate(&[1.0], NoOp, 0, 0)
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not change elements of type `{T}`",
+    label = "not an operation that changes elements of type `{T}` in a window",
+    note = "`NoOp` is for operations that fetch: `get_accumulate`, `fetch_and_op`; bitwise and logical operations are for integers"
+)]
+pub trait Change<T: Pod>: Accumulation<T> {}
+
 /// What the backends know of an operation; out of reach from outside, which seals [`Accumulation`].
 pub(crate) mod meaning {
     use super::{MPI_Datatype, MPI_Op};
@@ -47,12 +62,13 @@ pub(crate) mod meaning {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replace;
 
-/// Leaves what is there: with an operation that fetches, an atomic get.
+/// Leaves what is there: an operation that fetches is an atomic get with it.
 #[doc(alias = "MPI_NO_OP")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoOp;
 
 impl<T: Number> Accumulation<T> for Replace {}
+impl<T: Number> Change<T> for Replace {}
 impl<T: Number> meaning::Meaning<T> for Replace {
     #[inline(always)]
     fn predefined() -> Option<(MPI_Op, MPI_Datatype)> {
@@ -80,6 +96,7 @@ impl<T: Number> meaning::Meaning<T> for NoOp {
 macro_rules! of_reductions {
     ($($name:ident)*) => { $(
         impl<T: Number> Accumulation<T> for $name where $name: Op<T> {}
+        impl<T: Number> Change<T> for $name where $name: Op<T> {}
         impl<T: Number> meaning::Meaning<T> for $name where $name: Op<T> {
             #[inline(always)]
             fn predefined() -> Option<(MPI_Op, MPI_Datatype)> { <$name as Describe<T>>::predefined() }

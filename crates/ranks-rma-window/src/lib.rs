@@ -32,7 +32,7 @@ mod shared_window;
 mod table;
 mod window;
 
-pub use accumulation::{Accumulation, NoOp, Replace};
+pub use accumulation::{Accumulation, Change, NoOp, Replace};
 pub use dynamic::{
     Access, Attached, DynamicLocked, DynamicOperations, DynamicWindow, FencedDynamicWindow,
     PassiveDynamicWindow,

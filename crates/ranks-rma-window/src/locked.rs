@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use ranks_collectives::Integer;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::accumulation::Accumulation;
+use crate::accumulation::{Accumulation, Change};
 use crate::epochs::Hold;
 use crate::in_process::LocalWindow;
 use crate::inner::{Inner, Over};
@@ -133,7 +133,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     #[doc(alias = "MPI_Accumulate")]
     #[doc(alias = "MPI_Accumulate_c")]
     #[inline]
-    pub fn accumulate<O: Accumulation<T>>(
+    pub fn accumulate<O: Change<T>>(
         &self,
         data: &[T],
         op: O,

@@ -9,7 +9,7 @@ use bytemuck::Pod;
 use ranks_collectives::Integer;
 use ranks_comm::Result;
 
-use crate::accumulation::Accumulation;
+use crate::accumulation::{Accumulation, Change};
 use crate::inner::{Backend, Inner, Over};
 use crate::table::Targets;
 
@@ -227,7 +227,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     #[doc(alias = "MPI_Accumulate")]
     #[doc(alias = "MPI_Accumulate_c")]
     #[inline]
-    pub fn accumulate<O: Accumulation<T>>(
+    pub fn accumulate<O: Change<T>>(
         &self,
         data: &'scope [T],
         op: O,

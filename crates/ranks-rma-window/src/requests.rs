@@ -9,7 +9,7 @@ use ranks_comm::backend::{Begun, Role};
 use ranks_comm::{RecvBuffer, Request, Result, SendBuffer};
 
 use crate::access::lengths_differ;
-use crate::accumulation::Accumulation;
+use crate::accumulation::{Accumulation, Change};
 use crate::locked::Locked;
 
 static RPUT: Role = Role::of("MPI_Rput");
@@ -157,7 +157,7 @@ impl<T: Pod> Locked<'_, T> {
     /// MPI 5.0 §12.3.5 (`MPI_Raccumulate`).
     #[doc(alias = "MPI_Raccumulate")]
     #[doc(alias = "MPI_Raccumulate_c")]
-    pub fn raccumulate<O: Accumulation<T>, B>(
+    pub fn raccumulate<O: Change<T>, B>(
         &self,
         data: B,
         op: O,

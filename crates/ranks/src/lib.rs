@@ -66,7 +66,7 @@ pub use ranks_comm::*;
 pub use ranks_cuda as cuda;
 pub use ranks_nvshmem as nvshmem;
 pub use ranks_rma_window::{
-    Accumulation, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, NodeArena,
+    Accumulation, Change, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, NodeArena,
     NodeBackend, NodeShared, NodeSharedBuilder, Operations, PassiveWindow, Placement, Progress,
     Replace, SharedWindow, SharedWindowBuilder, Spacing, Window, phase, preflight,
 };

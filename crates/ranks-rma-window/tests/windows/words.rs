@@ -4,7 +4,7 @@ use ranks_collectives::Integer;
 use ranks_collectives::ops::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Prod, Sum};
 use ranks_comm::{Communicator, Result};
 use ranks_rma_window::LockKind::Exclusive;
-use ranks_rma_window::{Accumulation, Replace, Window};
+use ranks_rma_window::{Change, Replace, Window};
 
 const MANY: usize = 32;
 
@@ -21,7 +21,7 @@ fn combine<T, O>(
 ) -> Result<Window<T>>
 where
     T: Integer + PartialEq + std::fmt::Debug,
-    O: Accumulation<T> + std::fmt::Debug,
+    O: Change<T> + std::fmt::Debug,
 {
     window.local_mut().fill(there);
     let passive = window.passive()?;
