@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::environment::process_variable;
 use crate::installation::Installation;
-use crate::launchers::{Variables, inherited, slurm_step};
+use crate::launchers::{Variables, outside_of_job, slurm_step};
 
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
@@ -183,13 +183,7 @@ impl Job {
                 (command, labels)
             }
             None => {
-                let mut command = Command::new(&self.program);
-                let names: Vec<String> = std::env::vars_os()
-                    .filter_map(|(name, _)| name.into_string().ok())
-                    .collect();
-                for name in inherited(names.iter().map(String::as_str)) {
-                    command.env_remove(name);
-                }
+                let mut command = outside_of_job(&self.program);
                 command
                     .env("RANKS_BACKEND", "inprocess")
                     .env("RANKS_NP", self.ranks.to_string());

@@ -5,7 +5,9 @@ use std::cell::RefCell;
 use crate::environment::Malformed;
 use crate::launcher::Launcher;
 
+#[cfg(fuzzing)]
 pub(crate) use inherited::inherited;
+pub(crate) use inherited::outside_of_job;
 pub(crate) use slurm::step as slurm_step;
 
 mod flux;

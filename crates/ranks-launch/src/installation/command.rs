@@ -5,7 +5,7 @@ use std::process::Command;
 use super::{Installation, cores};
 use crate::Family;
 use crate::candidates::CHOICE;
-use crate::launchers::inherited;
+use crate::launchers::outside_of_job;
 
 impl Installation {
     /// The command that starts `ranks` ranks on this node; program and arguments are to be appended.
@@ -30,13 +30,7 @@ impl Installation {
     /// The same as [`command_on`](Self::command_on) for a job that a batch system will have given a core for each rank, as for a script of one:
     /// how many cores this machine has does not matter.
     pub fn command_in_allocation(&self, ranks: usize, hosts: &[String]) -> Command {
-        let mut command = Command::new(&self.launcher);
-        let names: Vec<String> = std::env::vars_os()
-            .filter_map(|(name, _)| name.into_string().ok())
-            .collect();
-        for name in inherited(names.iter().map(String::as_str)) {
-            command.env_remove(name);
-        }
+        let mut command = outside_of_job(&self.launcher);
         command
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env(CHOICE, &self.library)

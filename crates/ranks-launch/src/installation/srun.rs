@@ -6,7 +6,7 @@ use std::process::Command;
 use super::Installation;
 use crate::Family;
 use crate::candidates::CHOICE;
-use crate::launchers::inherited;
+use crate::launchers::outside_of_job;
 
 /// Where Slurm's library for Intel MPI is, by the names that distributions give it.
 const PMI2: [&str; 4] = [
@@ -21,13 +21,7 @@ impl Installation {
     ///
     /// All ranks end when one of them fails. On `hosts` they are in blocks of equally many; no hosts leave it to Slurm.
     pub fn srun(&self, ranks: usize, hosts: &[String]) -> Command {
-        let mut command = Command::new("srun");
-        let names: Vec<String> = std::env::vars_os()
-            .filter_map(|(name, _)| name.into_string().ok())
-            .collect();
-        for name in inherited(names.iter().map(String::as_str)) {
-            command.env_remove(name);
-        }
+        let mut command = outside_of_job("srun");
         command.env(CHOICE, &self.library);
         self.turn_off_network_atomics(&mut command);
         if self.family == Family::Intel && std::env::var_os("I_MPI_PMI_LIBRARY").is_none() {

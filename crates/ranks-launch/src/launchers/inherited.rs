@@ -1,5 +1,8 @@
 //! What a rank must not hand on when it starts a job of its own: the variables by which launchers know their ranks.
 
+use std::ffi::OsStr;
+use std::process::Command;
+
 /// Names that end in `*` stand for every variable that begins so.
 const INHERITED: [&str; 25] = [
     "PMI_*",
@@ -28,6 +31,18 @@ const INHERITED: [&str; 25] = [
     "PALS_*",
     "FLUX_TASK_*",
 ];
+
+/// A command to which nothing of the job is handed on that this process is a rank of.
+pub(crate) fn outside_of_job(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    let names: Vec<String> = std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .collect();
+    for name in inherited(names.iter().map(String::as_str)) {
+        command.env_remove(name);
+    }
+    command
+}
 
 /// Those of `names` that belong to the job that this process is a rank of.
 pub(crate) fn inherited<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
