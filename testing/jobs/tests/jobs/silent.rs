@@ -1,7 +1,6 @@
 //! A rank is silent while others wait for it: they end at their time limit, and say what they wait for and who is silent.
 
 use std::thread;
-use std::time::Duration;
 
 use ranks_launch::Job;
 
@@ -24,9 +23,6 @@ const WAITS: [(&str, &str); 11] = [
 
 /// How long operations may take here.
 const LIMIT: &str = "700ms";
-
-/// How long a job may take more than that: to start, to end, and to wait for its turn on a busy machine.
-const MORE: Duration = Duration::from_secs(12);
 
 #[test]
 #[ignore = "needs an MPI"]
@@ -63,8 +59,8 @@ fn the_end_has_its_limit_where_statistics_are_kept_too() {
 
 fn ends_at_its_limit(name: &str, job: Job, operation: &str) -> String {
     let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
+    // Launchers end the silent rank when the other one fails. Should one not: it is silent for 5 s, and its own MPI_Finalize has 10.
     assert_failed_soon(name, &outcome);
-    assert!(outcome.elapsed < MORE, "{name}: {outcome}");
     let said = said(&outcome);
     let limit =
         format!("not over within the time limit of {LIMIT} (RANKS_TIMEOUT) on rank 0 of 2 of ");
