@@ -5,6 +5,7 @@
 //! `Communicator::enter`, which puts it into the list until its [`Held`] is dropped.
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -46,7 +47,7 @@ pub(crate) struct UnderWay {
     pub(crate) end_of: Mutex<Option<&'static str>>,
 }
 
-/// Gets to know of calls. It must not call what it observes.
+/// Gets to know of calls. It must not call what it observes. A panic of it goes no further than its hook.
 pub(crate) trait Observer: Send + Sync {
     /// A call begins, on the thread that makes it.
     fn begun(&self, _call: &UnderWay) {}
@@ -197,10 +198,14 @@ fn around() -> (usize, usize) {
     })
 }
 
+/// A panic of one of them ends here, after its hook has told of it: they are called while the library has addresses (`in_flight`).
 fn for_observers(what: impl Fn(&dyn Observer)) {
     let observers = OBSERVERS.read().unwrap_or_else(PoisonError::into_inner);
     for (observer, _) in observers.iter() {
-        what(&**observer);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| what(&**observer))) {
+            // What it was thrown with may panic when it goes.
+            std::mem::forget(panic);
+        }
     }
 }
 
