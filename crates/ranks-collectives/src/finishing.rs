@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Deferred, InProcessComm, Keep};
+use ranks_comm::backend::{Begun, Deferred, InFlight, InProcessComm, Keep};
 
 use crate::lasting::{Lasting, Left, Slices};
 use crate::ops::Reduction;
@@ -33,9 +33,9 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Finishing<T, O> {
             return begun;
         };
         match begun {
-            Begun::Mpi(cell) => Begun::MpiKeeping(cell, Box::new(Then(None, finishing))),
+            Begun::Mpi(cell) => Begun::MpiKeeping(cell, InFlight::new(Box::new(finishing))),
             Begun::MpiKeeping(cell, keep) => {
-                Begun::MpiKeeping(cell, Box::new(Then(Some(keep), finishing)))
+                Begun::MpiKeeping(cell, keep.after(Box::new(finishing)))
             }
             Begun::InProcess(deferred) => Begun::InProcess(Box::new(Then(deferred, finishing))),
             Begun::Over => {
@@ -52,20 +52,23 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Finishing<T, O> {
     }
 }
 
-/// What there was to do anyhow, and then that.
-struct Then<X, T, O>(X, Finishing<T, O>);
-
-impl<T: Pod, O: Reduction<T> + Send + 'static> Keep for Then<Option<Box<dyn Keep>>, T, O> {
-    fn ended(&mut self, operation: &'static str) -> Result<()> {
-        self.1.finish();
-        match &mut self.0 {
-            Some(keep) => keep.ended(operation),
-            None => Ok(()),
-        }
+impl<T: Pod, O: Reduction<T> + Send + 'static> Keep for Finishing<T, O> {
+    fn ended(&mut self, _: &'static str) -> Result<()> {
+        self.finish();
+        Ok(())
     }
 }
 
-impl<T: Pod, O: Reduction<T> + Send + 'static> Deferred for Then<Box<dyn Deferred>, T, O> {
+impl<T, O> fmt::Debug for Finishing<T, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finishing").finish_non_exhaustive()
+    }
+}
+
+/// What there was to do among threads, and then that.
+struct Then<T, O>(Box<dyn Deferred>, Finishing<T, O>);
+
+impl<T: Pod, O: Reduction<T> + Send + 'static> Deferred for Then<T, O> {
     fn advance(&mut self, comm: &InProcessComm, wait: bool) -> Result<bool> {
         let over = self.0.advance(comm, wait)?;
         if over {
@@ -75,7 +78,7 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Deferred for Then<Box<dyn Deferre
     }
 }
 
-impl<X: fmt::Debug, T, O> fmt::Debug for Then<X, T, O> {
+impl<T, O> fmt::Debug for Then<T, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

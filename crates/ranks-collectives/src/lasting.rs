@@ -139,25 +139,26 @@ pub(crate) fn without_memory(
     role: &'static Role,
     begin: impl FnOnce() -> Result<Begun>,
 ) -> Result<Request<()>> {
-    let begun = begin()?;
-    // SAFETY: the operation works on no memory but what is in `begun`.
-    Ok(unsafe { Request::begun(comm, role, begun, ()) })
+    // SAFETY: the operation works on no memory but what is in what was begun.
+    unsafe { Request::begun(comm, role, (), |()| begin()) }
 }
 
 /// Begins an operation whose only memory is `buffer`, which the request owns until it is over.
 pub(crate) fn owned_one<B>(
     comm: &Communicator,
     role: &'static Role,
-    mut buffer: B,
+    buffer: B,
     begin: impl FnOnce(Lasting<Slices<'_, B::Element>>) -> Result<Begun>,
 ) -> Result<Request<B>>
 where
     B: RecvBuffer + Send + 'static,
 {
-    let recv = buffer.as_mut_slice();
-    let begun = begin(Lasting(Slices { send: &[], recv }))?;
+    let begin = |buffer: &mut B| {
+        let recv = buffer.as_mut_slice();
+        begin(Lasting(Slices { send: &[], recv }))
+    };
     // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they are when it moves.
-    Ok(unsafe { Request::begun(comm, role, begun, buffer) })
+    unsafe { Request::begun(comm, role, buffer, begin) }
 }
 
 /// Blocks that leave gaps, and the same without them.
@@ -219,25 +220,30 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
     let sent_gaps = sent_blocks.transpose()?.flatten();
     let received_gaps = received_blocks.transpose()?.flatten();
     let (send, recv) = proven.slices();
-    let sent = send.map(|slice| {
-        let copy = Gaps::copy(sent_gaps.as_ref(), slice);
-        let place = NonNull::from(copy.as_slice());
-        // SAFETY: the copy stays where it is until the operation is over, as the request below has it, and does not change.
-        *slice = unsafe { place.as_ref() };
-        copy
-    });
+    let sent = send
+        .as_ref()
+        .map(|slice| Gaps::copy(sent_gaps.as_ref(), slice));
+    let received = recv
+        .as_ref()
+        .map(|slice| Gaps::copy(received_gaps.as_ref(), slice));
     let mut result = None;
-    let received = recv.map(|slice| {
-        let mut copy = Gaps::copy(received_gaps.as_ref(), slice);
-        let mut place = NonNull::from(copy.as_mut_slice());
-        // SAFETY: the same, and the copy is looked at when the operation is over.
-        let there = unsafe { place.as_mut() };
-        result = Some(std::mem::replace(slice, there));
-        copy
-    });
-    let begun = begin(Lasting(proven))?;
-    // SAFETY: the operation works on the copies and on what is in `begun`; the copies stay where they are when they move.
-    let request = unsafe { Request::begun(comm, role, begun, (sent, received)) };
+    let begin = |(sent, received): &mut (Option<Plain<P::Element>>, Option<Plain<P::Element>>)| {
+        let (send, recv) = proven.slices();
+        if let (Some(slice), Some(copy)) = (send, sent) {
+            let place = NonNull::from(copy.as_slice());
+            // SAFETY: the copy stays where it is until the operation is over, as the request below has it, and does not change.
+            *slice = unsafe { place.as_ref() };
+        }
+        if let (Some(slice), Some(copy)) = (recv, received) {
+            let mut place = NonNull::from(copy.as_mut_slice());
+            // SAFETY: the same, and the copy is looked at when the operation is over.
+            let there = unsafe { place.as_mut() };
+            result = Some(std::mem::replace(slice, there));
+        }
+        begin(Lasting(proven))
+    };
+    // SAFETY: the operation works on the copies and on what is in what was begun; the copies stay where they are when they move.
+    let request = unsafe { Request::begun(comm, role, (sent, received), begin)? };
     let ((_, received), _) = request.wait()?;
     if let (Some(received), Some(result)) = (received, result) {
         Gaps::put_back(received_gaps.as_ref(), received.as_slice(), result);
@@ -250,20 +256,21 @@ pub(crate) fn owned<S, R>(
     comm: &Communicator,
     role: &'static Role,
     send: S,
-    mut recv: R,
+    recv: R,
     begin: impl FnOnce(Lasting<Slices<'_, R::Element>>) -> Result<Begun>,
 ) -> Result<Request<(S, R)>>
 where
     S: SendBuffer<Element = R::Element> + Send + 'static,
     R: RecvBuffer + Send + 'static,
 {
-    let slices = Slices {
-        send: send.as_slice(),
-        recv: recv.as_mut_slice(),
+    let begin = |(send, recv): &mut (S, R)| {
+        begin(Lasting(Slices {
+            send: send.as_slice(),
+            recv: recv.as_mut_slice(),
+        }))
     };
-    let begun = begin(Lasting(slices))?;
     // SAFETY: the operation works on the elements of both, which by their traits stay where they are when they move.
-    Ok(unsafe { Request::begun(comm, role, begun, (send, recv)) })
+    unsafe { Request::begun(comm, role, (send, recv), begin) }
 }
 
 /// How the slices of an operation are found in a `B`, which owns them: elements of buffers that by their traits stay where
@@ -309,19 +316,16 @@ impl Shape<(), u8> {
 pub(crate) fn prepared<B: Send + 'static, T: Pod>(
     comm: &Communicator,
     role: &'static Role,
-    mut buffer: B,
+    buffer: B,
     Shape(slices): Shape<B, T>,
     prepare: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Option<Begun>>,
     mut again: impl FnMut(&Communicator, Lasting<Slices<'_, T>>) -> Result<Begun> + Send + 'static,
 ) -> Result<Persistent<B>> {
-    if let Some(made) = prepare(Lasting(slices(&mut buffer)))? {
-        // SAFETY: what was just made is not started, and works on what is in `made` and on the slices of `buffer`, which
-        // stay where they are when that moves, as `Shape` says.
-        return unsafe { Persistent::prepared(comm, role, made, buffer) };
-    }
+    let prepare = |buffer: &mut B| prepare(Lasting(slices(buffer)));
     let again = move |comm: &Communicator, buffer: &mut B| again(comm, Lasting(slices(buffer)));
-    // SAFETY: what is begun works on the slices of the buffer, which stay where they are when that moves, as `Shape` says.
-    unsafe { Persistent::repeated(comm, role, Box::new(again), buffer) }
+    // SAFETY: what is made is not started; it and what is begun work on what they keep and on the slices of the buffer, which
+    // stay where they are when that moves, as `Shape` says.
+    unsafe { Persistent::prepared(comm, role, buffer, prepare, Box::new(again)) }
 }
 
 /// Begins an operation from `send` to `recv`, which are borrowed until the scope ends.
@@ -336,7 +340,7 @@ pub(crate) fn scoped<'scope, T: Pod>(
     let place = NonNull::from(recv);
     // SAFETY: the slice is borrowed for `'scope`, and used by way of the pointer alone from here on.
     let recv = unsafe { &mut *place.as_ptr() };
-    let begun = begin(Lasting(Slices { send, recv }))?;
+    let begin = || begin(Lasting(Slices { send, recv }));
     // SAFETY: both slices are borrowed for `'scope`, and the operation has `recv` by way of `place`.
-    Ok(unsafe { scope.begun(role, begun, place) })
+    unsafe { scope.begun(role, place, begin) }
 }

@@ -8,6 +8,7 @@ pub use crate::agree::digest;
 pub use crate::checks::{get_text, put_text};
 pub use crate::entered::Entered;
 pub use crate::flight::{Deferred, Keep, Pause};
+pub use crate::in_flight::InFlight;
 pub use crate::in_process::{Comm as InProcessComm, Watch};
 pub use crate::landing::{Role, Span};
 pub use crate::layout::nonblocking::Spread;
@@ -36,7 +37,7 @@ pub enum Begun {
     /// The library has it.
     Mpi(native::Cell<MPI_Request>),
     /// The library has it, and uses what is kept until it is over.
-    MpiKeeping(native::Cell<MPI_Request>, Box<dyn Keep>),
+    MpiKeeping(native::Cell<MPI_Request>, InFlight<Box<dyn Keep>>),
     /// It goes on when it is asked.
     InProcess(Box<dyn Deferred>),
     /// It is over.

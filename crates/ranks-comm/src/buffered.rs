@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
-use crate::owned::Kept;
+use crate::in_flight::InFlight;
 use crate::source::Destination;
 
 /// How many bytes of an attached buffer a message takes besides its own, at most, on any library.
@@ -23,7 +23,8 @@ pub const BSEND_OVERHEAD: usize = ranks_mpi_sys::MPI_BSEND_OVERHEAD as usize;
 #[must_use = "the buffer stays attached for as long as this lives"]
 pub struct AttachedBuffer {
     comm: Communicator,
-    buffer: Kept<Vec<u8>>,
+    /// `None` when it was given back.
+    buffer: Option<InFlight<Vec<u8>>>,
 }
 
 impl Communicator {
@@ -75,7 +76,7 @@ impl Communicator {
         )?;
         Ok(AttachedBuffer {
             comm: self.clone(),
-            buffer,
+            buffer: Some(buffer),
         })
     }
 
@@ -143,28 +144,24 @@ impl AttachedBuffer {
     #[doc(alias = "MPI_Buffer_detach_c")]
     pub fn detach(mut self) -> Result<Vec<u8>> {
         const OPERATION: &str = "MPI_Buffer_detach";
-        self.comm.dispatch(
+        let over = self.comm.dispatch(
             OPERATION,
-            |comm| comm.detach(),
-            |comm| {
-                comm.detach();
-                Ok(())
-            },
+            |comm| comm.detach().map(Some),
+            |comm| Ok(comm.detach()),
         )?;
-        Ok(self.buffer.take().unwrap_or_default())
+        let buffer = self.buffer.take().zip(over);
+        Ok(buffer.map_or_else(Vec::new, |(buffer, over)| buffer.give_back(over)))
     }
 }
 
 impl Drop for AttachedBuffer {
     fn drop(&mut self) {
-        if !self.buffer.is_present() {
+        let Some(buffer) = self.buffer.take() else {
             return;
-        }
+        };
         match self.comm.backend() {
-            Backend::Mpi(comm) => {
-                comm.leave_attached(std::mem::replace(&mut self.buffer, Kept::gone()))
-            }
-            Backend::InProcess(comm) => comm.detach(),
+            Backend::Mpi(comm) => comm.leave_attached(buffer),
+            Backend::InProcess(comm) => drop(comm.detach().map(|over| buffer.give_back(over))),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! An operation that was begun and is not over yet, whichever backend it is on.
 
-use std::any::Any;
 use std::fmt;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::backend::{Backend, Begun};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::in_flight::KeepAlive;
 use crate::landing::{Role, Room};
 use crate::layout::Scatter;
 use crate::limit;
@@ -286,7 +286,8 @@ impl Flight {
                 } else if let Some(outcome) = flight.test(comm) {
                     *self = Self::Over(outcome);
                 } else {
-                    std::mem::replace(self, Self::Gone).abandon(comm, Box::new(()));
+                    flight.abandon(comm);
+                    *self = Self::Gone;
                 }
             }
         }
@@ -307,19 +308,31 @@ impl Flight {
     }
 
     /// Leaves it to the runtime, with the memory that it works on.
-    pub(crate) fn abandon(self, comm: &Communicator, keep: Box<dyn Any + Send>) {
-        match (self, comm.backend()) {
-            (Self::Mpi(flight), Backend::Mpi(comm)) => comm.abandon(flight, keep),
-            (Self::InProcess(flight), Backend::InProcess(comm)) => flight.abandon(comm),
+    pub(crate) fn abandon(mut self, comm: &Communicator, memory: KeepAlive) {
+        match (&mut self, comm.backend()) {
+            (Self::InProcess(flight), _) => flight.abandon(comm),
+            // It goes on when it is asked alone.
+            (Self::Deferred(_) | Self::Over(_) | Self::Gone, _) => {}
+            (Self::Mpi(_) | Self::Pair(..) | Self::Scattered(_), backend) => {
+                return self.abandon_parts(comm, backend, memory);
+            }
+        }
+        if let Some(over) = Self::Gone.ended() {
+            memory.free(over);
+        }
+    }
+
+    /// The memory goes when all parts are over.
+    fn abandon_parts(self, comm: &Communicator, backend: &Backend, memory: KeepAlive) {
+        match (self, backend) {
+            (Self::Mpi(flight), Backend::Mpi(comm)) => comm.abandon(flight, memory),
             (Self::Pair(_, pair), _) => {
-                let (sent, received) = *pair;
-                // The memory goes with the half that still needs it; both may.
-                let keep = std::sync::Arc::new(std::sync::Mutex::new(keep));
-                sent.abandon(comm, Box::new(std::sync::Arc::clone(&keep)));
-                received.abandon(comm, Box::new(keep));
+                let [of_one, of_other] = memory.for_both();
+                pair.0.abandon(comm, of_one);
+                pair.1.abandon(comm, of_other);
             }
             // Its message goes to memory of its own.
-            (Self::Scattered(receive), _) => receive.0.abandon(comm, keep),
+            (Self::Scattered(receive), _) => receive.0.abandon(comm, memory),
             _ => {}
         }
     }

@@ -3,11 +3,11 @@
 
 use crate::communicator::Communicator;
 use crate::element::Pod;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::flight::Flight;
 use crate::landing::{Landing, Role, Span};
 use crate::mpi::SendMode;
-use crate::owned::{Kept, RecvBuffer, SendBuffer};
+use crate::owned::{RecvBuffer, SendBuffer};
 use crate::record::{Call, Kind};
 use crate::request::Request;
 use crate::source::{Destination, Source};
@@ -35,11 +35,11 @@ impl Communicator {
     where
         B: RecvBuffer + Send + 'static,
     {
-        // SAFETY: the request keeps the buffer until the flight is over, and a `RecvBuffer` stays where it is.
-        let lend = |buffer: &mut B| unsafe { Span::of(buffer.as_mut_slice()) };
-        let (buffer, span) = Kept::lending(buffer, lend);
-        let flight = self.begin_recv::<B::Element>(span, source, tag)?;
-        Ok(Request::kept(self, flight, buffer))
+        Request::begin(self, buffer, |buffer| {
+            // SAFETY: the request keeps the buffer until the flight is over, and a `RecvBuffer` stays where it is.
+            let span = unsafe { Span::of(buffer.as_mut_slice()) };
+            self.begin_recv::<B::Element>(span, source, tag)
+        })
     }
 
     /// Begins to receive a message of whatever length into a new `Vec`.
@@ -88,26 +88,27 @@ impl Communicator {
         // Checked before anything is begun: there is no way back from half of it.
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, send_tag)?;
-        // SAFETY: the request keeps the buffers until the flight is over, and a `RecvBuffer` stays where it is.
-        let receive = |recv: &mut R| unsafe { Span::of(recv.as_mut_slice()) };
-        // SAFETY: as above, for a `SendBuffer`.
-        let send_from = |send: &mut S| unsafe {
-            self.begin_send(SendMode::Standard, send.as_slice(), dest, send_tag)
-        };
-        let (buffers, begun) = Kept::lending((send, recv), |(send, recv)| {
-            let receiving = self.begin_recv::<R::Element>(receive(recv), source, recv_tag)?;
-            Ok::<_, Error>((send_from(send), receiving))
-        });
-        let (sending, mut receiving) = begun?;
-        match sending {
-            Ok(sending) => {
-                let pair = Flight::Pair(OPERATION, Box::new((sending, receiving)));
-                Ok(Request::kept(self, pair, buffers))
+        // Two operations, of which the second may fail when the first is under way.
+        let mut failed = None;
+        let mut request = Request::begin(self, (send, recv), |(send, recv)| {
+            let data = send.as_slice();
+            // SAFETY: the request keeps the buffers until the flight is over, and a `RecvBuffer` stays where it is.
+            let span = unsafe { Span::of(recv.as_mut_slice()) };
+            let receiving = self.begin_recv::<R::Element>(span, source, recv_tag)?;
+            // SAFETY: as above, for a `SendBuffer`.
+            match unsafe { self.begin_send(SendMode::Standard, data, dest, send_tag) } {
+                Ok(sending) => Ok(Flight::Pair(OPERATION, Box::new((sending, receiving)))),
+                Err(error) => {
+                    failed = Some(error);
+                    Ok(receiving)
+                }
             }
-            Err(error) => {
+        })?;
+        match failed {
+            None => Ok(request),
+            Some(error) => {
                 // What could not be cancelled is left to the runtime with its buffers.
-                let _ = receiving.cancel(self);
-                drop(Request::kept(self, receiving, buffers));
+                let _ = request.cancel();
                 Err(error)
             }
         }

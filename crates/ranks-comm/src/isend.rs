@@ -7,7 +7,7 @@ use crate::element::Pod;
 use crate::error::Result;
 use crate::flight::Flight;
 use crate::mpi::SendMode;
-use crate::owned::{Kept, SendBuffer};
+use crate::owned::SendBuffer;
 use crate::record::{Call, Kind};
 use crate::request::Request;
 use crate::source::Destination;
@@ -107,8 +107,7 @@ impl Communicator {
         // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is; the rest is this
         // function's contract.
         let begin = |buffer: &mut B| unsafe { self.begin_send(mode, buffer.as_slice(), dest, tag) };
-        let (buffer, flight) = Kept::lending(buffer, begin);
-        Ok(Request::kept(self, flight?, buffer))
+        Request::begin(self, buffer, begin)
     }
 
     /// # Safety

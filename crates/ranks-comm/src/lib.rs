@@ -26,6 +26,7 @@ mod graph;
 mod grid;
 mod group;
 mod halo_exchange;
+mod in_flight;
 mod in_process;
 mod info;
 mod intercommunicator;

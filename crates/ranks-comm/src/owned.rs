@@ -1,17 +1,10 @@
 //! Memory that a request can hold while a message travels.
 #![allow(unsafe_code)]
 
-use std::any::Any;
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use crate::backend::Begun;
 use crate::buffer::Buffer;
-use crate::communicator::Communicator;
 use crate::element::Pod;
-use crate::flight::Flight;
-use crate::landing::Role;
-use crate::request::Request;
 
 /// Memory from which a message can be sent while its owner waits in a request.
 ///
@@ -166,120 +159,9 @@ unsafe impl<T: Pod> RecvBuffer for Plain<T> {
     }
 }
 
-impl<B: Send + 'static> Request<B> {
-    /// A request for what a sibling crate has begun.
-    ///
-    /// # Safety
-    /// The memory that the operation works on belongs to `buffer`, and stays where it is when that is moved.
-    #[doc(hidden)]
-    pub unsafe fn begun(comm: &Communicator, role: &'static Role, begun: Begun, buffer: B) -> Self {
-        Self::new(comm, Flight::begun(comm, role, begun), buffer)
-    }
-}
-
-/// A value put away while libmpi works on memory that it owns.
-///
-/// While it is here the compiler assumes nothing of it, above all not that it alone has access to what it owns, as it
-/// would of a `Box` or a `&mut` that is moved. Dropped as the value would be.
-pub(crate) struct Kept<B> {
-    value: MaybeUninit<B>,
-    /// Whether `value` is there.
-    present: bool,
-}
-
-impl<B> Kept<B> {
-    pub(crate) fn new(value: B) -> Self {
-        Self {
-            value: MaybeUninit::new(value),
-            present: true,
-        }
-    }
-
-    /// Puts a value away and has addresses taken of what it owns, which stay good: it is not moved as a `Box` or a
-    /// `&mut` any more.
-    pub(crate) fn lending<R>(value: B, lend: impl FnOnce(&mut B) -> R) -> (Self, R) {
-        let mut value = MaybeUninit::new(value);
-        // SAFETY: it was written in the line above.
-        let lent = lend(unsafe { value.assume_init_mut() });
-        let present = true;
-        (Self { value, present }, lent)
-    }
-
-    /// Nothing.
-    pub(crate) fn gone() -> Self {
-        Self {
-            value: MaybeUninit::uninit(),
-            present: false,
-        }
-    }
-
-    /// Whether there is a value.
-    pub(crate) fn is_present(&self) -> bool {
-        self.present
-    }
-
-    /// The value, of which something is assumed again.
-    pub(crate) fn get(&self) -> Option<&B> {
-        if !self.present {
-            return None;
-        }
-        // SAFETY: the value is there.
-        Some(unsafe { self.value.assume_init_ref() })
-    }
-
-    /// The same, to be changed.
-    pub(crate) fn get_mut(&mut self) -> Option<&mut B> {
-        if !self.present {
-            return None;
-        }
-        // SAFETY: the value is there.
-        Some(unsafe { self.value.assume_init_mut() })
-    }
-
-    /// The value, once.
-    pub(crate) fn take(&mut self) -> Option<B> {
-        if !std::mem::replace(&mut self.present, false) {
-            return None;
-        }
-        // SAFETY: the value was there, and from now on is not.
-        Some(unsafe { self.value.assume_init_read() })
-    }
-
-    /// Lets go of the value, which from now on is owned by what is returned.
-    pub(crate) fn into_any(mut self) -> Box<dyn Any + Send>
-    where
-        B: Send + 'static,
-    {
-        let moved = Self {
-            value: std::mem::replace(&mut self.value, MaybeUninit::uninit()),
-            present: std::mem::replace(&mut self.present, false),
-        };
-        Box::new(moved)
-    }
-}
-
-impl<B> Drop for Kept<B> {
-    fn drop(&mut self) {
-        drop(self.take());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_kept_value_is_dropped_once() {
-        let value = Arc::new([1u8, 2]);
-        drop(Kept::new(Arc::clone(&value)));
-        assert_eq!(Arc::strong_count(&value), 1);
-        let mut kept = Kept::new(Arc::clone(&value));
-        assert_eq!(Arc::strong_count(&value), 2);
-        assert!(kept.take().is_some() && kept.take().is_none());
-        drop(kept);
-        drop(Kept::new(Arc::clone(&value)).into_any());
-        assert_eq!(Arc::strong_count(&value), 1);
-    }
 
     #[test]
     fn elements_stay_where_they_are_when_their_owner_moves() {
@@ -287,7 +169,5 @@ mod tests {
         let address = SendBuffer::as_slice(&vector).as_ptr();
         let moved = Box::new(vector);
         assert_eq!(SendBuffer::as_slice(&*moved).as_ptr(), address);
-        let mut kept = Kept::new(vec![7u8; 4].into_boxed_slice());
-        assert_eq!(kept.take().as_deref(), Some(&[7u8; 4][..]));
     }
 }

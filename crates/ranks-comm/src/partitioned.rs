@@ -1,11 +1,13 @@
 //! Messages whose parts are sent as they become ready, by many threads, and read as they arrive.
+#![allow(unsafe_code)]
 
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::in_flight::{InFlight, Over};
 use crate::in_process::partitioned::Channel;
 use crate::mpi::Parts;
-use crate::owned::{Kept, RecvBuffer};
+use crate::owned::RecvBuffer;
 
 pub use recv::{ActiveRecv, PartitionedRecv};
 pub use send::{ActiveSend, PartitionWriter, PartitionedSend};
@@ -37,22 +39,37 @@ fn width<B: RecvBuffer>(operation: &'static str, buffer: &B, partitions: usize) 
     }
 }
 
+impl Link {
+    /// That nothing works on the memory, if that is not started: in process nobody but who asks ever does.
+    fn at_rest(&self, started: bool) -> Option<Over> {
+        // SAFETY: `started` is set before anything is begun, and cleared when that is over.
+        (!started || matches!(self, Self::InProcess(_))).then(|| unsafe { Over::new() })
+    }
+}
+
 /// Lets go of the library's request, with the memory if it is under way.
 fn let_go<B: Send + 'static>(
     comm: &Communicator,
     link: &mut Link,
     started: bool,
-    buffer: &mut Kept<B>,
+    buffer: &mut Option<InFlight<B>>,
 ) {
-    let link = std::mem::replace(link, Link::Gone);
-    let (Link::Mpi(parts), Backend::Mpi(over)) = (link, comm.backend()) else {
-        return;
+    let over = link.at_rest(started);
+    let (link, buffer) = (std::mem::replace(link, Link::Gone), buffer.take());
+    let native = match (link, comm.backend()) {
+        (Link::Mpi(parts), Backend::Mpi(over)) => Some((parts.into_native(over), over)),
+        _ => None,
     };
-    if started {
-        let keep = std::mem::replace(buffer, Kept::gone()).into_any();
-        parts.into_native(over).into_flight().abandon(comm, keep);
-    } else {
-        // What is not freed is only lost.
-        let _ = over.retire(parts.into_native(over));
+    match (native, over, buffer) {
+        (Some((native, _)), None, Some(buffer)) => {
+            native.into_flight().abandon(comm, buffer.into_keep_alive());
+        }
+        (native, Some(over), buffer) => {
+            // What is not freed is only lost.
+            let _ = native.map(|(native, comm)| comm.retire(native));
+            drop(buffer.map(|buffer| buffer.give_back(over)));
+        }
+        // It is kept for ever.
+        (_, None, _) => {}
     }
 }

@@ -8,10 +8,11 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::express::Express;
 use crate::flight::{Flight, Landed};
+use crate::in_flight::{InFlight, Over};
 use crate::landing::{Landing, Role, Span};
 use crate::limit;
 use crate::mpi::{Native, ROOMS, SendMode, Side, Silent};
-use crate::owned::{Kept, RecvBuffer, SendBuffer};
+use crate::owned::{RecvBuffer, SendBuffer};
 use crate::record;
 use crate::source::{Destination, Source};
 use crate::status::Status;
@@ -88,12 +89,15 @@ struct Inner<B: Send + 'static> {
     flight: Flight,
     plan: Plan<B>,
     last: Status,
-    buffer: Kept<B>,
+    /// `None` when it was given back.
+    buffer: Option<InFlight<B>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Idle,
+    /// Something may have been begun.
+    Beginning,
     /// `native` is started.
     Started,
     /// `flight` is under way or over.
@@ -116,7 +120,12 @@ enum What<B> {
 }
 
 impl<B: Send + 'static> Persistent<B> {
-    fn new(comm: &Communicator, native: Option<Native>, plan: Plan<B>, buffer: B) -> Self {
+    fn new(
+        comm: &Communicator,
+        native: Option<Native>,
+        plan: Plan<B>,
+        buffer: InFlight<B>,
+    ) -> Self {
         Self(Box::new(Inner {
             calls: comm.calls(),
             silent: native.as_ref().and_then(Native::silent),
@@ -127,7 +136,7 @@ impl<B: Send + 'static> Persistent<B> {
             flight: Flight::Gone,
             plan,
             last: Status::null(),
-            buffer: Kept::new(buffer),
+            buffer: Some(buffer),
         }))
     }
 
@@ -187,7 +196,7 @@ impl<B: Send + 'static> Persistent<B> {
     #[doc(alias = "MPI_Request_free")]
     pub fn free(mut self) -> Result<B> {
         self.0.retire()?;
-        self.0.buffer.take().ok_or_else(|| gone(self.0.plan.role))
+        self.0.memory().ok_or_else(|| gone(self.0.plan.role))
     }
 }
 
@@ -195,7 +204,7 @@ impl<B: SendBuffer + Send + 'static> Persistent<B> {
     /// What is sent next, or was received last.
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
-        self.0.buffer.get().map_or(&[], SendBuffer::as_slice)
+        self.0.get().map_or(&[], SendBuffer::as_slice)
     }
 
     /// The same, to be changed.
@@ -204,7 +213,7 @@ impl<B: SendBuffer + Send + 'static> Persistent<B> {
     where
         B: RecvBuffer,
     {
-        match self.0.buffer.get_mut() {
+        match self.0.get_mut() {
             Some(buffer) => buffer.as_mut_slice(),
             None => &mut [],
         }
@@ -238,6 +247,30 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
 }
 
 impl<B: Send + 'static> Inner<B> {
+    /// That nothing works on the buffer.
+    fn at_rest(&self) -> Option<Over> {
+        // SAFETY: it is idle when it is prepared, and when what was begun is over (`has_ended`).
+        (self.phase == Phase::Idle).then(|| unsafe { Over::new() })
+    }
+
+    /// The buffer, while nothing works on it.
+    fn get(&self) -> Option<&B> {
+        let over = self.at_rest()?;
+        self.buffer.as_ref().map(|buffer| buffer.get(&over))
+    }
+
+    /// The same, to be changed.
+    fn get_mut(&mut self) -> Option<&mut B> {
+        let over = self.at_rest()?;
+        self.buffer.as_mut().map(|buffer| buffer.get_mut(&over))
+    }
+
+    /// The same, once.
+    fn memory(&mut self) -> Option<B> {
+        let over = self.at_rest()?;
+        Some(self.buffer.take()?.give_back(over))
+    }
+
     #[inline(always)]
     fn start(&mut self) -> Result<()> {
         match &mut self.native {
@@ -261,9 +294,21 @@ impl<B: Send + 'static> Inner<B> {
             self.phase = Phase::Started;
             return Ok(());
         }
-        self.flight = begin(&self.comm, &mut self.plan, &mut self.buffer)?;
-        self.phase = Phase::Flying;
-        Ok(())
+        let role = self.plan.role;
+        let over = self.at_rest().ok_or_else(|| gone(role))?;
+        let buffer = self.buffer.as_mut().ok_or_else(|| gone(role))?;
+        self.phase = Phase::Beginning;
+        match begin(&self.comm, &mut self.plan, buffer.get_mut(&over)) {
+            Ok(flight) => {
+                self.flight = flight;
+                self.phase = Phase::Flying;
+                Ok(())
+            }
+            Err(error) => {
+                self.phase = Phase::Idle;
+                Err(error)
+            }
+        }
     }
 
     /// Waits for what nothing need be found out of, if that can be done at once.
@@ -310,7 +355,8 @@ impl<B: Send + 'static> Inner<B> {
                 self.flight.wait(&self.comm)?;
                 self.flight.take().map(|landed| landed.status)
             }
-            _ => Ok(Status::null()),
+            (Phase::Idle, _) => Ok(Status::null()),
+            (Phase::Beginning | Phase::Started, _) => return Err(gone(self.plan.role)),
         };
         self.has_ended(&outcome);
         Ok(outcome)
@@ -351,11 +397,8 @@ impl<B: Send + 'static> Inner<B> {
 }
 
 /// Begins an operation of its own.
-fn begin<B>(comm: &Communicator, plan: &mut Plan<B>, buffer: &mut Kept<B>) -> Result<Flight> {
+fn begin<B>(comm: &Communicator, plan: &mut Plan<B>, buffer: &mut B) -> Result<Flight> {
     let role = plan.role;
-    let Some(buffer) = buffer.get_mut() else {
-        return Err(gone(role));
-    };
     match (&mut plan.what, comm.backend()) {
         (&mut What::Recv(source, tag, span), Backend::Mpi(over)) => {
             over.irecv(role, Landing::Into(span(buffer)), source, tag)
@@ -396,15 +439,16 @@ impl<B: Send + 'static> Drop for Inner<B> {
                 self.native = native;
                 // What is not freed is only lost.
                 let _ = self.retire();
-                if phase != Phase::Flying {
-                    return;
+                match phase {
+                    Phase::Flying => std::mem::replace(&mut self.flight, Flight::Gone),
+                    Phase::Idle => return drop(self.memory()),
+                    // The buffer is kept for ever.
+                    Phase::Beginning | Phase::Started => return,
                 }
-                std::mem::replace(&mut self.flight, Flight::Gone)
             }
         };
-        if !flight.is_over() {
-            let buffer = std::mem::replace(&mut self.buffer, Kept::gone());
-            flight.abandon(&self.comm, buffer.into_any());
+        if let Some(buffer) = self.buffer.take() {
+            flight.abandon(&self.comm, buffer.into_keep_alive());
         }
     }
 }

@@ -1,14 +1,16 @@
 //! An operation that was begun, with the memory that it works on.
+#![allow(unsafe_code)]
 
 use std::fmt;
 use std::time::Duration;
 
+use crate::backend::Begun;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Flight;
-use crate::landing::Room;
-use crate::owned::Kept;
+use crate::in_flight::InFlight;
+use crate::landing::{Role, Room};
 use crate::status::Status;
 
 /// An operation that is under way and owns its buffer of type `B` until it is over.
@@ -28,21 +30,50 @@ use crate::status::Status;
 pub struct Request<B: Send + 'static> {
     comm: Communicator,
     flight: Flight,
-    buffer: Kept<B>,
+    /// `None` when it was given back.
+    buffer: Option<InFlight<B>>,
     /// Makes the buffer of a message of unknown length.
     settle: Option<fn(Room) -> B>,
 }
 
 impl<B: Send + 'static> Request<B> {
-    pub(crate) fn new(comm: &Communicator, flight: Flight, buffer: B) -> Self {
-        Self::kept(comm, flight, Kept::new(buffer))
+    /// Begins an operation on the memory of `buffer`, which stays where it is when that is moved.
+    ///
+    /// # Errors
+    /// That of `begin`, which has begun nothing then.
+    pub(crate) fn begin(
+        comm: &Communicator,
+        buffer: B,
+        begin: impl FnOnce(&mut B) -> Result<Flight>,
+    ) -> Result<Self> {
+        let (buffer, flight) = InFlight::begun(buffer, begin)?;
+        Ok(Self::of(comm, flight, buffer))
     }
 
-    pub(crate) fn kept(comm: &Communicator, flight: Flight, buffer: Kept<B>) -> Self {
+    /// The same of a sibling crate.
+    ///
+    /// # Errors
+    /// That of `begin`, which has begun nothing then.
+    ///
+    /// # Safety
+    /// The memory that is worked on belongs to `buffer`, and stays where it is when that is moved.
+    #[doc(hidden)]
+    pub unsafe fn begun(
+        comm: &Communicator,
+        role: &'static Role,
+        buffer: B,
+        begin: impl FnOnce(&mut B) -> Result<Begun>,
+    ) -> Result<Self> {
+        let begin = |buffer: &mut B| begin(buffer).map(|begun| Flight::begun(comm, role, begun));
+        Self::begin(comm, buffer, begin)
+    }
+
+    /// What is under way on that memory.
+    pub(crate) fn of(comm: &Communicator, flight: Flight, buffer: InFlight<B>) -> Self {
         Self {
             comm: comm.clone(),
             flight,
-            buffer,
+            buffer: Some(buffer),
             settle: None,
         }
     }
@@ -132,15 +163,21 @@ impl<B: Send + 'static> Request<B> {
     }
 
     /// Lets go of an operation that somebody else ends, who keeps its memory until then.
-    pub(crate) fn let_go(&mut self) -> Kept<B> {
+    pub(crate) fn let_go(&mut self) -> Option<InFlight<B>> {
         self.flight = Flight::Gone;
-        std::mem::replace(&mut self.buffer, Kept::gone())
+        self.buffer.take()
+    }
+
+    /// The memory, if nothing works on it any more.
+    fn memory(&mut self) -> Option<B> {
+        let over = self.flight.ended()?;
+        Some(self.buffer.take()?.give_back(over))
     }
 
     /// What is over, taken apart.
     fn finish(mut self) -> Result<(B, Result<Status>)> {
         let outcome = self.flight.take();
-        let Some(buffer) = self.buffer.take() else {
+        let Some(buffer) = self.memory() else {
             return Err(Error::new(
                 ErrorKind::Argument,
                 "MPI_Wait",
@@ -161,7 +198,7 @@ impl<B: Send + 'static> Request<B> {
 impl<T: Pod + Send> Request<Vec<T>> {
     /// A receive that makes its vector when it knows how long it is.
     pub(crate) fn of_any_length(comm: &Communicator, flight: Flight) -> Self {
-        let mut request = Self::new(comm, flight, Vec::new());
+        let mut request = Self::of(comm, flight, InFlight::new(Vec::new()));
         request.settle = Some(Room::into_initialised);
         request
     }
@@ -169,12 +206,11 @@ impl<T: Pod + Send> Request<Vec<T>> {
 
 impl<B: Send + 'static> Drop for Request<B> {
     fn drop(&mut self) {
-        if self.flight.is_over() {
-            return;
+        drop(self.memory());
+        if let Some(buffer) = self.buffer.take() {
+            let flight = std::mem::replace(&mut self.flight, Flight::Gone);
+            flight.abandon(&self.comm, buffer.into_keep_alive());
         }
-        let flight = std::mem::replace(&mut self.flight, Flight::Gone);
-        let buffer = std::mem::replace(&mut self.buffer, Kept::gone());
-        flight.abandon(&self.comm, buffer.into_any());
     }
 }
 

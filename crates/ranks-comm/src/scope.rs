@@ -234,7 +234,10 @@ impl<'scope> Scope<'scope, '_> {
         Ok(self.request(place, start, length))
     }
 
-    /// Keeps what a sibling crate has begun until it is over.
+    /// Has a sibling crate begin an operation, and keeps it until it is over.
+    ///
+    /// # Errors
+    /// That of `begin`, which has begun nothing then.
     ///
     /// # Safety
     /// The memory that the operation works on is borrowed for `'scope`; `buffer` is the part to be given back, borrowed to be
@@ -247,11 +250,12 @@ impl<'scope> Scope<'scope, '_> {
     pub unsafe fn begun<T>(
         &'scope self,
         role: &'static Role,
-        begun: Begun,
         buffer: NonNull<[T]>,
-    ) -> ScopedRequest<'scope, &'scope mut [T]> {
-        let place = self.inner.keep(Flight::begun(self.inner.comm, role, begun));
-        self.request(place, buffer.as_ptr().cast(), buffer.len())
+        begin: impl FnOnce() -> Result<Begun>,
+    ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+        let begin = || begin().map(|begun| Flight::begun(self.inner.comm, role, begun));
+        let place = self.inner.begin(begin)?;
+        Ok(self.request(place, buffer.as_ptr().cast(), buffer.len()))
     }
 
     #[cold]
@@ -264,8 +268,8 @@ impl<'scope> Scope<'scope, '_> {
         tag: i32,
     ) -> Result<Place> {
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-        let flight = unsafe { self.inner.comm.begin_send(mode, data, dest, tag)? };
-        Ok(self.inner.keep(flight))
+        let begin = || unsafe { self.inner.comm.begin_send(mode, data, dest, tag) };
+        self.inner.begin(begin)
     }
 
     #[cold]
@@ -273,8 +277,8 @@ impl<'scope> Scope<'scope, '_> {
     fn recv_in_full<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Place> {
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
         let span = unsafe { Span::of(buf) };
-        let flight = self.inner.comm.begin_recv::<T>(span, source, tag)?;
-        Ok(self.inner.keep(flight))
+        let begin = || self.inner.comm.begin_recv::<T>(span, source, tag);
+        self.inner.begin(begin)
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@ use ranks_comm::{RecvBuffer, Request, Result, SendBuffer};
 use crate::access::lengths_differ;
 use crate::accumulation::{Accumulation, Change};
 use crate::locked::Locked;
+use crate::table::Place;
 
 static RPUT: Role = Role::of("MPI_Rput");
 static RGET: Role = Role::of("MPI_Rget");
@@ -105,20 +106,19 @@ impl<T: Pod> Locked<'_, T> {
     where
         B: SendBuffer<Element = T> + Send + 'static,
     {
-        let slice = data.as_slice();
-        let place =
-            self.inner
-                .table
-                .place(RPUT.operation(), self.targets, rank, at, slice.len())?;
-        let begun = self.begin(
-            &RPUT,
-            slice,
-            // SAFETY: the place is as long as the slice, which stays where it is until the request is over.
-            |window, slice| unsafe { window.rput(slice, place) },
-            |window, slice| window.put(cast_slice(slice), rank, place.at_bytes),
-        )?;
+        let begin = |data: &mut B| {
+            let slice = data.as_slice();
+            let place = self.place(&RPUT, rank, at, slice.len())?;
+            self.begin(
+                &RPUT,
+                slice,
+                // SAFETY: the place is as long as the slice, which stays where it is until the request is over.
+                |window, slice| unsafe { window.rput(slice, place) },
+                |window, slice| window.put(cast_slice(slice), rank, place.at_bytes),
+            )
+        };
         // SAFETY: the operation works on the elements of `data`, which by its trait stay where they are when it moves.
-        Ok(unsafe { self.request(&RPUT, begun, data) })
+        unsafe { self.request(&RPUT, data, begin) }
     }
 
     /// Begins to read elements of `rank` from its element `at` on, as many as `into` has room for.
@@ -129,24 +129,23 @@ impl<T: Pod> Locked<'_, T> {
     /// MPI 5.0 §12.3.5 (`MPI_Rget`).
     #[doc(alias = "MPI_Rget")]
     #[doc(alias = "MPI_Rget_c")]
-    pub fn rget<B>(&self, mut into: B, rank: usize, at: usize) -> Result<EpochRequest<'_, B>>
+    pub fn rget<B>(&self, into: B, rank: usize, at: usize) -> Result<EpochRequest<'_, B>>
     where
         B: RecvBuffer<Element = T> + Send + 'static,
     {
-        let slice = into.as_mut_slice();
-        let place =
-            self.inner
-                .table
-                .place(RGET.operation(), self.targets, rank, at, slice.len())?;
-        let begun = self.begin(
-            &RGET,
-            slice,
-            // SAFETY: as above; nobody else has the slice until the request is over.
-            |window, slice| unsafe { window.rget(slice, place) },
-            |window, slice| window.get(cast_slice_mut(slice), rank, place.at_bytes),
-        )?;
+        let begin = |into: &mut B| {
+            let slice = into.as_mut_slice();
+            let place = self.place(&RGET, rank, at, slice.len())?;
+            self.begin(
+                &RGET,
+                slice,
+                // SAFETY: as above; nobody else has the slice until the request is over.
+                |window, slice| unsafe { window.rget(slice, place) },
+                |window, slice| window.get(cast_slice_mut(slice), rank, place.at_bytes),
+            )
+        };
         // SAFETY: as above.
-        Ok(unsafe { self.request(&RGET, begun, into) })
+        unsafe { self.request(&RGET, into, begin) }
     }
 
     /// Begins to combine the elements of `data` with those of `rank` from `at` on, each as a whole.
@@ -167,20 +166,19 @@ impl<T: Pod> Locked<'_, T> {
     where
         B: SendBuffer<Element = T> + Send + 'static,
     {
-        let slice = data.as_slice();
-        let place =
-            self.inner
-                .table
-                .place(RACCUMULATE.operation(), self.targets, rank, at, slice.len())?;
-        let begun = self.begin(
-            &RACCUMULATE,
-            slice,
-            // SAFETY: as for `rput`.
-            |window, slice| unsafe { window.raccumulate::<O>(slice, place) },
-            |window, slice| window.accumulate(rank, place.at_bytes, slice, op),
-        )?;
+        let begin = |data: &mut B| {
+            let slice = data.as_slice();
+            let place = self.place(&RACCUMULATE, rank, at, slice.len())?;
+            self.begin(
+                &RACCUMULATE,
+                slice,
+                // SAFETY: as for `rput`.
+                |window, slice| unsafe { window.raccumulate::<O>(slice, place) },
+                |window, slice| window.accumulate(rank, place.at_bytes, slice, op),
+            )
+        };
         // SAFETY: as above.
-        Ok(unsafe { self.request(&RACCUMULATE, begun, data) })
+        unsafe { self.request(&RACCUMULATE, data, begin) }
     }
 
     /// As [`raccumulate`](Self::raccumulate), and begins to read what the elements were before into `old`, which is as long as
@@ -195,7 +193,7 @@ impl<T: Pod> Locked<'_, T> {
     pub fn rget_accumulate<O: Accumulation<T>, B, R>(
         &self,
         data: B,
-        mut old: R,
+        old: R,
         op: O,
         rank: usize,
         at: usize,
@@ -204,24 +202,23 @@ impl<T: Pod> Locked<'_, T> {
         B: SendBuffer<Element = T> + Send + 'static,
         R: RecvBuffer<Element = T> + Send + 'static,
     {
-        let name = RGET_ACCUMULATE.operation();
-        let (slice, into) = (data.as_slice(), old.as_mut_slice());
-        if slice.len() != into.len() {
-            return Err(lengths_differ(name, slice.len(), into.len()));
-        }
-        let place = self
-            .inner
-            .table
-            .place(name, self.targets, rank, at, slice.len())?;
-        let begun = self.begin(
-            &RGET_ACCUMULATE,
-            into,
-            // SAFETY: as for `rput` and `rget`.
-            |window, into| unsafe { window.rget_accumulate::<O>(slice, into, place) },
-            |window, into| window.get_accumulate(rank, place.at_bytes, slice, into, op),
-        )?;
+        let begin = |(data, old): &mut (B, R)| {
+            let (slice, into) = (data.as_slice(), old.as_mut_slice());
+            if slice.len() != into.len() {
+                let name = RGET_ACCUMULATE.operation();
+                return Err(lengths_differ(name, slice.len(), into.len()));
+            }
+            let place = self.place(&RGET_ACCUMULATE, rank, at, slice.len())?;
+            self.begin(
+                &RGET_ACCUMULATE,
+                into,
+                // SAFETY: as for `rput` and `rget`.
+                |window, into| unsafe { window.rget_accumulate::<O>(slice, into, place) },
+                |window, into| window.get_accumulate(rank, place.at_bytes, slice, into, op),
+            )
+        };
         // SAFETY: as above.
-        Ok(unsafe { self.request(&RGET_ACCUMULATE, begun, (data, old)) })
+        unsafe { self.request(&RGET_ACCUMULATE, (data, old), begin) }
     }
 
     /// Begins an operation on a slice, if that has elements that take memory; in process it is over at once.
@@ -244,20 +241,26 @@ impl<T: Pod> Locked<'_, T> {
         )
     }
 
+    /// Where so many elements are.
+    fn place(&self, role: &'static Role, rank: usize, at: usize, length: usize) -> Result<Place> {
+        let (table, name) = (&self.inner.table, role.operation());
+        table.place(name, self.targets, rank, at, length)
+    }
+
     /// # Safety
     /// As of [`Request::begun`].
     unsafe fn request<B: Send + 'static>(
         &self,
         role: &'static Role,
-        begun: Begun,
         buffer: B,
-    ) -> EpochRequest<'_, B> {
+        begin: impl FnOnce(&mut B) -> Result<Begun>,
+    ) -> Result<EpochRequest<'_, B>> {
         // SAFETY: by contract.
-        let request = unsafe { Request::begun(&self.inner.comm, role, begun, buffer) };
-        EpochRequest {
+        let request = unsafe { Request::begun(&self.inner.comm, role, buffer, begin)? };
+        Ok(EpochRequest {
             request,
             epoch: PhantomData,
-        }
+        })
     }
 }
 

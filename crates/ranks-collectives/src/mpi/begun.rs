@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Keep, check};
+use ranks_comm::backend::{Begun, InFlight, Keep, check};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, native};
 
@@ -80,6 +80,6 @@ pub(super) fn begin_large(
 fn begun(cell: Cell, keep: Option<Box<dyn Keep>>) -> Begun {
     match keep {
         None => Begun::Mpi(cell),
-        Some(keep) => Begun::MpiKeeping(cell, keep),
+        Some(keep) => Begun::MpiKeeping(cell, InFlight::new(keep)),
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Keep, MpiComm as Comm};
+use ranks_comm::backend::{Begun, InFlight, Keep, MpiComm as Comm};
 
 use super::large_varying::is_in_library;
 use super::nonblocking_reductions::{self as at_once, predefined};
@@ -143,7 +143,7 @@ impl fmt::Debug for Shared {
 fn keeping(begun: Begun, kept: Option<&Kept>) -> Begun {
     match (begun, kept) {
         (Begun::Mpi(cell), Some(kept)) => {
-            Begun::MpiKeeping(cell, Box::new(Shared(Kept::clone(kept))))
+            Begun::MpiKeeping(cell, InFlight::new(Box::new(Shared(Kept::clone(kept)))))
         }
         (Begun::Both(both), Some(_)) => {
             let (one, other) = *both;

@@ -5,7 +5,8 @@ use std::sync::{MutexGuard, PoisonError};
 
 use super::comm::Comm;
 use crate::error::{Error, ErrorKind, Result};
-use crate::owned::Kept;
+use crate::flight::Flight;
+use crate::in_flight::{InFlight, Over};
 
 impl Comm {
     fn attached(&self) -> MutexGuard<'_, Option<usize>> {
@@ -13,7 +14,7 @@ impl Comm {
         attached.unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn attach(&self, buffer: Vec<u8>) -> Result<Kept<Vec<u8>>> {
+    pub(crate) fn attach(&self, buffer: Vec<u8>) -> Result<InFlight<Vec<u8>>> {
         let mut attached = self.attached();
         if attached.is_some() {
             return Err(Error::new(
@@ -23,11 +24,12 @@ impl Comm {
             ));
         }
         *attached = Some(buffer.len());
-        Ok(Kept::new(buffer))
+        Ok(InFlight::new(buffer))
     }
 
-    pub(crate) fn detach(&self) {
+    pub(crate) fn detach(&self) -> Option<Over> {
         *self.attached() = None;
+        Flight::Gone.ended()
     }
 
     /// How large the attached buffer is.

@@ -157,9 +157,9 @@ impl Flight {
     }
 
     /// Nobody will ask; the memory of a receive is touched by its owner only, so it may go now.
-    pub(crate) fn abandon(self, comm: &Comm) {
-        if let Self::Posted { number, .. } = self {
-            comm.place.world.abandon(comm.place.rank, number);
+    pub(crate) fn abandon(&mut self, comm: &Communicator) {
+        if let (Self::Posted { number, .. }, Ok(comm)) = (self, own(comm)) {
+            comm.place.world.abandon(comm.place.rank, *number);
         }
     }
 }

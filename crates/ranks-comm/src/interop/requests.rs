@@ -1,7 +1,6 @@
 //! Requests of other parts of the program, and ours for them.
 
 use std::fmt;
-use std::mem::ManuallyDrop;
 
 use ranks_mpi_sys::MPI_Request;
 use ranks_mpi_sys::native::CHandle;
@@ -11,10 +10,11 @@ use crate::backend::{Backend, Keep};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Flight;
+use crate::in_flight::{InFlight, Over};
 use crate::irecv::receive_of;
 use crate::landing::Role;
 use crate::mpi;
-use crate::owned::{Kept, RecvBuffer};
+use crate::owned::RecvBuffer;
 use crate::request::Request;
 
 /// What another part of the program has begun is called in texts.
@@ -31,8 +31,8 @@ pub struct HandedOver<B: Send + 'static> {
     operation: &'static str,
     /// So that it is not freed meanwhile.
     _comm: Communicator,
-    buffer: ManuallyDrop<Kept<B>>,
-    keep: ManuallyDrop<Option<Box<dyn Keep>>>,
+    buffer: Option<InFlight<B>>,
+    keep: Option<InFlight<Box<dyn Keep>>>,
 }
 
 impl<B: Send + 'static> Request<B> {
@@ -63,8 +63,8 @@ impl<B: Send + 'static> Request<B> {
                 cell,
                 operation,
                 _comm: self.comm().clone(),
-                buffer: ManuallyDrop::new(self.let_go()),
-                keep: ManuallyDrop::new(keep),
+                buffer: self.let_go(),
+                keep,
             }),
             Err(error) => Err((self, error)),
         }
@@ -93,17 +93,14 @@ impl<B: Send + 'static> HandedOver<B> {
     /// # Safety
     /// The request was completed: a call of MPI has said that the operation is over.
     pub unsafe fn over(self) -> Result<B> {
-        let mut buffer = ManuallyDrop::into_inner(self.buffer);
-        if let Some(mut keep) = ManuallyDrop::into_inner(self.keep) {
-            keep.ended(self.operation)?;
+        // SAFETY: by this function's contract.
+        let over = || unsafe { Over::new() };
+        let buffer = self.buffer.map(|buffer| buffer.give_back(over()));
+        if let Some(keep) = self.keep {
+            keep.give_back(over()).ended(self.operation)?;
         }
-        buffer.take().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Argument,
-                self.operation,
-                "the request has been waited for",
-            )
-        })
+        let gone = "the request has been waited for";
+        buffer.ok_or_else(|| Error::new(ErrorKind::Argument, self.operation, gone))
     }
 }
 
@@ -128,7 +125,7 @@ impl Communicator {
         buffer: B,
     ) -> Result<Request<B>> {
         const OPERATION: &str = "Communicator::request_from_raw";
-        let buffer = Kept::new(buffer);
+        let buffer = InFlight::new(buffer);
         // SAFETY: the caller's contract is the same.
         unsafe { self.taken_over(OPERATION, |_| Ok(raw), (&FOREIGN, 0), buffer) }
     }
@@ -149,7 +146,7 @@ impl Communicator {
         const OPERATION: &str = "Communicator::request_from_native_raw";
         let raw = |comm: &mpi::Comm| comm.canonical_request(OPERATION, raw);
         // SAFETY: the caller's contract is the same.
-        unsafe { self.taken_over(OPERATION, raw, (&FOREIGN, 0), Kept::new(buffer)) }
+        unsafe { self.taken_over(OPERATION, raw, (&FOREIGN, 0), InFlight::new(buffer)) }
     }
 
     /// As [`request_from_raw`](Self::request_from_raw), for a receive into the elements of `buffer`.
@@ -168,7 +165,7 @@ impl Communicator {
         buffer: B,
     ) -> Result<Request<B>> {
         const OPERATION: &str = "Communicator::recv_request_from_raw";
-        let (buffer, length) = Kept::lending(buffer, |buffer| buffer.as_slice().len());
+        let (buffer, length) = lent(buffer)?;
         let receive = (receive_of::<B::Element>(), length);
         // SAFETY: the caller's contract is the same.
         unsafe { self.taken_over(OPERATION, |_| Ok(raw), receive, buffer) }
@@ -188,7 +185,7 @@ impl Communicator {
     ) -> Result<Request<B>> {
         const OPERATION: &str = "Communicator::recv_request_from_native_raw";
         let raw = |comm: &mpi::Comm| comm.canonical_request(OPERATION, raw);
-        let (buffer, length) = Kept::lending(buffer, |buffer| buffer.as_slice().len());
+        let (buffer, length) = lent(buffer)?;
         let receive = (receive_of::<B::Element>(), length);
         // SAFETY: the caller's contract is the same.
         unsafe { self.taken_over(OPERATION, raw, receive, buffer) }
@@ -203,7 +200,7 @@ impl Communicator {
         operation: &'static str,
         raw: impl FnOnce(&mpi::Comm) -> Result<MPI_Request>,
         (role, capacity): (&'static Role, usize),
-        buffer: Kept<B>,
+        buffer: InFlight<B>,
     ) -> Result<Request<B>> {
         let flight = match self.backend() {
             Backend::Mpi(comm) => raw(comm).map(|raw| {
@@ -212,15 +209,14 @@ impl Communicator {
             }),
             Backend::InProcess(_) => Err(no_handles(operation)),
         };
-        match flight {
-            Ok(flight) => Ok(Request::kept(self, flight, buffer)),
-            Err(error) => {
-                // Something may still work on it.
-                std::mem::forget(buffer);
-                Err(error)
-            }
-        }
+        // With an error the buffer is kept for ever: something may still work on it.
+        Ok(Request::of(self, flight?, buffer))
     }
+}
+
+/// A buffer that others already work on, put away, and how many elements it has.
+fn lent<B: RecvBuffer>(buffer: B) -> Result<(InFlight<B>, usize)> {
+    InFlight::begun(buffer, |buffer| Ok(buffer.as_slice().len()))
 }
 
 impl<B: Send + 'static> fmt::Debug for HandedOver<B> {

@@ -15,7 +15,7 @@ use crate::in_process;
 use crate::irecv::receive_of;
 use crate::landing::{Landing, Span};
 use crate::mpi::{self, SendMode};
-use crate::owned::{Kept, RecvBuffer, SendBuffer};
+use crate::owned::{RecvBuffer, SendBuffer};
 use crate::request::Request;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
@@ -40,12 +40,11 @@ impl Communicator {
     where
         B: SendBuffer + Send + 'static,
     {
-        let (buffer, flight) = Kept::lending(buffer, |buffer| {
+        Request::begin(self, buffer, |buffer| {
             let view = layout.of(buffer.as_slice())?;
             // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
             unsafe { self.begin_send_view(&view, dest, tag) }
-        });
-        Ok(Request::kept(self, flight?, buffer))
+        })
     }
 
     /// As [`irecv`](Self::irecv), into what a [layout](crate::layout) takes of `buffer`; nothing else of it is touched.
@@ -70,13 +69,12 @@ impl Communicator {
     where
         B: RecvBuffer + Send + 'static,
     {
-        let (buffer, flight) = Kept::lending(buffer, |buffer| {
+        Request::begin(self, buffer, |buffer| {
             let view = layout.of_mut(buffer.as_mut_slice())?;
             // SAFETY: the request keeps the buffer until the flight is over, and a `RecvBuffer` stays where it is.
             let span = unsafe { Span::of(view.data) };
             self.begin_recv_view::<B::Element>(span, view.taken, source, tag)
-        });
-        Ok(Request::kept(self, flight?, buffer))
+        })
     }
 
     /// # Safety

@@ -17,6 +17,7 @@ use super::peer;
 use super::probe::improbe;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Pause;
+use crate::in_flight::{InFlight, Over};
 use crate::limit::{Limit, OnTimeLimit};
 use crate::observe::{self, Clock, Job, Part, Reading, Together, Who};
 use crate::record::Home;
@@ -305,26 +306,19 @@ fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) 
         let why = format_args!("{many} bytes of statistics are too many");
         Error::new(ErrorKind::Length, OPERATION, why)
     })?;
-    let mut request = sys::MPI_REQUEST_NULL;
-    let pointer = bytes.as_ptr().cast::<c_void>();
-    let dest = peer::rank(dest);
-    // SAFETY: so many bytes, which are kept until they are sent, or for ever; the communicator is alive.
-    let code = unsafe {
-        sys::MPI_Isend(
-            pointer,
-            count,
-            sys::MPI_BYTE,
-            dest,
-            tag,
-            comm,
-            &raw mut request,
-        )
-    };
-    check(code, OPERATION)?;
+    let (byte, dest) = (sys::MPI_BYTE, peer::rank(dest));
+    let (bytes, mut request) = InFlight::begun(bytes, |bytes| {
+        let mut request = sys::MPI_REQUEST_NULL;
+        let pointer = bytes.as_ptr().cast::<c_void>();
+        // SAFETY: so many bytes, which are kept until they are sent, or for ever; the communicator is alive.
+        let code =
+            unsafe { sys::MPI_Isend(pointer, count, byte, dest, tag, comm, &raw mut request) };
+        check(code, OPERATION).map(|()| request)
+    })?;
     let sent = Pause::until(limit, || is_over(&mut request));
-    if !matches!(sent, Ok(true)) {
-        // The library may still read them.
-        std::mem::forget(bytes);
+    if let Ok(true) = sent {
+        // SAFETY: the library has said that they are sent.
+        drop(bytes.give_back(unsafe { Over::new() }));
     }
     sent
 }

@@ -15,7 +15,7 @@ use super::peer::to_standard;
 use super::session::Session;
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
-use crate::owned::Kept;
+use crate::in_flight::{InFlight, Over};
 use crate::source::Destination;
 
 /// What the library has.
@@ -26,7 +26,7 @@ pub(super) enum Attached {
     /// A buffer of that many bytes that a guard keeps.
     Held(usize),
     /// A buffer whose guard was dropped.
-    Left(Kept<Vec<u8>>),
+    Left(InFlight<Vec<u8>>),
     /// A buffer whose messages are waited for.
     Leaving,
 }
@@ -48,9 +48,12 @@ impl Session {
         };
         drop(attached);
         let outcome = detach();
-        // What the library has not let go of is not freed.
         *self.attached() = match outcome {
-            Ok(()) => Attached::Nothing,
+            Ok(()) => {
+                // SAFETY: the library has let go of it.
+                drop(buffer.give_back(unsafe { Over::new() }));
+                Attached::Nothing
+            }
             Err(_) => Attached::Left(buffer),
         };
         outcome
@@ -59,7 +62,7 @@ impl Session {
 
 impl Comm {
     /// Gives the library the memory of `buffer`, which is not touched until it was taken away again.
-    pub(crate) fn attach(&self, mut buffer: Vec<u8>) -> Result<Kept<Vec<u8>>> {
+    pub(crate) fn attach(&self, buffer: Vec<u8>) -> Result<InFlight<Vec<u8>>> {
         const OPERATION: &str = "MPI_Buffer_attach";
         self.session.detach_what_was_left()?;
         let mut attached = self.session.attached();
@@ -70,25 +73,28 @@ impl Comm {
                 "this process has a buffer attached; there can be one only, so detach it first",
             ));
         }
-        let (start, bytes) = (buffer.as_mut_ptr().cast::<c_void>(), buffer.len());
-        let length = MPI_Count::try_from(bytes).unwrap_or(0);
-        let buffer = Kept::new(buffer);
-        // SAFETY: the memory is the library's until `detach`: the guard and after it the session keep it.
-        let code = unsafe { sys::MPI_Buffer_attach_c(start, length) };
-        check(code, OPERATION)?;
+        let bytes = buffer.len();
+        let (buffer, ()) = InFlight::begun(buffer, |buffer| {
+            let start = buffer.as_mut_ptr().cast::<c_void>();
+            let length = MPI_Count::try_from(bytes).unwrap_or(0);
+            // SAFETY: the memory is the library's until `detach`: the guard and after it the session keep it.
+            let code = unsafe { sys::MPI_Buffer_attach_c(start, length) };
+            check(code, OPERATION)
+        })?;
         *attached = Attached::Held(bytes);
         Ok(buffer)
     }
 
     /// Takes it away again; waits until its messages are sent.
-    pub(crate) fn detach(&self) -> Result<()> {
+    pub(crate) fn detach(&self) -> Result<Over> {
         let held = std::mem::replace(&mut *self.session.attached(), Attached::Leaving);
         let outcome = detach();
         *self.session.attached() = match outcome {
             Ok(()) => Attached::Nothing,
             Err(_) => held,
         };
-        outcome
+        // SAFETY: the library has let go of it.
+        outcome.map(|()| unsafe { Over::new() })
     }
 
     /// How large the buffer is that a guard keeps.
@@ -100,7 +106,7 @@ impl Comm {
     }
 
     /// Keeps the memory that nobody waits for.
-    pub(crate) fn leave_attached(&self, buffer: Kept<Vec<u8>>) {
+    pub(crate) fn leave_attached(&self, buffer: InFlight<Vec<u8>>) {
         *self.session.attached() = Attached::Left(buffer);
     }
 

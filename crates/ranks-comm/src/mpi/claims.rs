@@ -14,7 +14,6 @@
 //! Those whose communicator was dropped wait on, as posted ones would, until it is freed. Nobody can overtake them then,
 //! so they close no way.
 
-use std::any::Any;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +30,7 @@ use super::session::GATE;
 use super::status;
 use crate::error::Result;
 use crate::flight::{Landed, Pause};
+use crate::in_flight::{KeepAlive, Over};
 use crate::landing::{Element, Landing, Role};
 use crate::source::Source;
 use crate::status::Status;
@@ -123,20 +123,19 @@ impl Claim {
         }
     }
 
-    /// Nobody will ask: `keep` goes when the message has been received.
-    pub(super) fn abandon(self, keep: Box<dyn Any + Send>) {
+    /// Nobody will ask: `memory` goes when the message has been received.
+    pub(super) fn abandon(self, memory: KeepAlive) {
         let mut queue = self.claims.lock();
-        let Some(index) = queue.index(self.number) else {
-            return;
-        };
-        match queue.entries[index].phase {
-            Phase::Over(_) => {
-                queue.entries.remove(index);
-                drop(queue);
-                drop(keep);
+        match queue.index(self.number) {
+            Some(index) if !queue.entries[index].is_over() => {
+                queue.entries[index].abandoned = Some(memory);
             }
-            Phase::Waiting | Phase::Receiving { .. } => {
-                queue.entries[index].abandoned = Some(keep);
+            over => {
+                if let Some(index) = over {
+                    queue.entries.remove(index);
+                }
+                drop(queue);
+                free(memory);
             }
         }
     }
@@ -235,7 +234,7 @@ impl Claims {
         let result = then(&mut queue);
         let spent = std::mem::take(&mut queue.spent);
         drop(queue);
-        drop(spent);
+        spent.into_iter().for_each(free);
         result
     }
 
@@ -261,12 +260,20 @@ impl Claims {
         queue.entries = left;
         ended.iter().for_each(|_| self.one_less(&queue));
         drop(queue);
-        drop(ended);
+        let spent = ended.into_iter().filter_map(|entry| entry.abandoned);
+        spent.for_each(free);
     }
 
     /// Whether any has no message yet, or one that the library still writes.
     pub(super) fn is_under_way(&self) -> bool {
         self.lock().is_under_way()
+    }
+
+    /// Adds the C names of those that are not over.
+    pub(super) fn add_names(&self, names: &mut Vec<&'static str>) {
+        let queue = self.lock();
+        let left = queue.entries.iter().filter(|entry| !entry.is_over());
+        names.extend(left.map(|entry| entry.role.operation));
     }
 
     fn look(&self, queue: &mut Queue) {
@@ -369,4 +376,10 @@ impl Claims {
         check(code, "MPI_Iprobe")?;
         Ok((flag != 0).then(|| status::decode(&status)))
     }
+}
+
+/// Frees the memory of a receive that is over, or whose memory the library never had.
+fn free(memory: KeepAlive) {
+    // SAFETY: it is called for entries that are over, or wait for their message and are taken out of their queue.
+    memory.free(unsafe { Over::new() });
 }

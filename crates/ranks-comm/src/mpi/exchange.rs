@@ -10,11 +10,12 @@ use super::error::check;
 use super::flight::Cell;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{self, Pause};
+use crate::in_flight::{InFlight, Over};
 use crate::landing::Role;
 
 static EXCHANGE: Role = Role::of("MPI_Iallgather");
 
-/// What goes out and comes in; on the heap, where it stays if it is left to the runtime.
+/// What goes out and comes in.
 struct Memory {
     mine: Vec<u8>,
     all: Vec<u8>,
@@ -40,19 +41,21 @@ impl Comm {
             let why = format_args!("{} bytes of {size} ranks are too many", mine.len());
             return Err(Error::new(ErrorKind::Length, operation, why));
         };
-        let mut memory = Box::new(Memory {
+        let memory = Memory {
             mine: mine.to_vec(),
             all: vec![0; length],
-        });
-        let (from, to) = (memory.mine.as_ptr().cast(), memory.all.as_mut_ptr().cast());
-        let (bytes, comm) = (sys::MPI_BYTE, self.canonical);
-        let mut request = sys::MPI_REQUEST_NULL;
-        // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request is over, here or with
-        // the runtime.
-        let code = unsafe {
-            sys::MPI_Iallgather(from, count, bytes, to, count, bytes, comm, &raw mut request)
         };
-        check(code, operation)?;
+        let (bytes, comm) = (sys::MPI_BYTE, self.canonical);
+        let (memory, request) = InFlight::begun(memory, |memory| {
+            let (from, to) = (memory.mine.as_ptr().cast(), memory.all.as_mut_ptr().cast());
+            let mut request = sys::MPI_REQUEST_NULL;
+            // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request is over, here or with
+            // the runtime.
+            let code = unsafe {
+                sys::MPI_Iallgather(from, count, bytes, to, count, bytes, comm, &raw mut request)
+            };
+            check(code, operation).map(|()| request)
+        })?;
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
         let flight::Flight::Mpi(mut flight) = self.native(cell, &EXCHANGE, 0) else {
@@ -64,9 +67,10 @@ impl Comm {
             Ok(outcome.is_some())
         })?;
         match outcome {
-            Some(outcome) => outcome.map(|_| Some(memory.all)),
+            // SAFETY: the library has said that it is over.
+            Some(outcome) => outcome.map(|_| Some(memory.give_back(unsafe { Over::new() }).all)),
             None => {
-                self.abandon(flight, memory);
+                self.abandon(flight, memory.into_keep_alive());
                 Ok(None)
             }
         }

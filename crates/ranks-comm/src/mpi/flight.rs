@@ -1,6 +1,5 @@
 //! Requests of the library, one by one: beginning, completing, giving up.
 
-use std::any::Any;
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
@@ -17,6 +16,7 @@ use super::status::{self, CountWord};
 use crate::element::Pod;
 use crate::error::{ErrorKind, Result};
 use crate::flight::{self, Keep, Landed};
+use crate::in_flight::{InFlight, KeepAlive, Over};
 use crate::landing::{Element, Landing, Role, Span};
 use crate::source::{Destination, Source};
 use crate::status::{Kind, ROOM, Status, Words};
@@ -48,7 +48,7 @@ pub(crate) struct Native {
     /// What became of it, if the library has said so while others were waited for.
     pub(super) ended: Option<Result<Status>>,
     /// What the library uses until it is over.
-    pub(super) keep: Option<Box<dyn Keep>>,
+    pub(super) keep: Option<InFlight<Box<dyn Keep>>>,
 }
 
 /// How a send ends.
@@ -283,7 +283,7 @@ impl Comm {
         &self,
         cell: Cell,
         role: &'static Role,
-        keep: Box<dyn Keep>,
+        keep: InFlight<Box<dyn Keep>>,
     ) -> flight::Flight {
         self.in_library(cell, role, 0, Some(keep))
     }
@@ -293,7 +293,7 @@ impl Comm {
         cell: Cell,
         role: &'static Role,
         capacity: usize,
-        keep: Option<Box<dyn Keep>>,
+        keep: Option<InFlight<Box<dyn Keep>>>,
     ) -> flight::Flight {
         flight::Flight::Mpi(Flight::Native(Native {
             cell,
@@ -308,10 +308,10 @@ impl Comm {
     }
 
     /// Keeps the memory of an operation that nobody will ask for until it is over.
-    pub(crate) fn abandon(&self, flight: Flight, keep: Box<dyn Any + Send>) {
+    pub(crate) fn abandon(&self, flight: Flight, memory: KeepAlive) {
         match flight {
-            Flight::Native(native) => self.session.adopt(self.canonical, native, keep),
-            Flight::Claim(claim) => claim.abandon(keep),
+            Flight::Native(native) => self.session.adopt(self.canonical, native, memory),
+            Flight::Claim(claim) => claim.abandon(memory),
         }
     }
 }
@@ -397,15 +397,26 @@ impl Native {
         self.ended = Some(self.outcome(code, words));
     }
 
+    /// Tells what the library has used that the operation is over. It goes here, where the library may be called, unless what is begun
+    /// again uses it again.
+    #[cold]
+    fn ended(&mut self, mut keep: InFlight<Box<dyn Keep>>) -> Result<()> {
+        // SAFETY: this is called when the library has said that the operation is over.
+        let over = unsafe { Over::new() };
+        let outcome = keep.get_mut(&over).ended(self.role.operation);
+        if self.persistent {
+            self.keep = Some(keep);
+        } else {
+            drop(keep.give_back(over));
+        }
+        outcome
+    }
+
     pub(super) fn outcome(&mut self, code: c_int, words: &Words) -> Result<Status> {
-        let kept = match &mut self.keep {
-            Some(keep) => keep.ended(self.role.operation),
+        let kept = match self.keep.take() {
+            Some(keep) => self.ended(keep),
             None => Ok(()),
         };
-        if !self.persistent {
-            // Dropped here, where the library may be called. What is begun again uses it again.
-            self.keep = None;
-        }
         if self.cancelling && code == sys::MPI_SUCCESS && status::is_cancelled(words) {
             return Ok(Status::cancelled());
         }

@@ -15,6 +15,7 @@ use super::split::rank_and_size;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{self, Keep};
+use crate::in_flight::InFlight;
 use crate::interop::Ownership;
 use crate::landing::Role;
 use crate::status::Status;
@@ -143,7 +144,7 @@ impl Flight {
 }
 
 /// A request, and what the library uses until it is over.
-pub(crate) type Handed = (Cell, Option<Box<dyn Keep>>);
+pub(crate) type Handed = (Cell, Option<InFlight<Box<dyn Keep>>>);
 
 /// A request that is under way, in the standard's terms.
 pub(crate) fn request_handle(cell: &Cell) -> MPI_Request {

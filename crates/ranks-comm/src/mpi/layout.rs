@@ -22,6 +22,7 @@ use super::status;
 use crate::element::Pod;
 use crate::error::{self, Result};
 use crate::flight::{self, Keep};
+use crate::in_flight::InFlight;
 use crate::layout::shape::Shape;
 use crate::layout::{Element, Layout, Taken, View, ViewMut};
 use crate::source::{Destination, Source};
@@ -180,7 +181,10 @@ impl Comm {
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
         Ok(match what._committed {
-            Some(committed) => self.native_keeping(cell, role, Box::new(Held(committed))),
+            Some(committed) => {
+                let keep: Box<dyn Keep> = Box::new(Held(committed));
+                self.native_keeping(cell, role, InFlight::new(keep))
+            }
             None => self.native(cell, role, 0),
         })
     }

@@ -2,7 +2,6 @@
 //!
 //! They end when they end. Each time another one comes, and before MPI is finalized, the library is asked which have.
 
-use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,12 +12,13 @@ use super::flight::Native;
 use super::session::{GATE, Session};
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Pause;
+use crate::in_flight::{KeepAlive, Over};
 
 /// How long `MPI_Finalize` is put off for them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An operation, its memory, and the communicator that it is on.
-type Orphan = (Native, Box<dyn Any + Send>, MPI_Comm);
+type Orphan = (Native, KeepAlive, MPI_Comm);
 
 /// What was left behind.
 #[derive(Default)]
@@ -34,9 +34,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
-    /// Keeps `keep` until the operation is over.
-    pub(super) fn adopt(&self, comm: MPI_Comm, native: Native, keep: Box<dyn Any + Send>) {
-        lock(&self.orphans.requests).push((native, keep, comm));
+    /// Keeps `memory` until the operation is over.
+    pub(super) fn adopt(&self, comm: MPI_Comm, native: Native, memory: KeepAlive) {
+        lock(&self.orphans.requests).push((native, memory, comm));
         // Only if this thread may call; otherwise somebody else will ask.
         if let Ok(_entered) = GATE.enter("MPI_Test") {
             self.orphans.sweep();
@@ -72,13 +72,15 @@ impl Orphans {
         let left = requests.len();
         drop(requests);
         let mut idle = std::mem::take(&mut *lock(&self.idle));
-        let ended = over.iter_mut().map(|(native, ..)| native);
-        for native in ended.chain(&mut idle) {
-            // What is not freed is only lost.
+        // What is not freed is only lost. Dropping may run anything, so the lists are not locked now.
+        for native in &mut idle {
             let _ = native.release();
         }
-        // Dropping may run anything, so the list is not locked now.
-        drop(over);
+        for (mut native, memory, _) in over {
+            let _ = native.release();
+            // SAFETY: the library has said that the operation is over.
+            memory.free(unsafe { Over::new() });
+        }
         // A look may drop as well.
         let claims = lock(&self.claims).clone();
         claims.iter().for_each(|claims| claims.look_now());
@@ -136,22 +138,35 @@ impl Orphans {
         }
     }
 
+    /// What has not ended, as the library or `claims` know it.
+    fn names(&self) -> Vec<&'static str> {
+        let requests = lock(&self.requests);
+        let mut names: Vec<_> = requests.iter().map(|orphan| orphan.0.operation()).collect();
+        for claims in lock(&self.claims).iter() {
+            claims.add_names(&mut names);
+        }
+        names
+    }
+
+    /// That the memory of those that have not ended is kept for ever, for the end of a text; nothing if there are none.
+    #[cold]
+    pub(super) fn kept_for_ever(&self) -> String {
+        let names = self.names();
+        if names.is_empty() {
+            return String::new();
+        }
+        let (count, names) = (names.len(), names.join(", "));
+        format!("; {count} operations that nobody waits for ({names}) keep their memory for ever")
+    }
+
     #[cold]
     fn never_ended(&self) -> Error {
-        let requests = std::mem::take(&mut *lock(&self.requests));
-        let names: Vec<&str> = requests
-            .iter()
-            .map(|(native, ..)| native.operation())
-            .collect();
-        let (count, names) = (names.len(), names.join(", "));
-        // The library may still read them.
-        std::mem::forget(requests);
         Error::new(
             ErrorKind::PeerFailed,
             "MPI_Finalize",
             format_args!(
-                "not called, because {count} operations that nobody waits for have not ended ({names}); \
-                 a rank that sends must be received from"
+                "not called, because what was begun has not ended{}; a rank that sends must be received from",
+                self.kept_for_ever()
             ),
         )
     }

@@ -18,6 +18,7 @@ use super::status;
 use crate::element::Pod;
 use crate::error::Result;
 use crate::flight::{self, Keep};
+use crate::in_flight::{InFlight, Over};
 use crate::landing::{Role, Span};
 use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status};
@@ -111,7 +112,7 @@ impl Comm {
         &self,
         cell: Cell,
         role: &'static Role,
-        keep: Option<Box<dyn Keep>>,
+        keep: Option<InFlight<Box<dyn Keep>>>,
     ) -> Native {
         Native {
             cell,
@@ -133,12 +134,7 @@ impl Comm {
     /// Frees a request that is not started, now if this thread may, or later.
     pub(crate) fn retire(&self, mut native: Native) -> Result<()> {
         match GATE.enter("MPI_Request_free") {
-            Ok(_entered) => {
-                let released = native.release();
-                // What it keeps may call the library when it goes.
-                drop(native);
-                released
-            }
+            Ok(_entered) => native.release(),
             Err(_) => {
                 self.session.retire_later(native);
                 Ok(())
@@ -197,12 +193,18 @@ impl Native {
 
     /// Frees a request that is not started; one that is over has been freed if it is not persistent.
     pub(super) fn release(&mut self) -> Result<()> {
-        if !self.persistent || self.is_gone() {
-            return Ok(());
+        if self.persistent && !self.is_gone() {
+            // SAFETY: the request was made by an `_init` and is not started.
+            let code = unsafe { native::MPI_Request_free(&raw mut self.cell) };
+            check(code, "MPI_Request_free")?;
         }
-        // SAFETY: the request was made by an `_init` and is not started.
-        let code = unsafe { native::MPI_Request_free(&raw mut self.cell) };
-        check(code, "MPI_Request_free")
+        if let Some(keep) = self.keep.take() {
+            // SAFETY: the request is gone, and was not started.
+            let over = unsafe { Over::new() };
+            // It goes here, where the library may be called.
+            drop(keep.give_back(over));
+        }
+        Ok(())
     }
 
     /// For what was started and will not be asked for again.

@@ -20,6 +20,7 @@ use super::probe::improbe;
 use super::session::GATE;
 use crate::checks::{get_text, put_text};
 use crate::error::Result;
+use crate::in_flight::{InFlight, Over};
 use crate::limit::{self, State};
 use crate::source::Source;
 use crate::tag::Tag;
@@ -40,8 +41,8 @@ struct RollCall {
     comm: MPI_Comm,
     /// What each rank has said last, and when.
     heard: Vec<Option<(Instant, State)>>,
-    /// What is being sent; the messages stay where they are.
-    sending: Vec<(MPI_Request, Box<[u8; LENGTH]>)>,
+    /// What is being sent.
+    sending: Vec<(MPI_Request, InFlight<Box<[u8; LENGTH]>>)>,
 }
 
 static ROLL_CALL: Mutex<Option<RollCall>> = Mutex::new(None);
@@ -69,10 +70,7 @@ pub(super) fn open(size: usize) -> Result<()> {
 
 /// From now on nobody is asked, and nobody answered.
 pub(super) fn close() {
-    if let Some(closed) = lock().take() {
-        // The library may still read them.
-        std::mem::forget(closed.sending);
-    }
+    *lock() = None;
 }
 
 /// Whether this thread may call the library besides the one that is in a call.
@@ -189,16 +187,25 @@ fn test(request: &mut MPI_Request) -> Result<bool> {
 impl RollCall {
     /// What cannot be sent is as what is not heard.
     fn send(&mut self, what: u8, dest: usize, state: &State) {
-        self.sending
-            .retain_mut(|(request, _)| !test(request).unwrap_or(true));
-        let message = Box::new(encoded(what, state));
-        let (from, length) = (message.as_ptr().cast::<c_void>(), COUNT);
-        let mut request = sys::MPI_REQUEST_NULL;
-        let (bytes, dest) = (sys::MPI_BYTE, peer::rank(dest));
-        // SAFETY: so many bytes, which stay until the request is over, here or when this is closed; the rank is one of the world.
-        let code =
-            unsafe { sys::MPI_Isend(from, length, bytes, dest, TAG, self.comm, &raw mut request) };
-        if code == sys::MPI_SUCCESS {
+        for (mut request, message) in std::mem::take(&mut self.sending) {
+            match test(&mut request) {
+                // SAFETY: the library has said that it is over.
+                Ok(true) => drop(message.give_back(unsafe { Over::new() })),
+                Ok(false) => self.sending.push((request, message)),
+                // It may still go on.
+                Err(_) => drop(message),
+            }
+        }
+        let (bytes, dest, comm) = (sys::MPI_BYTE, peer::rank(dest), self.comm);
+        let begun = InFlight::begun(Box::new(encoded(what, state)), |message| {
+            let from = message.as_ptr().cast::<c_void>();
+            let mut request = sys::MPI_REQUEST_NULL;
+            // SAFETY: so many bytes, which stay until the request is over, or for ever; the rank is one of the world.
+            let code =
+                unsafe { sys::MPI_Isend(from, COUNT, bytes, dest, TAG, comm, &raw mut request) };
+            check(code, "MPI_Isend").map(|()| request)
+        });
+        if let Ok((message, request)) = begun {
             self.sending.push((request, message));
         }
     }

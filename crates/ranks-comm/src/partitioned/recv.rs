@@ -9,9 +9,10 @@ use super::{Link, let_go, width};
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::in_flight::InFlight;
 use crate::in_process::partitioned::Side;
 use crate::landing::{Role, Span};
-use crate::owned::{Kept, RecvBuffer};
+use crate::owned::RecvBuffer;
 use crate::record;
 
 static RECV: Role = Role::of("MPI_Precv_init");
@@ -37,7 +38,8 @@ struct Receiving<B: Send + 'static> {
     arrived: Box<[AtomicUsize]>,
     /// In process one thread at a time puts messages where they belong.
     turn: Mutex<()>,
-    buffer: Kept<B>,
+    /// `None` when it was given back.
+    buffer: Option<InFlight<B>>,
 }
 
 impl Communicator {
@@ -50,7 +52,7 @@ impl Communicator {
     #[doc(alias = "MPI_Precv_init")]
     pub fn precv_init<B>(
         &self,
-        mut buffer: B,
+        buffer: B,
         partitions: usize,
         source: usize,
         tag: i32,
@@ -61,17 +63,20 @@ impl Communicator {
         self.source(RECV.operation, source)?;
         self.check_tag(RECV.operation, tag)?;
         let width = width::<B>(RECV.operation, &buffer, partitions)?;
-        // SAFETY: the buffer stays in what is made here, and is lent out only where nothing is written any more.
-        let span = unsafe { Span::of(buffer.as_mut_slice()) };
-        let link = self.dispatch(
-            RECV.operation,
-            |comm| {
-                // SAFETY: as above.
-                let parts = unsafe { comm.precv_init(&RECV, span, partitions, source, tag)? };
-                Ok(Link::Mpi(parts))
-            },
-            |comm| Ok(Link::InProcess(comm.channel(Side::Receiver, source, tag))),
-        )?;
+        let (buffer, (span, link)) = InFlight::begun(buffer, |buffer| {
+            // SAFETY: the buffer stays in what is made here, and is lent out only where nothing is written any more.
+            let span = unsafe { Span::of(buffer.as_mut_slice()) };
+            let link = self.dispatch(
+                RECV.operation,
+                |comm| {
+                    // SAFETY: as above.
+                    let parts = unsafe { comm.precv_init(&RECV, span, partitions, source, tag)? };
+                    Ok(Link::Mpi(parts))
+                },
+                |comm| Ok(Link::InProcess(comm.channel(Side::Receiver, source, tag))),
+            )?;
+            Ok((span, link))
+        })?;
         Ok(PartitionedRecv(Box::new(Receiving {
             comm: self.clone(),
             link,
@@ -80,7 +85,7 @@ impl Communicator {
             width,
             arrived: (0..partitions).map(|_| AtomicUsize::new(0)).collect(),
             turn: Mutex::default(),
-            buffer: Kept::new(buffer),
+            buffer: Some(buffer),
         })))
     }
 }
@@ -97,13 +102,14 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
         let inner = &mut *self.0;
         let arrived = inner.arrived.iter_mut();
         arrived.for_each(|bytes| *bytes.get_mut() = 0);
-        if let Some(buffer) = inner.buffer.get_mut() {
+        if let Some(buffer) = inner.get_mut() {
             // SAFETY: as in `precv_init`; it is where it was.
             inner.span = unsafe { Span::of(buffer.as_mut_slice()) };
         }
         let entered = inner.comm.enter(record::START)?;
         if let Link::Mpi(parts) = &mut inner.link {
-            parts.start()?;
+            inner.started = true;
+            parts.start().inspect_err(|_| inner.started = false)?;
         }
         drop(entered);
         inner.started = true;
@@ -113,13 +119,13 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
     /// What was received last.
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
-        self.0.buffer.get().map_or(&[], |buffer| buffer.as_slice())
+        self.0.get().map_or(&[], |buffer| buffer.as_slice())
     }
 
     /// The same, to be changed.
     #[must_use]
     pub fn buffer_mut(&mut self) -> &mut [B::Element] {
-        match self.0.buffer.get_mut() {
+        match self.0.get_mut() {
             Some(buffer) => buffer.as_mut_slice(),
             None => &mut [],
         }
@@ -179,8 +185,10 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
         let inner = &mut *self.0;
         let entered = inner.comm.enter(record::WAIT)?;
         if let Link::Mpi(parts) = &mut inner.link {
+            let outcome = parts.wait();
+            // After an error as well, the library is done with it.
             inner.started = false;
-            parts.wait()?;
+            outcome?;
         } else {
             while inner.is_missing() {
                 inner.take_part(true)?;
@@ -193,6 +201,18 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
 }
 
 impl<B: Send + 'static> Receiving<B> {
+    /// The buffer, while nothing is under way.
+    fn get(&self) -> Option<&B> {
+        let over = self.link.at_rest(self.started)?;
+        self.buffer.as_ref().map(|buffer| buffer.get(&over))
+    }
+
+    /// The same, to be changed.
+    fn get_mut(&mut self) -> Option<&mut B> {
+        let over = self.link.at_rest(self.started)?;
+        self.buffer.as_mut().map(|buffer| buffer.get_mut(&over))
+    }
+
     /// Asks for one partition.
     fn look(&self, index: usize, arrived: &AtomicUsize) -> Result<()> {
         if let Link::Mpi(parts) = &self.link {

@@ -9,10 +9,11 @@ use super::{Link, let_go, width};
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::in_flight::InFlight;
 use crate::in_process::partitioned::Side;
 use crate::landing::{Role, Span};
 use crate::mpi::TypeOf;
-use crate::owned::{Kept, RecvBuffer};
+use crate::owned::RecvBuffer;
 use crate::record;
 
 static SEND: Role = Role::of("MPI_Psend_init");
@@ -67,7 +68,8 @@ pub struct PartitionWriter<'a, T> {
 
 struct Sending<B: Send + 'static> {
     shares: Shares,
-    buffer: Kept<B>,
+    /// `None` when it was given back.
+    buffer: Option<InFlight<B>>,
 }
 
 /// What is known of a send without its buffer.
@@ -101,7 +103,7 @@ impl Communicator {
     #[doc(alias = "MPI_Psend_init")]
     pub fn psend_init<B>(
         &self,
-        mut buffer: B,
+        buffer: B,
         partitions: usize,
         dest: usize,
         tag: i32,
@@ -112,18 +114,22 @@ impl Communicator {
         self.destination(SEND.operation, dest)?;
         self.check_tag(SEND.operation, tag)?;
         let width = width::<B>(SEND.operation, &buffer, partitions)?;
-        // SAFETY: the buffer stays in what is made here, and is lent out only while nothing is under way, or in partitions.
-        let span = unsafe { Span::of(buffer.as_mut_slice()) };
         let item = TypeOf::<B::Element>::item();
-        let link = self.dispatch(
-            SEND.operation,
-            |comm| {
-                // SAFETY: as above.
-                let parts = unsafe { comm.psend_init(&SEND, span, item, partitions, dest, tag)? };
-                Ok(Link::Mpi(parts))
-            },
-            |comm| Ok(Link::InProcess(comm.channel(Side::Sender, dest, tag))),
-        )?;
+        let (buffer, (span, link)) = InFlight::begun(buffer, |buffer| {
+            // SAFETY: the buffer stays in what is made here, and is lent out only while nothing is under way, or in partitions.
+            let span = unsafe { Span::of(buffer.as_mut_slice()) };
+            let link = self.dispatch(
+                SEND.operation,
+                |comm| {
+                    // SAFETY: as above.
+                    let parts =
+                        unsafe { comm.psend_init(&SEND, span, item, partitions, dest, tag)? };
+                    Ok(Link::Mpi(parts))
+                },
+                |comm| Ok(Link::InProcess(comm.channel(Side::Sender, dest, tag))),
+            )?;
+            Ok((span, link))
+        })?;
         let shares = Shares {
             comm: self.clone(),
             link,
@@ -132,7 +138,7 @@ impl Communicator {
             span,
             width,
         };
-        let buffer = Kept::new(buffer);
+        let buffer = Some(buffer);
         Ok(PartitionedSend(Box::new(Sending { shares, buffer })))
     }
 }
@@ -146,16 +152,17 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
     /// MPI 5.0 §4.2.1 (`MPI_Start`).
     #[doc(alias = "MPI_Start")]
     pub fn start(mut self) -> Result<ActiveSend<B>> {
-        let Sending { shares, buffer } = &mut *self.0;
+        if let Some(buffer) = self.0.get_mut() {
+            // SAFETY: as in `psend_init`; it is where it was.
+            self.0.shares.span = unsafe { Span::of(buffer.as_mut_slice()) };
+        }
+        let shares = &mut self.0.shares;
         let states = shares.states.iter_mut();
         states.for_each(|state| *state.get_mut() = FREE);
-        if let Some(buffer) = buffer.get_mut() {
-            // SAFETY: as in `psend_init`; it is where it was.
-            shares.span = unsafe { Span::of(buffer.as_mut_slice()) };
-        }
         let entered = shares.comm.enter(record::START)?;
         if let Link::Mpi(parts) = &mut shares.link {
-            parts.start()?;
+            shares.started = true;
+            parts.start().inspect_err(|_| shares.started = false)?;
         }
         drop(entered);
         shares.started = true;
@@ -165,13 +172,13 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
     /// What is sent next.
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
-        self.0.buffer.get().map_or(&[], |buffer| buffer.as_slice())
+        self.0.get().map_or(&[], |buffer| buffer.as_slice())
     }
 
     /// The same, to be changed.
     #[must_use]
     pub fn buffer_mut(&mut self) -> &mut [B::Element] {
-        match self.0.buffer.get_mut() {
+        match self.0.get_mut() {
             Some(buffer) => buffer.as_mut_slice(),
             None => &mut [],
         }
@@ -255,12 +262,27 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
         shares.ready_rest()?;
         if let Link::Mpi(parts) = &mut shares.link {
             let _entered = shares.comm.enter(record::WAIT)?;
+            let outcome = parts.wait();
             // After an error as well, the library is done with it.
             shares.started = false;
-            parts.wait()?;
+            outcome?;
         }
         shares.started = false;
         Ok(PartitionedSend(self.0))
+    }
+}
+
+impl<B: Send + 'static> Sending<B> {
+    /// The buffer, while nothing is under way.
+    fn get(&self) -> Option<&B> {
+        let over = self.shares.link.at_rest(self.shares.started)?;
+        self.buffer.as_ref().map(|buffer| buffer.get(&over))
+    }
+
+    /// The same, to be changed.
+    fn get_mut(&mut self) -> Option<&mut B> {
+        let over = self.shares.link.at_rest(self.shares.started)?;
+        self.buffer.as_mut().map(|buffer| buffer.get_mut(&over))
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Persistent, Plan, What};
 use crate::backend::{Backend, Begun};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::in_flight::InFlight;
 use crate::landing::Role;
 use crate::owned::{RecvBuffer, SendBuffer};
 
@@ -12,51 +13,40 @@ use crate::owned::{RecvBuffer, SendBuffer};
 pub type Again<B> = Box<dyn FnMut(&Communicator, &mut B) -> Result<Begun> + Send>;
 
 impl<B: Send + 'static> Persistent<B> {
-    /// An operation that the library keeps, made by a function whose name ends in `_init`.
+    /// An operation that the library keeps, as `prepare` has it made by a function whose name ends in `_init`; or where that returns
+    /// nothing, one that `again` begins at each start, on a communicator that is made for it alone, so that it meets nothing but
+    /// itself. Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if `made` is not the library's.
+    /// Those of `prepare` and of [`Communicator::dup`]; [`ErrorKind::Argument`] if what was made is not the library's.
     ///
     /// # Safety
-    /// `made` is not started. The memory that it works on belongs to `buffer`, and stays where it is when that is moved.
+    /// What is made is not started. The memory that it works on, and what `again` begins works on, belongs to the buffer, and stays
+    /// where it is when that is moved.
     #[doc(hidden)]
     pub unsafe fn prepared(
         comm: &Communicator,
         role: &'static Role,
-        made: Begun,
         buffer: B,
-    ) -> Result<Self> {
-        let (cell, keep) = match made {
-            Begun::Mpi(cell) => (cell, None),
-            Begun::MpiKeeping(cell, keep) => (cell, Some(keep)),
-            Begun::InProcess(_) | Begun::Over | Begun::Both(_) | Begun::Failed(_) => {
-                return Err(not_the_librarys(role));
-            }
-        };
-        let Backend::Mpi(over) = comm.backend() else {
-            return Err(not_the_librarys(role));
-        };
-        let native = over.prepared(cell, role, keep);
-        let what = What::Kept;
-        Ok(Self::new(comm, Some(native), Plan { role, what }, buffer))
-    }
-
-    /// An operation that `again` begins at each start, on a communicator that is made for it alone, so that it meets
-    /// nothing but itself. Collective.
-    ///
-    /// # Errors
-    /// Those of [`Communicator::dup`].
-    ///
-    /// # Safety
-    /// What `again` begins works on memory of the buffer that it is called with, which stays where it is when that is moved.
-    #[doc(hidden)]
-    pub unsafe fn repeated(
-        comm: &Communicator,
-        role: &'static Role,
+        prepare: impl FnOnce(&mut B) -> Result<Option<Begun>>,
         again: Again<B>,
-        buffer: B,
     ) -> Result<Self> {
-        let alone = comm.dup()?;
+        let (buffer, (native, alone)) = InFlight::begun(buffer, |buffer| {
+            let (cell, keep) = match prepare(buffer)? {
+                None => return Ok((None, Some(comm.dup()?))),
+                Some(Begun::Mpi(cell)) => (cell, None),
+                Some(Begun::MpiKeeping(cell, keep)) => (cell, Some(keep)),
+                Some(_) => return Err(not_the_librarys(role)),
+            };
+            match comm.backend() {
+                Backend::Mpi(over) => Ok((Some(over.prepared(cell, role, keep)), None)),
+                Backend::InProcess(_) => Err(not_the_librarys(role)),
+            }
+        })?;
+        let Some(alone) = alone else {
+            let what = What::Kept;
+            return Ok(Self::new(comm, native, Plan { role, what }, buffer));
+        };
         let what = What::Other(again);
         let mut repeated = Self::new(&alone, None, Plan { role, what }, buffer);
         repeated.0.prepared_on = Some(comm.clone());
@@ -82,7 +72,7 @@ where
     /// What is sent next.
     #[must_use]
     pub fn send(&self) -> &[S::Element] {
-        match self.0.buffer.get() {
+        match self.0.get() {
             Some((send, _)) => send.as_slice(),
             None => &[],
         }
@@ -94,7 +84,7 @@ where
     where
         S: RecvBuffer,
     {
-        match self.0.buffer.get_mut() {
+        match self.0.get_mut() {
             Some((send, _)) => send.as_mut_slice(),
             None => &mut [],
         }
@@ -103,7 +93,7 @@ where
     /// What was received last.
     #[must_use]
     pub fn recv(&self) -> &[R::Element] {
-        match self.0.buffer.get() {
+        match self.0.get() {
             Some((_, recv)) => recv.as_slice(),
             None => &[],
         }
@@ -112,7 +102,7 @@ where
     /// The same, to be changed.
     #[must_use]
     pub fn recv_mut(&mut self) -> &mut [R::Element] {
-        match self.0.buffer.get_mut() {
+        match self.0.get_mut() {
             Some((_, recv)) => recv.as_mut_slice(),
             None => &mut [],
         }

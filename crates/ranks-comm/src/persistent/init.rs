@@ -4,6 +4,7 @@
 use super::{Persistent, Plan, What};
 use crate::communicator::Communicator;
 use crate::error::Result;
+use crate::in_flight::InFlight;
 use crate::landing::{Role, Span};
 use crate::mpi::SendMode;
 use crate::owned::{RecvBuffer, SendBuffer};
@@ -116,7 +117,7 @@ impl Communicator {
     #[doc(alias = "MPI_Recv_init_c")]
     pub fn recv_init<B>(
         &self,
-        mut buffer: B,
+        buffer: B,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Persistent<B>>
@@ -128,12 +129,14 @@ impl Communicator {
         let tag = self.tag(role.operation, tag)?;
         // SAFETY: the buffer is touched by nobody while the request is under way; a `RecvBuffer` stays where it is.
         let span = |buffer: &mut B| unsafe { Span::of(buffer.as_mut_slice()) };
-        let here = span(&mut buffer);
-        let native = self.dispatch(
-            role.operation,
-            |comm| comm.recv_init(role, here, source, tag),
-            |_| Ok(None),
-        )?;
+        let (buffer, native) = InFlight::begun(buffer, |buffer| {
+            let here = span(buffer);
+            self.dispatch(
+                role.operation,
+                |comm| comm.recv_init(role, here, source, tag),
+                |_| Ok(None),
+            )
+        })?;
         let what = What::Recv(source, tag, span);
         let plan = Plan { role, what };
         Ok(Persistent::new(self, native, plan, buffer))
@@ -159,16 +162,16 @@ impl Communicator {
         };
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;
-        let native = self.dispatch(
-            role.operation,
-            |comm| {
+        let (buffer, native) = InFlight::begun(buffer, |buffer| {
+            let data = buffer.as_slice();
+            self.dispatch(
+                role.operation,
                 // SAFETY: the request owns the buffer until it is retired, and a `SendBuffer` stays where it is; the rest is
                 // this function's contract.
-                let native = unsafe { comm.send_init(mode, role, buffer.as_slice(), dest, tag)? };
-                Ok(Some(native))
-            },
-            |_| Ok(None),
-        )?;
+                |comm| unsafe { comm.send_init(mode, role, data, dest, tag) }.map(Some),
+                |_| Ok(None),
+            )
+        })?;
         let span = |buffer: &mut B| Span::to_read(buffer.as_slice());
         let what = What::Send(mode, dest, tag, span);
         let plan = Plan { role, what };

@@ -32,6 +32,8 @@ pub(super) struct Inner<'a> {
     /// All others, by number; `None` where one is over.
     others: RefCell<Vec<Option<Flight>>>,
     finished: Cell<bool>,
+    /// Whether one may have been begun that is not kept here yet.
+    beginning: Cell<bool>,
     /// Whether one of them has come to its time limit.
     late: Cell<bool>,
 }
@@ -52,11 +54,20 @@ impl<'a> Inner<'a> {
             batch: Batch::new(comm, rooms),
             others: RefCell::new(Vec::new()),
             finished: Cell::new(false),
+            beginning: Cell::new(false),
             late: Cell::new(false),
         }
     }
 
-    pub(super) fn keep(&self, flight: Flight) -> Place {
+    /// Has one begun. What unwinds from here on may have begun one, so that the scope does not end then.
+    pub(super) fn begin(&self, begin: impl FnOnce() -> Result<Flight>) -> Result<Place> {
+        self.beginning.set(true);
+        let begun = begin().map(|flight| self.keep(flight));
+        self.beginning.set(false);
+        begun
+    }
+
+    fn keep(&self, flight: Flight) -> Place {
         let mut others = self.others.borrow_mut();
         let free = others.iter().position(Option::is_none);
         let index = free.unwrap_or_else(|| {
@@ -103,21 +114,17 @@ impl<'a> Inner<'a> {
                 }
             }
             Place::Other(index) => {
-                let flight = self
-                    .others
-                    .borrow_mut()
-                    .get_mut(index)
-                    .and_then(Option::take);
-                let Some(mut flight) = flight else {
+                let mut others = self.others.borrow_mut();
+                let Some(flight) = others.get_mut(index).and_then(Option::as_mut) else {
                     return Ok(Status::null());
                 };
-                let waited = flight.wait(self.comm);
-                if let Err(error) = waited {
-                    self.others.borrow_mut()[index] = Some(flight);
+                if let Err(error) = flight.wait(self.comm) {
                     self.late.set(error.kind() == ErrorKind::TimedOut);
                     return Err(error);
                 }
-                flight.take().map(|landed| landed.status)
+                let outcome = flight.take().map(|landed| landed.status);
+                others[index] = None;
+                outcome
             }
         }
     }
@@ -189,12 +196,15 @@ impl<'a> Inner<'a> {
     fn left(&self) -> String {
         let others = self.others.borrow();
         let others = others.iter().flatten().map(Flight::operation);
-        let names: Vec<_> = self.batch.operations().chain(others).collect();
+        let beginning = self.beginning.get().then_some("one that was being begun");
+        let names = self.batch.operations().chain(others).chain(beginning);
+        let names: Vec<_> = names.collect();
         names.join(", ")
     }
 
     fn is_idle(&self) -> bool {
-        self.batch.is_empty() && self.others.borrow().iter().all(Option::is_none)
+        let others = self.others.borrow();
+        self.batch.is_empty() && others.iter().all(Option::is_none) && !self.beginning.get()
     }
 
     /// After an error: their messages may never come.

@@ -40,9 +40,10 @@ impl<'scope> Scope<'scope, '_> {
     ) -> Result<ScopedRequest<'scope, &'scope [T]>> {
         let comm = self.inner.comm;
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-        let flight = unsafe { comm.begin_send_view(&data, dest, tag) }?;
+        let begin = || unsafe { comm.begin_send_view(&data, dest, tag) };
+        let place = self.inner.begin(begin)?;
         let (start, length) = (data.data.as_ptr().cast_mut().cast(), data.data.len());
-        Ok(self.request(self.inner.keep(flight), start, length))
+        Ok(self.request(place, start, length))
     }
 
     /// As [`irecv`](Self::irecv), into what a [layout](crate::layout) takes; the request gives all of the slice back.
@@ -65,7 +66,8 @@ impl<'scope> Scope<'scope, '_> {
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
         let span = unsafe { Span::of(buf.data) };
         let comm = self.inner.comm;
-        let flight = comm.begin_recv_view::<T>(span, buf.taken, source, tag)?;
-        Ok(self.request(self.inner.keep(flight), span.start().cast(), length))
+        let begin = || comm.begin_recv_view::<T>(span, buf.taken, source, tag);
+        let place = self.inner.begin(begin)?;
+        Ok(self.request(place, span.start().cast(), length))
     }
 }

@@ -1,6 +1,5 @@
 //! The queue of receives that wait for their message, and how each of them goes on.
 
-use std::any::Any;
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
@@ -8,6 +7,7 @@ use ranks_mpi_sys::{MPI_Count, MPI_Message, MPI_Request, MPI_Status};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Landed;
+use crate::in_flight::{InFlight, KeepAlive, Over};
 use crate::landing::{Element, Landing, Role, Room, Span};
 use crate::mpi::buffer;
 use crate::mpi::error::{check, library};
@@ -24,7 +24,7 @@ pub(super) struct Queue {
     /// The communicator is freed, or about to be: nothing more can be claimed.
     pub(super) closed: bool,
     /// Memory that nobody needs any more; dropped when the queue is not locked, since that may run anything.
-    pub(super) spent: Vec<Box<dyn Any + Send>>,
+    pub(super) spent: Vec<KeepAlive>,
 }
 
 pub(super) struct Entry {
@@ -36,7 +36,7 @@ pub(super) struct Entry {
     pub(super) tag: Tag,
     pub(super) phase: Phase,
     /// The memory, if nobody will ask.
-    pub(super) abandoned: Option<Box<dyn Any + Send>>,
+    pub(super) abandoned: Option<KeepAlive>,
 }
 
 pub(super) enum Phase {
@@ -44,7 +44,7 @@ pub(super) enum Phase {
     Receiving {
         request: MPI_Request,
         status: Status,
-        room: Option<Room>,
+        room: Option<InFlight<Room>>,
         /// Why the message is thrown away.
         refused: Option<Error>,
     },
@@ -125,6 +125,7 @@ impl Entry {
             (None, Landing::Into(span)) => Some(span),
             (room, _) => room.as_ref().map(Room::span),
         };
+        let room = room.map(InFlight::new);
         self.phase = match span.map(|span| imrecv(message, span, bytes)) {
             Some(Ok(request)) => Phase::Receiving {
                 request,
@@ -157,11 +158,14 @@ impl Entry {
         if code == sys::MPI_SUCCESS && flag == 0 {
             return;
         }
+        // SAFETY: the library has said that the operation is over.
+        let over = || unsafe { Over::new() };
+        let room = room.take().map(|room| room.give_back(over()));
         let outcome = match (check(code, self.role.operation), refused.take()) {
             (_, Some(error)) | (Err(error), None) => Err(error),
             (Ok(()), None) => Ok(Landed {
                 status: *status,
-                room: room.take(),
+                room,
             }),
         };
         self.phase = Phase::Over(outcome);

@@ -80,8 +80,9 @@ impl Session {
             GATE.close();
             eprintln!(
                 "ranks: MPI_Finalize was not called, because the last handle went on another thread than the one \
-                 that initialised, and the thread level is {}",
-                self.level
+                 that initialised, and the thread level is {}{}",
+                self.level,
+                self.orphans.kept_for_ever()
             );
             return Ok(());
         }
@@ -98,8 +99,7 @@ impl Session {
                 outcome = outcome.and(waiting.free());
             }
         } else {
-            // Freeing may wait for a rank that is gone. The library may still use what is kept here.
-            std::mem::forget(std::mem::take(&mut *lock(&self.attached)));
+            // Freeing may wait for a rank that is gone.
             std::mem::forget(std::mem::take(&mut lock(&self.aside).waiting));
         }
         outcome = outcome.and(self.datatypes.free());
