@@ -3,13 +3,15 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ranks::ops::Sum;
 use ranks::prelude::*;
 
+use crate::in_flight::WATCHED;
 use crate::outcome::Outcome;
 
-/// The system's allocator, which counts what each thread asks it for.
+/// The system's allocator, which counts what each thread asks it for, and how often memory of a few sizes is freed.
 struct Counting;
 
 thread_local! {
@@ -25,9 +27,25 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        if let Some(freed) = freed(layout.size()) {
+            freed.fetch_add(1, Ordering::SeqCst);
+        }
         // SAFETY: by the contract of this function.
         unsafe { System.dealloc(memory, layout) }
     }
+}
+
+/// How often memory of each of the [`WATCHED`] sizes was freed.
+static FREED: [AtomicUsize; WATCHED.len()] = [const { AtomicUsize::new(0) }; WATCHED.len()];
+
+fn freed(bytes: usize) -> Option<&'static AtomicUsize> {
+    let index = WATCHED.iter().position(|&size| size == bytes)?;
+    FREED.get(index)
+}
+
+/// How often memory of so many bytes, which are one of the [`WATCHED`] sizes, was freed.
+pub(crate) fn freed_of_that_size(bytes: usize) -> usize {
+    freed(bytes).map_or(0, |freed| freed.load(Ordering::SeqCst))
 }
 
 #[global_allocator]

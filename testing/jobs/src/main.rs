@@ -14,6 +14,7 @@ mod counted;
 mod failing;
 mod finalized;
 mod hosts;
+mod in_flight;
 mod left_behind;
 mod little_memory;
 mod long_text;
@@ -56,6 +57,11 @@ fn main() -> Outcome {
         ["silent", what] => silent::main(what),
         ["left-behind"] => left_behind::main(),
         ["left-behind", "windows"] => left_behind::windows(),
+        ["in-flight", "elsewhere", folder, level] => in_flight::elsewhere(folder.as_ref(), level),
+        ["in-flight", "after-the-patience", folder] => {
+            in_flight::after_the_patience(folder.as_ref())
+        }
+        ["in-flight", "left", folder, level] => in_flight::left(folder.as_ref(), level),
         ["little-memory", bytes] => little_memory::main(bytes),
         ["long-text"] => long_text::main(),
         ["one-sided", "kept"] => one_sided::kept(),

@@ -9,6 +9,7 @@ mod adopting;
 mod allocations;
 mod failing;
 mod finalized;
+mod in_flight;
 mod launchers;
 mod little_memory;
 mod long_text;
