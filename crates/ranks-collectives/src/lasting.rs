@@ -205,6 +205,9 @@ impl<'a> Gaps<'a> {
     }
 }
 
+/// Copies of what is sent and of what is received into.
+type Copies<T> = (Option<Plain<T>>, Option<Plain<T>>);
+
 /// Does an operation on copies of its slices, until its time limit: from there on the copies are the runtime's, and the slices as they
 /// were. What lies between blocks is not copied.
 pub(crate) fn on_copies<'a, P: Movable<'a>>(
@@ -227,7 +230,7 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
         .as_ref()
         .map(|slice| Gaps::copy(received_gaps.as_ref(), slice));
     let mut result = None;
-    let begin = |(sent, received): &mut (Option<Plain<P::Element>>, Option<Plain<P::Element>>)| {
+    let begin = |(sent, received): &mut Copies<P::Element>| {
         let (send, recv) = proven.slices();
         if let (Some(slice), Some(copy)) = (send, sent) {
             let place = NonNull::from(copy.as_slice());

@@ -42,6 +42,7 @@ impl<B: Send + 'static> Request<B> {
     /// With the request, which goes on as before: [`ErrorKind::NotInLibrary`] if the library does not have it, in process or
     /// because it is a receive that is not given to the library before its message is there (as all are on Open MPI, and
     /// those of unknown length everywhere); [`ErrorKind::Argument`] if it is over already, or is two requests in one.
+    #[expect(clippy::result_large_err, reason = "the request comes back")]
     pub fn into_raw(mut self) -> std::result::Result<HandedOver<B>, (Self, Error)> {
         let operation = self.flight_mut().operation();
         let refused = |why| Error::new(ErrorKind::Argument, operation, why);
