@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use ranks_collectives::ops::{Avg, Sum, UserOp};
+use ranks_collectives::ops::{Avg, Max, Sum, UserOp};
 use ranks_collectives::{
     Blocks, Collectives, NonblockingCollectives, PersistentCollectives, ScopedCollectives,
 };
@@ -58,8 +58,8 @@ impl Subscriber for PanicsAt {
     }
 }
 
-/// Runs `form` with a subscriber that panics at its first call, at its second, and so on, until it makes no more of them.
-fn at_each_call(form: impl Fn() -> Result<()>) -> Result<()> {
+/// Runs `form` with a subscriber that panics at its first call, at its second, and so on, until no rank makes more of them.
+fn at_each_call(world: &Communicator, form: impl Fn() -> Result<()>) -> Result<()> {
     for nth in 1.. {
         CALLS.set(0);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -72,7 +72,9 @@ fn at_each_call(form: impl Fn() -> Result<()>) -> Result<()> {
             Ok(outcome) => outcome?,
             Err(_) => panic!("a collective unwound at call {nth} of the subscriber"),
         }
-        if CALLS.get() < nth {
+        let mut most = [0];
+        world.allreduce(&[CALLS.get()], &mut most, Max)?;
+        if most[0] < nth {
             return Ok(());
         }
     }
@@ -86,7 +88,7 @@ fn is_sum(world: &Communicator, sum: &[usize]) {
 
 #[ranks_test::ranks(1, 2)]
 fn blocking_collectives_and_those_under_a_time_limit(world: Communicator) -> Result<()> {
-    at_each_call(|| {
+    at_each_call(&world, || {
         let mut sum = vec![0; LENGTH];
         world.allreduce(&[1; LENGTH], &mut sum, Sum)?;
         is_sum(&world, &sum);
@@ -102,7 +104,7 @@ fn blocking_collectives_and_those_under_a_time_limit(world: Communicator) -> Res
 #[ranks_test::ranks(1, 2)]
 fn collectives_that_own_their_buffers(world: Communicator) -> Result<()> {
     let size = world.size();
-    at_each_call(|| {
+    at_each_call(&world, || {
         let sum = world.iallreduce(vec![1; LENGTH], vec![0; LENGTH], Sum)?;
         let mean = world.iallreduce(vec![1.0; LENGTH], vec![0.0; LENGTH], Avg)?;
         let own = UserOp::new(|a: usize, b: usize| a + b);
@@ -122,7 +124,7 @@ fn collectives_that_own_their_buffers(world: Communicator) -> Result<()> {
 
 #[ranks_test::ranks(1, 2)]
 fn collectives_on_borrowed_slices(world: Communicator) -> Result<()> {
-    at_each_call(|| {
+    at_each_call(&world, || {
         let (ones, mut sum, mut word) = (vec![1; LENGTH], vec![0; LENGTH], [7; LENGTH]);
         world.scope(|s| {
             let sum = s.iallreduce(&ones, &mut sum, Sum)?;
@@ -137,7 +139,7 @@ fn collectives_on_borrowed_slices(world: Communicator) -> Result<()> {
 
 #[ranks_test::ranks(1, 2)]
 fn collectives_that_are_prepared_once(world: Communicator) -> Result<()> {
-    at_each_call(|| {
+    at_each_call(&world, || {
         let mut sum = world.allreduce_init(vec![1; LENGTH], vec![0; LENGTH], Sum)?;
         for _ in 0..2 {
             (sum, _) = sum.start()?.wait()?;

@@ -25,18 +25,28 @@ const LONG: Duration = Duration::from_secs(30);
 /// How long a peer keeps out of the library, while this rank's runtime loses its patience.
 const LONGER_THAN_THE_PATIENCE: Duration = Duration::from_secs(12);
 
-/// Says that this rank has found nothing wrong.
-fn well(folder: &Path, me: usize) -> Outcome {
-    Ok(fs::write(folder.join(me.to_string()), "well")?)
+/// Says something to the others, outside of MPI: a rank by its number that it has found nothing wrong.
+fn say(folder: &Path, what: &str) -> std::io::Result<()> {
+    fs::write(folder.join(what), "")
 }
 
-/// Waits until that rank has found nothing wrong, or so long; whether it has.
-fn is_well(folder: &Path, rank: usize, limit: Duration) -> bool {
-    let (file, end) = (folder.join(rank.to_string()), Instant::now() + limit);
+/// Waits until that was said, or so long, and does something meanwhile; whether it was.
+fn is_said(folder: &Path, what: &str, limit: Duration, mut meanwhile: impl FnMut()) -> bool {
+    let (file, end) = (folder.join(what), Instant::now() + limit);
     while !file.exists() && Instant::now() < end {
-        thread::sleep(Duration::from_millis(10));
+        meanwhile();
+        thread::sleep(Duration::from_millis(1));
     }
     file.exists()
+}
+
+/// Says that this rank has found nothing wrong, and waits until all have.
+fn well(folder: &Path, me: usize, size: usize) -> Outcome {
+    say(folder, &me.to_string())?;
+    for rank in 0..size {
+        is_said(folder, &rank.to_string(), LONG, || ());
+    }
+    Ok(())
 }
 
 fn start(level: &str) -> Result<Runtime, String> {
@@ -79,22 +89,21 @@ pub(crate) fn elsewhere(folder: &Path, level: &str) -> Outcome {
         kept(RECEIVED, "what a receive was posted into")?;
         kept(ATTACHED, "the attached buffer")?;
     }
-    well(folder, me)?;
-    for rank in 0..size {
-        is_well(folder, rank, LONG);
-    }
-    Ok(())
+    well(folder, me, size)
 }
 
 /// A message has been claimed, and its sender does not go on before the runtime has lost its patience.
 pub(crate) fn after_the_patience(folder: &Path) -> Outcome {
     let ended = ranks::run(|world| {
         if world.rank() == 0 {
-            leave_a_claimed_receive(&world)
+            leave_a_claimed_receive(&world, folder)
         } else {
-            let sending = world.isend(vec![1_u8; CLAIMED], 0, 5)?;
+            let mut sending = world.isend(vec![1_u8; CLAIMED], 0, 5)?;
+            let test = || drop(sending.test());
+            is_said(folder, "announced", LONG, test);
+            drop(say(folder, "silent"));
             // MPI is not called meanwhile, nor afterwards if the other rank has given it up.
-            if is_well(folder, 0, LONGER_THAN_THE_PATIENCE) {
+            if is_said(folder, "0", LONGER_THAN_THE_PATIENCE, || ()) {
                 std::process::exit(0);
             }
             sending.wait().map(drop)
@@ -108,15 +117,15 @@ pub(crate) fn after_the_patience(folder: &Path) -> Outcome {
         }
         kept(CLAIMED, "what a message was claimed into")?;
     }
-    well(folder, 0)
+    Ok(say(folder, "0")?)
 }
 
-fn leave_a_claimed_receive(world: &Communicator) -> ranks::Result<()> {
+fn leave_a_claimed_receive(world: &Communicator, folder: &Path) -> ranks::Result<()> {
+    while world.iprobe(1, 5)?.is_none() {}
+    drop(say(folder, "announced"));
+    is_said(folder, "silent", LONG, || ());
     let mut receiving = world.irecv_vec::<u8>(1, 5)?;
-    let end = Instant::now() + Duration::from_secs(1);
-    while !receiving.test()? && Instant::now() < end {
-        thread::yield_now();
-    }
+    receiving.wait_timeout(Duration::from_secs(1))?;
     drop(receiving);
     Ok(())
 }
@@ -145,9 +154,5 @@ pub(crate) fn left(folder: &Path, level: &str) -> Outcome {
     }
     // All of it has come when this has, but may still be looked at.
     world.sendrecv(&[0_u8], to, 9, &mut [0_u8], from, 9)?;
-    well(folder, me)?;
-    for rank in 0..size {
-        is_well(folder, rank, LONG);
-    }
-    Ok(())
+    well(folder, me, size)
 }

@@ -28,6 +28,8 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 /// `comm` (its name), `number` (how many such calls the communicator had before), `rank`, `size`, `peer`, `dest` and `tag` of
 /// messages, `root` of collectives, `dtype`, `reduction`, `count`, `bytes`. An error is an event of the level WARN in
 /// the span, with the fields `op` and `error`.
+///
+/// A panic of the subscriber goes no further than the panic hook: the operation goes on.
 pub fn look_for_subscriber() -> bool {
     let wanted = tracing::span_enabled!(target: TARGET, Level::DEBUG);
     if wanted && !WATCHED.swap(true, Ordering::Relaxed) {

@@ -15,11 +15,12 @@ fn nothing_is_freed(what: &str, level: Option<&str>, ranks: usize) {
         let path = folder.to_string_lossy();
         let mut arguments = vec!["in-flight", what, &*path];
         arguments.extend(level);
-        let mut job = job(&arguments);
-        if level.is_some() {
+        let job = match level {
             // Libraries of MPICH's family receive in a thread of their own then.
-            job = job.env("MPIR_CVAR_ASYNC_PROGRESS", "1");
-        }
+            Some(_) => job(&arguments).env("MPIR_CVAR_ASYNC_PROGRESS", "1"),
+            // Open MPI does not receive without the sender's help then.
+            None => (job(&arguments).env("OMPI_MCA_pml", "ob1")).env("OMPI_MCA_btl", "self,tcp"),
+        };
         let outcome = job.on(installation).ranks(RANKS).run().unwrap();
         for rank in 0..ranks {
             let well = folder.join(rank.to_string()).is_file();
