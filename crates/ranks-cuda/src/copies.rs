@@ -20,25 +20,28 @@ impl Context {
     /// # Errors
     /// [`Length`](ErrorKind::Length) unless both have as many elements; [`Argument`](ErrorKind::Argument) for things of two drivers; what
     /// the driver reports.
-    #[doc(alias = "cuMemcpyHtoD_v2")]
+    #[doc(alias = "cuMemcpyHtoDAsync_v2")]
     pub fn copy_to_device<T: Pod>(
         &self,
         from: &[T],
         to: &mut (impl DeviceSliceMut<Element = T> + ?Sized),
     ) -> Result<()> {
-        check("cuMemcpyHtoD_v2", from.len(), to.len())?;
+        check(TO_DEVICE, from.len(), to.len())?;
         let stream = self.own_stream();
-        self.cuda().check_same(to.cuda()?, "cuMemcpyHtoD_v2")?;
+        self.cuda().check_same(to.cuda()?, TO_DEVICE)?;
         to.order_writes_after_use(&stream)?;
-        stream.synchronize()?;
         let (address, bytes) = (to.address(), size_of_val(from));
         if bytes == 0 {
-            return Ok(());
+            return stream.synchronize();
         }
-        self.call("cuMemcpyHtoD_v2", |table| {
-            // SAFETY: both have so many bytes, and `from` has been read when the call returns.
-            unsafe { (table.cuMemcpyHtoD_v2)(address, from.as_ptr().cast(), bytes) }
-        })
+        // Not `cuMemcpyHtoD_v2`: it may return before pageable memory has arrived, and no stream but the default one would wait for the rest.
+        self.call(TO_DEVICE, |table| {
+            // SAFETY: both have so many bytes. Pageable memory has been read when the call returns, and what is pinned is freed by a call that waits.
+            unsafe {
+                (table.cuMemcpyHtoDAsync_v2)(address, from.as_ptr().cast(), bytes, stream.raw().0)
+            }
+        })?;
+        stream.synchronize()
     }
 
     /// Copies from a device to `to`, and waits until it is there. First it waits for those who are known to work on `from`.
@@ -60,6 +63,7 @@ impl Context {
         if bytes == 0 {
             return Ok(());
         }
+        // This one returns when it is over, whatever `to` is; a wait for an enqueued one could fail and leave a device writing there.
         self.call("cuMemcpyDtoH_v2", |table| {
             // SAFETY: both have so many bytes, which are elements whatever they are, and `to` has been written when the call returns.
             unsafe { (table.cuMemcpyDtoH_v2)(to.as_mut_ptr().cast(), address, bytes) }

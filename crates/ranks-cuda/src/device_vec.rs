@@ -93,10 +93,13 @@ impl<T: Pod> DeviceVec<T> {
     fn cleared(block: Block, len: usize, bytes: usize) -> Result<Self> {
         let context = block.context.clone();
         let stream = context.own_stream();
-        let cleared = context.call("cuMemsetD8Async", |table| {
-            // SAFETY: the memory has so many bytes, and the stream lives as long as the context.
-            unsafe { (table.cuMemsetD8Async)(block.address, 0, bytes, stream.raw().0) }
-        });
+        let clear = || {
+            context.call("cuMemsetD8Async", |table| {
+                // SAFETY: the memory has so many bytes, and the stream lives as long as the context.
+                unsafe { (table.cuMemsetD8Async)(block.address, 0, bytes, stream.raw().0) }
+            })
+        };
+        let cleared = if bytes == 0 { Ok(()) } else { clear() };
         if let Err(error) = cleared.and_then(|()| stream.synchronize()) {
             // It may be under way still.
             std::mem::forget(block);

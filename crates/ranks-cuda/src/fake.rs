@@ -176,11 +176,6 @@ fake! {
         unsafe { ptr::write_bytes(at(address(to)), byte, bytes) };
         SUCCESS
     };
-    cuMemcpyHtoD_v2(to: Address, from: *const c_void, bytes: usize) {
-        // SAFETY: as above.
-        unsafe { ptr::copy_nonoverlapping(from.cast(), at(address(to)), bytes) };
-        SUCCESS
-    };
     cuMemcpyDtoH_v2(to: *mut c_void, from: Address, bytes: usize) {
         // SAFETY: as above.
         unsafe { ptr::copy_nonoverlapping(at(address(from)).cast_const(), to.cast(), bytes) };

@@ -92,7 +92,6 @@ table! {
     cuMemHostAlloc(*mut *mut c_void, usize, c_uint);
     cuMemFreeHost(*mut c_void);
     cuMemsetD8Async(Address, u8, usize, Handle);
-    cuMemcpyHtoD_v2(Address, *const c_void, usize);
     cuMemcpyDtoH_v2(*mut c_void, Address, usize);
     cuMemcpyHtoDAsync_v2(Address, *const c_void, usize, Handle);
     cuMemcpyDtoHAsync_v2(*mut c_void, Address, usize, Handle);

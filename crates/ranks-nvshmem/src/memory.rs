@@ -13,7 +13,7 @@ use crate::symmetric_vec::{Span, SymmetricSlice, SymmetricSliceMut, SymmetricVec
 const ALLOC: &str = "nvshmem_align";
 const FREE: &str = "nvshmem_free";
 const READ: &str = "cuMemcpyDtoH_v2";
-const WRITE: &str = "cuMemcpyHtoD_v2";
+const WRITE: &str = "cuMemcpyHtoDAsync_v2";
 const FILL: &str = "cuMemsetD8Async";
 
 /// Blocks of the heap are aligned to so many bytes.
@@ -91,7 +91,7 @@ impl<T: Pod> SymmetricVec<'_, T> {
     ///
     /// # Errors
     /// [`ErrorKind::Length`] unless both have as many elements; what the driver reports.
-    #[doc(alias = "cuMemcpyHtoD_v2")]
+    #[doc(alias = "cuMemcpyHtoDAsync_v2")]
     pub fn copy_from_host(&mut self, from: &[T]) -> Result<()> {
         self.as_slice_mut().copy_from_host(from)
     }

@@ -2,9 +2,10 @@
 
 use std::ffi::c_uchar;
 use std::ptr;
+use std::time::Duration;
 
 use crate::memory::{Kind, Use, begin_use, is, needs_context};
-use crate::state::{Answer, Code, State, call};
+use crate::state::{Answer, Code, INVALID_VALUE, State, call};
 use crate::streams::{Operation, stream};
 
 /// Where bytes are.
@@ -74,6 +75,28 @@ fn on_device(state: &State, to: usize, from: usize, bytes: usize, stream: usize)
     copy(state, stream, from, to, bytes, false)
 }
 
+/// How long a copy that was staged is on its way, so that a stream that does not wait for the default one comes before it.
+const STAGED: Duration = Duration::from_millis(20);
+
+/// A copy that names no stream.
+///
+/// From pageable memory it returns when the bytes are staged, and their way to the device may not be over: "API synchronization behavior" of the
+/// reference manual (CUDA 11.4 to 13.0). Nothing but the default stream knows of it then. That it takes so long is assumed.
+fn to_device_now(state: &State, to: usize, from: usize, bytes: usize) -> Answer {
+    needs_context(state)?;
+    finish_default(state)?;
+    let pageable = !is(state, from, Kind::Pinned) && !is(state, from, Kind::Managed);
+    if pageable {
+        let late = Operation::Order(Box::new(|| std::thread::sleep(STAGED)));
+        stream(state, 0)?.enqueue(late);
+    }
+    to_device(state, to, from, bytes, 0)?;
+    if pageable {
+        return Ok(());
+    }
+    finish_default(state)
+}
+
 /// Waits for the default stream, as the copies that name none do.
 fn finish_default(state: &State) -> Answer {
     let stream = stream(state, 0)?;
@@ -135,8 +158,7 @@ pub extern "C" fn cuMemcpyPeerAsync(
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemcpyHtoD_v2(to: usize, from: usize, bytes: usize) -> Code {
     call("cuMemcpyHtoD_v2", |state| {
-        to_device(state, to, from, bytes, 0)?;
-        finish_default(state)
+        to_device_now(state, to, from, bytes)
     })
 }
 
@@ -169,6 +191,10 @@ pub extern "C" fn cuMemsetD8_v2(to: usize, byte: c_uchar, bytes: usize) -> Code 
 }
 
 fn fill(state: &State, to: usize, byte: u8, bytes: usize, handle: usize) -> Answer {
+    // Assumed: the manual says nothing of no bytes, so that nobody may count on its being allowed.
+    if bytes == 0 {
+        return Err(INVALID_VALUE);
+    }
     let place = begin_use(state, to, bytes)?;
     let stream = stream(state, handle)?;
     let work = move || {

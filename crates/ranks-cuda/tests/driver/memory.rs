@@ -365,3 +365,16 @@ fn the_host_cannot_use_an_address_of_a_device() {
     const SIGSEGV: i32 = 11;
     assert_eq!(output.status.signal(), Some(SIGSEGV), "{output:?}");
 }
+
+#[test]
+fn no_bytes_are_neither_set_nor_copied() {
+    let double = Double::new();
+    let context = double.context();
+    let mut empty = context.alloc::<u64>(0).unwrap();
+    context.copy_to_device(&[], &mut empty).unwrap();
+    context.copy_to_host(&empty, &mut []).unwrap();
+    context.fill_bytes(&mut empty, 1).unwrap();
+    for call in ["cuMemsetD8Async", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoH_v2"] {
+        assert_eq!(double.calls(call), 0, "{call}");
+    }
+}

@@ -29,6 +29,18 @@ fn a_copy_goes_there_and_back() {
 }
 
 #[test]
+fn what_was_copied_from_pageable_memory_is_there_for_every_stream() {
+    let double = Double::new();
+    let context = double.context();
+    let stream = context.stream().unwrap();
+    let mut device = context.alloc::<u16>(4).unwrap();
+    context.copy_to_device(&[1, 2, 3, 4], &mut device).unwrap();
+    let back = context.pinned::<u16>(4).unwrap();
+    let (_, back) = stream.download(device, back).unwrap().wait().unwrap();
+    assert_eq!(back[..], [1, 2, 3, 4]);
+}
+
+#[test]
 fn events_order_streams() {
     let double = Double::new();
     let context = double.context();

@@ -80,7 +80,7 @@ impl Memory for LibraryHeap {
     fn write(&self, from: &[u8], to: Place<'_>) -> Result<()> {
         let mut bytes = Bytes::at(self, to, from.len());
         let copied = self.context.copy_to_device(from, &mut bytes);
-        copied.map_err(|error| of_driver("cuMemcpyHtoD_v2", error))
+        copied.map_err(|error| of_driver("cuMemcpyHtoDAsync_v2", error))
     }
 
     fn fill(&self, to: Place<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()> {

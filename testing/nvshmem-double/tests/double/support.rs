@@ -161,6 +161,9 @@ impl Pe {
         let copy: Copy = function(&self.driver, "cuMemcpyHtoD_v2");
         let _entered = self.context.enter().expect("its context");
         assert_eq!(copy(to.addr() as u64, bytes.as_ptr(), bytes.len()), 0);
+        // It is staged, and no more; the default stream alone knows of it.
+        let wait: extern "C" fn(usize) -> c_int = function(&self.driver, "cuStreamSynchronize");
+        assert_eq!(wait(0), 0);
     }
 
     /// Copies from this PE's heap.
