@@ -180,6 +180,20 @@ impl Context {
         PinnedVec::zeroed(self, len)
     }
 
+    /// How many bytes of the device are free, and how many it has. Others may take what is free at any time.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    #[doc(alias = "cuMemGetInfo_v2")]
+    pub fn memory(&self) -> Result<(usize, usize)> {
+        let (mut free, mut total) = (0, 0);
+        self.call("cuMemGetInfo_v2", |table| {
+            // SAFETY: the driver writes a number to each of two addresses.
+            unsafe { (table.cuMemGetInfo_v2)(&raw mut free, &raw mut total) }
+        })?;
+        Ok((free, total))
+    }
+
     /// One call of the driver with this context current.
     #[inline]
     pub(crate) fn call(&self, name: &'static str, call: impl FnOnce(&Table) -> Code) -> Result<()> {

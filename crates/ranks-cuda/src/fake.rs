@@ -164,6 +164,12 @@ fake! {
         // SAFETY: as above.
         enqueue(move || unsafe { function(data) })
     };
+    cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
+        // SAFETY: as above.
+        unsafe { put(free, 1 << 30) };
+        // SAFETY: as above.
+        unsafe { put(total, 1 << 30) }
+    };
     // SAFETY: as above.
     cuMemAlloc_v2(block: *mut Address, bytes: usize) unsafe { put(block, allocate(bytes) as u64) };
     cuMemFree_v2(block: Address) free(address(block));

@@ -87,6 +87,7 @@ table! {
     cuEventQuery(Handle);
     cuEventDestroy_v2(Handle);
     cuLaunchHostFunc(Handle, HostFunction, *mut c_void);
+    cuMemGetInfo_v2(*mut usize, *mut usize);
     cuMemAlloc_v2(*mut Address, usize);
     cuMemFree_v2(Address);
     cuMemHostAlloc(*mut *mut c_void, usize, c_uint);

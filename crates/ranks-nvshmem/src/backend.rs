@@ -172,8 +172,15 @@ pub(crate) trait Life {
 
 /// Blocks of the heap, and copies between this PE's part and the host.
 pub(crate) trait Memory {
-    /// Collective: `bytes` (not 0, the same on all PEs, as is `number`), zeroed on all PEs before it returns on any.
+    /// Collective: `bytes` (not 0, the same on all PEs, as is `number`), zeroed on all PEs before it returns on any. An error that is not of the kind
+    /// [`ErrorKind::Memory`] has left the PEs, or the heap, in no known state.
     fn alloc(&self, bytes: usize, number: u64) -> Result<Block>;
+    /// # Errors
+    /// [`ErrorKind::Memory`] where this PE knows that [`alloc`](Self::alloc) of so many bytes would do harm.
+    fn has_room(&self, bytes: usize) -> Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
     /// Collective: nobody works on it any more.
     fn free(&self, block: Block) -> Result<()>;
     /// Copies from this PE's part. What others put there at the same time may come in parts.

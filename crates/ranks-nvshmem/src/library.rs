@@ -18,6 +18,7 @@ mod life;
 mod memory;
 mod module;
 mod one_sided;
+mod room;
 mod signals;
 mod standing;
 mod teams;
@@ -41,6 +42,8 @@ pub(crate) struct LibraryHeap {
     my_pe: usize,
     n_pes: usize,
     limited: bool,
+    /// What is there for blocks, where the library loses the heap by asking for more.
+    room: Option<room::Room>,
     /// Whether no PE is reached over a network; `None` before there is a block to ask with.
     all_near: Cell<Option<bool>>,
 }

@@ -7,7 +7,6 @@ use crate::backend::Order;
 use crate::check;
 use crate::dropped::Dropped;
 use crate::nvshmem::Nvshmem;
-use crate::registration::said;
 use crate::symmetric_vec::{Span, SymmetricSlice, SymmetricSliceMut, SymmetricVec};
 
 const ALLOC: &str = "nvshmem_align";
@@ -55,10 +54,14 @@ impl Nvshmem<'_> {
             return Ok(SymmetricVec::of(self, None, len));
         }
         self.pe().blocks.set(number.saturating_add(1));
-        let made = self.begin(ALLOC)?.alloc(bytes, number);
+        let backend = self.begin(ALLOC)?;
+        // What was dropped is free now.
+        let room = backend.has_room(bytes);
+        self.tell(ALLOC, room.map(|()| Vec::new()))?;
+        let made = backend.alloc(bytes, number);
         // Nobody writes to it before it is zero everywhere.
-        self.tell(ALLOC, said(ALLOC, &made))?;
-        Ok(SymmetricVec::of(self, Some(made?), len))
+        let block = self.made(ALLOC, made)?;
+        Ok(SymmetricVec::of(self, Some(block), len))
     }
 
     /// Frees what was dropped on all PEs. Collective, as [`alloc`](Self::alloc), [`free`](SymmetricVec::free) and [`finalize`](Self::finalize) are, which do it as well.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, Event, Stream};
 
+use crate::block::Block;
 use crate::check;
 use crate::error::of_driver;
 use crate::nvshmem::Nvshmem;
@@ -82,8 +83,8 @@ impl Nvshmem<'_> {
         let address = memory.address();
         let backend = self.begin(REGISTER_SYMMETRIC)?;
         let made = backend.register_symmetric(address, bytes, number, Arc::new(memory));
-        self.tell(REGISTER_SYMMETRIC, said(REGISTER_SYMMETRIC, &made))?;
-        Ok(SymmetricVec::of(self, Some(made?), len))
+        let block = self.made(REGISTER_SYMMETRIC, made)?;
+        Ok(SymmetricVec::of(self, Some(block), len))
     }
 
     /// How many bytes memory has that is of this PE's device.
@@ -127,10 +128,35 @@ impl Nvshmem<'_> {
 }
 
 /// What the others are told of it.
-pub(crate) fn said<T>(operation: &'static str, outcome: &Result<T>) -> Result<Vec<u8>> {
+fn said<T>(operation: &'static str, outcome: &Result<T>) -> Result<Vec<u8>> {
     match outcome {
         Ok(_) => Ok(Vec::new()),
         Err(error) => Err(Error::with_text(error.kind(), operation, error.to_string())),
+    }
+}
+
+impl Nvshmem<'_> {
+    /// The block that all PEs have made, or the error of all. Collective.
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell). One that is not the library's own refusal leaves PEs apart, and the heap cannot be used any more.
+    pub(crate) fn made(&self, operation: &'static str, made: Result<Block>) -> Result<Block> {
+        let told = self.tell(operation, said(operation, &made));
+        let refusals = [
+            ErrorKind::Memory,
+            ErrorKind::Library,
+            ErrorKind::NotInLibrary,
+        ];
+        for error in [told.as_ref().err(), made.as_ref().err()]
+            .into_iter()
+            .flatten()
+        {
+            if !refusals.contains(&error.kind()) {
+                self.pe().fail(error);
+            }
+        }
+        told?;
+        made
     }
 }
 

@@ -71,10 +71,12 @@ fn everything(double: &Double) -> Result<()> {
     event.synchronize()?;
     other.synchronize()?;
     double.cuda.attributes_of(back.as_ptr().cast())?;
+    let (free, total) = context.memory()?;
+    assert!(0 < free && free <= total);
     context.synchronize()
 }
 
-const CALLS: [&str; 30] = [
+const CALLS: [&str; 31] = [
     "cuDeviceGetCount",
     "cuDeviceGet",
     "cuDeviceGetName",
@@ -95,6 +97,7 @@ const CALLS: [&str; 30] = [
     "cuEventQuery",
     "cuEventDestroy_v2",
     "cuLaunchHostFunc",
+    "cuMemGetInfo_v2",
     "cuMemAlloc_v2",
     "cuMemFree_v2",
     "cuMemHostAlloc",

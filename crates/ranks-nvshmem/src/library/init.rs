@@ -14,6 +14,7 @@ use ranks_nvshmem_sys::{
     NvshmemLibrary, UNIQUEID_BYTES, nvshmemx_init_attr_t, nvshmemx_uniqueid_t,
 };
 
+use super::room::Room;
 use super::standing::{self, Standing};
 use super::{LibraryHeap, refused};
 use crate::backend::Backend;
@@ -174,6 +175,15 @@ impl Prepared {
             my_pe: rank,
             n_pes: size,
             limited: status == NVSHMEM_STATUS_LIMITED_MPG,
+            // From this status on PEs share GPUs, and nobody says how many of them.
+            room: Room::of(
+                self.library.version(),
+                if status >= NVSHMEM_STATUS_LIMITED_MPG {
+                    size
+                } else {
+                    1
+                },
+            ),
             all_near: Cell::new(None),
         })
     }

@@ -31,11 +31,15 @@ impl Memory for LibraryHeap {
         // SAFETY: the library is initialised, and all PEs call it with the same length, which is not 0.
         let address = unsafe { malloc(bytes) };
         let Some(local) = NonNull::new(address.cast::<u8>()) else {
+            self.is_not_lost(ALLOC)?;
             let text = format_args!(
                 "the symmetric heap has no room for {bytes} bytes on each PE; NVSHMEM_SYMMETRIC_SIZE makes it larger, and `collect` frees what all PEs have dropped"
             );
             return Err(Error::new(ErrorKind::Memory, ALLOC, text));
         };
+        if let Some(room) = &self.room {
+            room.taken(local.addr().get(), bytes);
+        }
         let block = Block {
             local,
             bytes,
@@ -54,6 +58,15 @@ impl Memory for LibraryHeap {
         Ok(block)
     }
 
+    fn has_room(&self, bytes: usize) -> Result<()> {
+        let Some(room) = &self.room else {
+            return Ok(());
+        };
+        let known = self.context.memory();
+        let (free, _) = known.map_err(|error| of_driver(ALLOC, error))?;
+        room.check(ALLOC, bytes, free)
+    }
+
     fn free(&self, block: Block) -> Result<()> {
         let _entered = self.enter(FREE)?;
         let address: *mut c_void = block.local.as_ptr().cast();
@@ -68,6 +81,9 @@ impl Memory for LibraryHeap {
         let free = table.nvshmem_free.ok_or_else(|| self.missing(FREE))?;
         // SAFETY: the library has allocated it, all PEs call this for the same block, and nobody works on it.
         unsafe { free(address) };
+        if let Some(room) = &self.room {
+            room.given(address.addr(), block.bytes);
+        }
         Ok(())
     }
 
@@ -141,6 +157,17 @@ impl Memory for LibraryHeap {
     ) -> Result<Block> {
         let register = self.library.table().nvshmemx_buffer_register_symmetric;
         let register = register.ok_or_else(|| self.missing(REGISTER_SYMMETRIC))?;
+        if self.room.is_some() {
+            let version = self.library.version();
+            let text = format_args!(
+                "where NVSHMEM {version} does not take memory it unmaps the whole symmetric heap; NVSHMEM 3.8 is needed"
+            );
+            return Err(Error::new(
+                ErrorKind::NotInLibrary,
+                REGISTER_SYMMETRIC,
+                text,
+            ));
+        }
         let _entered = self.enter(REGISTER_SYMMETRIC)?;
         // SAFETY: there are so many bytes of the PE's device, which the block keeps, and all PEs call it with the same length.
         let at = unsafe { register(pointer(address), bytes, 0) };
@@ -160,6 +187,20 @@ impl Memory for LibraryHeap {
 }
 
 impl LibraryHeap {
+    /// # Errors
+    /// [`ErrorKind::Aborted`] where the library has unmapped the heap before it gave nothing.
+    fn is_not_lost(&self, name: &'static str) -> Result<()> {
+        if self.room.is_none() {
+            return Ok(());
+        }
+        let version = self.library.version();
+        let text = format_args!(
+            "there was no memory, and NVSHMEM {version} unmaps the whole symmetric heap then: nothing of it can be used any more. NVSHMEM 3.8 keeps it, and so do \
+             earlier ones with NVSHMEM_DISABLE_CUDA_VMM=1, where NVSHMEM_SYMMETRIC_SIZE says how large it is"
+        );
+        Err(Error::new(ErrorKind::Aborted, name, text))
+    }
+
     /// What the library says of a call.
     pub(super) fn check(&self, name: &'static str, code: c_int) -> Result<()> {
         if code == 0 {

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::cuda::{IpcHandle, Place};
 use super::meeting::wait_until;
@@ -38,6 +38,8 @@ pub(crate) struct Heap {
     blocks: Mutex<BTreeMap<usize, usize>>,
     /// Where the heaps of other PEs are for this PE's device, of those that were asked for.
     peers: Mutex<BTreeMap<usize, u64>>,
+    /// Whether it was unmapped.
+    lost: AtomicBool,
 }
 
 /// One PE's heap, for the host.
@@ -123,6 +125,7 @@ impl Heap {
             views,
             blocks: Mutex::default(),
             peers: Mutex::default(),
+            lost: AtomicBool::new(false),
         })
     }
 
@@ -150,8 +153,18 @@ impl Heap {
         std::ptr::without_provenance_mut(usize::try_from(address).unwrap_or(0))
     }
 
+    /// Unmaps all of it: `cleanup_symmetric_heap`.
+    pub(crate) fn lose(&self, place: &Place) {
+        let _entered = place.enter();
+        self.release(place);
+        self.lost.store(true, Ordering::SeqCst);
+    }
+
     /// Gives this PE's memory back. The context is current.
     pub(crate) fn release(&self, place: &Place) {
+        if self.lost.load(Ordering::SeqCst) {
+            fatal::exit("the symmetric heap was unmapped when an allocation had failed");
+        }
         for (_, address) in std::mem::take(&mut *lock(&self.peers)) {
             // SAFETY: opened by `peer`, and this is the end.
             super::cuda::must(unsafe { place.driver.cuIpcCloseMemHandle(address) });
@@ -168,6 +181,9 @@ impl Heap {
 
     /// The offset of an address of this PE's heap.
     pub(crate) fn offset(&self, address: usize) -> Option<usize> {
+        if self.lost.load(Ordering::SeqCst) {
+            fatal::exit("the symmetric heap was unmapped when an allocation had failed");
+        }
         let offset = (address as u64).checked_sub(self.base)?;
         usize::try_from(offset)
             .ok()

@@ -76,9 +76,22 @@ pub(crate) fn delay() -> Duration {
     Duration::from_micros(u64::try_from(DELAY.number()).unwrap_or(0))
 }
 
-/// How many bytes a heap has: `NVSHMEM_SYMMETRIC_SIZE`, with K, M or G; 16 MiB.
+/// Whether the heap grows, and is lost where it cannot: `NVSHMEM_DISABLE_CUDA_VMM` is not set, before 3.8
+/// (`allocate_physical_memory_to_heap` in `mem_heap.cpp` of 3.4.5 calls `cleanup_symmetric_heap` then; the same in the binaries of 3.3 to 3.7, not in that of 3.8).
+pub(crate) fn heap_grows() -> bool {
+    let vmm = |text: String| text.starts_with(['0', 'n', 'N', 'f', 'F']);
+    crate::VERSION < (3, 8, 0) && variable("NVSHMEM_DISABLE_CUDA_VMM").is_none_or(vmm)
+}
+
+/// How many bytes a heap has: `NVSHMEM_SYMMETRIC_SIZE`, or of one that grows `NVSHMEM_MAX_MEMORY_PER_GPU` in whole pieces of 2 MiB, with K, M or G; 16 MiB
+/// (assumed, as that all of it is there from the beginning).
 pub(crate) fn symmetric_size() -> usize {
-    let said: Option<String> = variable("NVSHMEM_SYMMETRIC_SIZE");
+    let (name, piece) = if heap_grows() {
+        ("NVSHMEM_MAX_MEMORY_PER_GPU", 2 << 20)
+    } else {
+        ("NVSHMEM_SYMMETRIC_SIZE", 1)
+    };
+    let said: Option<String> = variable(name);
     let bytes = said.and_then(|text| {
         let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
         let scale = match text[digits.len()..].chars().next() {
@@ -89,7 +102,8 @@ pub(crate) fn symmetric_size() -> usize {
         };
         digits.parse::<usize>().ok()?.checked_mul(scale)
     });
-    bytes.unwrap_or(16 << 20).clamp(1 << 16, 1 << 32)
+    let bytes = bytes.unwrap_or(16 << 20).clamp(1 << 16, 1 << 32);
+    bytes.next_multiple_of(piece)
 }
 
 /// Which function fails at its next call, and with which code: `NVSHMEM_DOUBLE_FAIL=nvshmemx_cumodule_init=7`.

@@ -43,6 +43,9 @@ pub(crate) fn allocate(
         // SAFETY: so many bytes are mapped there.
         unsafe { std::ptr::write_bytes(memory, 0, bytes) };
     }
+    if block.is_none() && hooks::heap_grows() {
+        pe.heap().lose(&pe.machine().place);
+    }
     // All find the same place, or none.
     let offset = block.map_or(usize::MAX, |offset| offset);
     order::barrier_all(&pe, Call::with(name, bytes, offset));
