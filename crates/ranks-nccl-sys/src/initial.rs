@@ -1,4 +1,6 @@
 //! Structs as NCCL wants them before a program sets what it likes: what the header has as macros.
+//!
+//! They bear the header's version, as a C program's do; [`Nccl::struct_version`](crate::Nccl::struct_version) is the one that an older library takes.
 
 use std::ffi::c_int;
 use std::fmt;

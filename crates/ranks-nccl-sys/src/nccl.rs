@@ -1,6 +1,6 @@
 //! An open NCCL.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_uint};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -8,7 +8,9 @@ use ranks_load::{Candidate, Library, Places, function};
 
 use crate::Error;
 use crate::generated::table::Table;
-use crate::generated::types::{ncclResult_t, ncclSuccess};
+use crate::generated::types::{
+    NCCL_VERSION_CODE, ncclCommProperties_t, ncclConfig_t, ncclResult_t, ncclSuccess,
+};
 use crate::version::{self, version_text};
 
 /// What is looked for, in the words of errors.
@@ -97,6 +99,30 @@ impl Nccl {
     #[inline]
     pub fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// The version for structs that are passed to it: its own, or that of the header that these structs are of, if that is older. A library refuses
+    /// [`ncclCommProperties_t`] of a release that is later than itself.
+    pub fn struct_version(&self) -> c_uint {
+        self.version.min(NCCL_VERSION_CODE).unsigned_abs()
+    }
+
+    /// Settings of a communicator for this library, all left to it.
+    #[doc(alias = "NCCL_CONFIG_INITIALIZER")]
+    pub fn config(&self) -> ncclConfig_t {
+        ncclConfig_t {
+            version: self.struct_version(),
+            ..ncclConfig_t::new()
+        }
+    }
+
+    /// A place for the properties of a communicator of this library.
+    #[doc(alias = "NCCL_COMM_PROPERTIES_INITIALIZER")]
+    pub fn comm_properties(&self) -> ncclCommProperties_t {
+        ncclCommProperties_t {
+            version: self.struct_version(),
+            ..ncclCommProperties_t::new()
+        }
     }
 
     /// Whether it has the function of that name.

@@ -27,7 +27,7 @@ impl Config {
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] for a setting that the library would ignore, [`ErrorKind::Argument`] for one that does not fit.
     pub(super) fn of(options: &NcclOptions, nccl: &Nccl) -> Result<Self> {
-        let mut native = ncclConfig_t::new();
+        let mut native = nccl.config();
         // Every call returns, so that waiting has an end here.
         native.blocking = 0;
         for &(number, value) in &options.numbers {

@@ -2,9 +2,11 @@
 #![allow(unsafe_code)]
 
 use ranks_comm::{Error, ErrorKind, Result};
-use ranks_nccl_sys::ncclCommProperties;
 
 use super::communicator::NcclCommunicator;
+
+/// The last release whose properties do not have `hostRmaSupport`.
+const NO_HOST_RMA: i32 = 22_903;
 
 /// What the library says that a communicator can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +34,8 @@ impl NcclCommunicator {
     #[doc(alias = "ncclCommQueryProperties")]
     pub fn properties(&self) -> Result<NcclProperties> {
         const CALL: &str = "ncclCommQueryProperties";
-        let mut native = ncclCommProperties::new();
+        let nccl = self.shared().nccl();
+        let mut native = nccl.comm_properties();
         self.shared().call(CALL, |table, comm| {
             let function = table.ncclCommQueryProperties?;
             // SAFETY: it writes one struct, as large as the struct itself says, to the address of one.
@@ -48,7 +51,9 @@ impl NcclCommunicator {
             rank: number(native.rank)?,
             size: number(native.nRanks)?,
             device: number(native.cudaDev)?,
-            host_rma: native.hostRmaSupport,
+            // 2.29.2 and 2.29.3 say nothing of it, and need what they call support of the device API: symmetric memory.
+            host_rma: native.hostRmaSupport
+                || nccl.version() <= NO_HOST_RMA && native.deviceApiSupport,
             device_api: native.deviceApiSupport,
             multimem: native.multimemSupport,
         })

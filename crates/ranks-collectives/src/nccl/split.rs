@@ -228,7 +228,7 @@ impl NcclCommunicator {
             context: shared.context.clone(),
             place: None,
             time_limit: shared.time_limit,
-            config: ncclConfig_t::new(),
+            config: shared.nccl.config(),
             names: Arc::clone(&shared.names),
             family,
         };

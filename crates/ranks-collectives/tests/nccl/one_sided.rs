@@ -44,7 +44,20 @@ fn memory_of_the_library_is_like_any_other_and_stays_registered_until_it_is_rele
 #[test]
 fn what_is_put_is_there_when_its_signal_has_come() {
     let test = "one_sided::what_is_put_is_there_when_its_signal_has_come";
-    isolated(test, &[], || {
+    puts(test, "2.32.3");
+}
+
+/// NCCL refuses structs that bear a later release than its own.
+#[test]
+fn a_library_is_not_given_structs_of_a_later_release() {
+    let test = "one_sided::a_library_is_not_given_structs_of_a_later_release";
+    for release in ["2.29.2", "2.29.7", "2.30.7", "2.31.2", "2.40.1"] {
+        puts(test, release);
+    }
+}
+
+fn puts(test: &str, release: &str) {
+    isolated(test, &[("NCCL_DOUBLE_VERSION", release)], || {
         for size in 1..=3 {
             each(&on_devices(size), |comm| {
                 let on = &Place::of(comm);

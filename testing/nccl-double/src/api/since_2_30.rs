@@ -4,6 +4,7 @@
 #![allow(clippy::too_many_arguments, reason = "the arguments are NCCL's")]
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
 use super::since_2_18::{at, give};
@@ -15,7 +16,7 @@ use crate::double::calls::{self, Call, Put};
 use crate::double::config::Wishes;
 use crate::double::failure::{Failure, entry};
 use crate::double::operation::Kind;
-use crate::double::{children, comm, group, init, life, memory, windows};
+use crate::double::{children, comm, group, hooks, init, life, memory, windows};
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ncclMemAlloc(out: *mut u64, size: usize) -> Code {
@@ -218,10 +219,19 @@ unsafe extern "C" fn ncclCommQueryProperties(comm: CommHandle, out: *mut CommPro
             magic,
             version,
         } = unsafe { out.cast::<StructHead>().read() };
+        // An invalid usage from 2.29.2 to 2.30.7 (`ncclCommQueryProperties` of `dev_runtime.cc`).
         if magic != API_MAGIC || size < size_of::<usize>() + 8 {
-            return Err(Failure::argument(
-                "ncclCommProperties_t argument not initialized via NCCL_COMM_PROPERTIES_INITIALIZER",
+            return Err(Failure::usage(
+                "ncclCommProperties_t argument must be initialized via NCCL_COMM_PROPERTIES_INITIALIZER",
             ));
+        }
+        // `validateNcclVersion` of 2.29.2 and 2.29.7, `getNcclVersionCompat` of 2.30.7; `NCCL_ENABLE_VERSION_CHECK=0`, which allows it, is not imitated.
+        let release = c_int::try_from(version).unwrap_or(c_int::MAX);
+        if release > hooks::version() {
+            return Err(Failure::usage(format!(
+                "NCCL library version is too old. This application was compiled with NCCL version {release}, but is running with NCCL library version {}.",
+                hooks::version()
+            )));
         }
         let world = comm.world()?;
         let number = |number: usize| c_int::try_from(number).unwrap_or(c_int::MAX);
@@ -233,7 +243,7 @@ unsafe extern "C" fn ncclCommQueryProperties(comm: CommHandle, out: *mut CommPro
             ranks: number(world.ranks),
             cuda_device: comm.place.device,
             nvml_device: comm.place.device,
-            device_api: false,
+            device_api: true,
             multimem: false,
             gin_type: 0,
             lsa_teams: 1,
@@ -241,7 +251,13 @@ unsafe extern "C" fn ncclCommQueryProperties(comm: CommHandle, out: *mut CommPro
             railed_gin_type: 0,
             hash: world.nonce(),
         };
-        let length = size.min(size_of::<CommProperties>());
+        // 2.29.2 and 2.29.3 had fewer fields (`ncclCommProperties_v22902` of `dev_runtime.cc` of 2.29.7).
+        let all = if release > 22903 {
+            size_of::<CommProperties>()
+        } else {
+            offset_of!(CommProperties, gin_type)
+        };
+        let length = size.min(all);
         // SAFETY: the caller's struct has `size` bytes, ours at least `length`.
         unsafe {
             std::ptr::copy_nonoverlapping(
