@@ -40,6 +40,28 @@ impl Machine {
     }
 }
 
+/// The release that lets ranks share a GPU.
+const SHARES: i32 = 23_000;
+
+impl Machine {
+    /// Why this NCCL makes no communicator of these devices, if it is for naming one twice.
+    pub(crate) fn cannot_share(&self) -> Option<String> {
+        if !shares(&self.devices) || self.nccl.version() >= SHARES {
+            return None;
+        }
+        let version = self.nccl.version_text();
+        Some(format!(
+            "NCCL {version} has one rank on a GPU; from 2.30 on there may be more"
+        ))
+    }
+}
+
+/// Whether a GPU is named twice.
+pub(crate) fn shares(devices: &[usize]) -> bool {
+    let sharer = |index: usize| devices[..index].contains(&devices[index]);
+    (1..devices.len()).any(sharer)
+}
+
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (version, driver) = (self.cuda.version(), self.cuda.path().display());
@@ -60,5 +82,16 @@ impl fmt::Display for Machine {
         }
         let names = self.names.join(", ");
         write!(f, "{} ranks on {names}", self.devices.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn a_gpu_that_is_named_twice_is_shared() {
+        assert!(shares(&[0, 1, 0]));
+        assert!(!shares(&[2, 1, 0]) && !shares(&[]));
     }
 }

@@ -92,7 +92,10 @@ fn main() -> ExitCode {
         report.run(name, || case(&machine));
     }
     for (name, case) in ON_RANKS {
-        report.run(name, || case(&Ranks::new(&machine)?));
+        report.run(name, || match machine.cannot_share() {
+            Some(why) => Ok(report::Seen::NotHere(why)),
+            None => case(&Ranks::new(&machine)?),
+        });
     }
     let pes = Pes::new(&devices);
     for (name, _) in heap::CASES {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use ranks_collectives::{TcpStore, TcpStoreOptions};
 use ranks_nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};
 
+use crate::machine::shares;
 use crate::report::{Outcome, Seen};
 
 /// How long a PE waits for others.
@@ -164,11 +165,6 @@ fn finish(mut children: Vec<Child>) -> Outcome {
     }
 }
 
-fn shares(devices: &[usize]) -> bool {
-    let sharer = |index: usize| devices[..index].contains(&devices[index]);
-    (1..devices.len()).any(sharer)
-}
-
 /// Starts MPS for the PEs, with a folder of its own, if its control program is here and no doubles take the place of GPUs.
 fn start_mps() -> Option<(Command, PathBuf)> {
     const CONTROL: &str = "nvidia-cuda-mps-control";
@@ -203,16 +199,5 @@ impl Drop for Pes<'_> {
             }
             let _ = std::fs::remove_dir_all(folder);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shares;
-
-    #[test]
-    fn a_gpu_that_is_named_twice_is_shared() {
-        assert!(shares(&[0, 1, 0]));
-        assert!(!shares(&[2, 1, 0]) && !shares(&[]));
     }
 }

@@ -62,6 +62,22 @@ fn three_ranks_pass() {
     );
 }
 
+/// The NCCL that PyTorch brings refuses a GPU that is named twice.
+#[test]
+fn two_ranks_on_one_gpu_are_not_here_before_nccl_2_30() {
+    for (release, there) in [("2.28.9", false), ("2.30.7", true)] {
+        let said = passes(
+            &["0", "0"],
+            &[
+                ("NCCL_DOUBLE_VERSION", release),
+                ("NCCL_MULTI_RANK_GPU_ENABLE", "1"),
+            ],
+        );
+        let not_here = format!("NCCL {release} has one rank on a GPU");
+        assert_eq!(said.contains(&not_here), !there, "{said}");
+    }
+}
+
 /// As where PEs share a GPU: what would end a process there is left out.
 #[test]
 fn limited_pes_pass() {

@@ -60,10 +60,10 @@ pub(crate) fn notices_death() -> bool {
     NOTICES_DEATH.load(Ordering::Relaxed)
 }
 
-/// Whether ranks may share a device: `NCCL_MULTI_RANK_GPU_ENABLE=1`, since 2.30.
+/// Whether ranks may share a device: `NCCL_MULTI_RANK_GPU_ENABLE=1`, since 2.30 (`init.cc` of 2.30.7; "Duplicate GPU detected" in that of 2.28.9).
 pub(crate) static DUPLICATES: LazyLock<AtomicBool> = LazyLock::new(|| {
     let enabled = variable("NCCL_MULTI_RANK_GPU_ENABLE") == Some(1);
-    AtomicBool::new(enabled && crate::VERSION >= 23000)
+    AtomicBool::new(enabled && version() >= 23000)
 });
 
 pub(crate) fn allows_duplicates() -> bool {
