@@ -1,10 +1,7 @@
 //! numr's traits, for `super::numr`, which is one of its versions: this file is a module of each of them.
 #![allow(unsafe_code)]
 
-use std::ptr::with_exposed_provenance_mut;
-
 use ranks_collectives::raw::{Dtype, RawOp, StreamSync};
-use ranks_cuda::RawStream;
 
 use super::numr::dtype::DType;
 use super::numr::error::{Error, Result};
@@ -135,10 +132,9 @@ impl StreamSyncOps for NumrCommunicator {
 
     fn record_on_stream(&self, event: u64, stream_handle: u64) -> Result<()> {
         on_streams(self, "record_on_stream", |streams| {
-            let stream = stream_of(stream_handle);
-            // SAFETY: numr has no promise here that a caller could make; handles are those of its CUDA runtime, whose streams live as long as the
-            // program uses them.
-            unsafe { streams.record_on_stream(event, stream) }
+            let known = self.stream(stream_handle)?;
+            // SAFETY: the stream is live as long as `known`.
+            unsafe { streams.record_on_stream(event, known.raw()) }
         })
     }
 
@@ -150,9 +146,9 @@ impl StreamSyncOps for NumrCommunicator {
 
     fn stream_wait_event(&self, stream_handle: u64, event: u64) -> Result<()> {
         on_streams(self, "stream_wait_event", |streams| {
-            let stream = stream_of(stream_handle);
-            // SAFETY: as in `record_on_stream`.
-            unsafe { streams.stream_wait_event(stream, event) }
+            let known = self.stream(stream_handle)?;
+            // SAFETY: the stream is live as long as `known`.
+            unsafe { streams.stream_wait_event(known.raw(), event) }
         })
     }
 
@@ -242,11 +238,4 @@ impl From<ReduceOp> for Operation {
     fn from(op: ReduceOp) -> Self {
         Self(operation(op))
     }
-}
-
-/// numr's handles are the driver's; 0 is the driver's default stream.
-fn stream_of(handle: u64) -> RawStream {
-    RawStream(with_exposed_provenance_mut(
-        usize::try_from(handle).unwrap_or_default(),
-    ))
 }

@@ -179,7 +179,9 @@ impl NumrCommunicator {
                 self.whose(call.name)
             )));
         };
-        self.outcome(call.name, Self::new(raw.into(), self.options.clone()))
+        let mut part = self.outcome(call.name, Self::new(raw.into(), self.options.clone()))?;
+        part.streams = self.streams.clone();
+        Ok(part)
     }
 
     /// Whether elements are reduced, by whoever does that here.

@@ -10,6 +10,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::element::{Element, Operation};
 use crate::options::NumrOptions;
+use crate::streams::Streams;
 
 /// numr's `Communicator`, and its `StreamSyncOps` where the backend has streams, over any [`RawCollectives`].
 ///
@@ -24,6 +25,7 @@ pub struct NumrCommunicator {
     pub(crate) aside: Option<Box<dyn RawCollectives>>,
     pub(crate) compares: bool,
     pub(crate) options: NumrOptions,
+    pub(crate) streams: Streams,
     /// How many operations were begun, and how many of them are over for certain.
     pub(crate) begun: AtomicU64,
     pub(crate) over: AtomicU64,
@@ -58,6 +60,7 @@ impl NumrCommunicator {
             aside,
             compares,
             options,
+            streams: Streams::default(),
             begun: AtomicU64::new(0),
             over: AtomicU64::new(0),
         })

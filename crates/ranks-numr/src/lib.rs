@@ -50,6 +50,7 @@
 //! | `split` | always gives a communicator: all ranks are of some color |
 //! | ranks that call differently | the same error on all ranks, and nothing is done, where calls are compared: [`NumrOptions::compare_calls`] |
 //! | one rank | as numr's `NoOpCommunicator`, for arguments that would be right on more of them |
+//! | streams | those that [`NumrCommunicator::show_stream`] has shown, and the driver's default ones; any other number is an error |
 //! | a drop with operations under way | waits for them for as long as [`NumrOptions::drop_limit`] says, then logs an error by `tracing` and gives them up |
 //!
 //! [`RawCollectives::takes`]: ranks_collectives::raw::RawCollectives::takes
@@ -67,6 +68,7 @@ mod failure;
 mod options;
 mod rank_order;
 mod spans;
+mod streams;
 #[cfg(feature = "numr-0_14")]
 mod v0_14;
 #[cfg(feature = "numr-0_5")]

@@ -71,6 +71,14 @@ fn one_rank(comm: &NumrCommunicator, context: &Context) -> Outcome {
     let streams: &dyn StreamSyncOps = comm.as_stream_sync().ok_or("no streams")?;
     let handle = stream.raw().0.addr() as u64;
     let (before, after) = (streams.create_event()?, streams.create_event()?);
+    // Nobody vouches for a number.
+    for refused in [
+        streams.record_on_stream(before, handle),
+        streams.stream_wait_event(u64::MAX, before),
+    ] {
+        assert!(refused.unwrap_err().to_string().contains("show_stream"));
+    }
+    comm.show_stream(stream.clone());
     streams.record_on_stream(before, handle)?;
     streams.comm_stream_wait_event(before)?;
     streams.destroy_event(before)?;
@@ -88,6 +96,10 @@ fn one_rank(comm: &NumrCommunicator, context: &Context) -> Outcome {
     // Parts have streams of their own; memory of the host is refused, and does no harm.
     let part = comm.split(7, 1 - comm.rank() as u32)?.ok_or("no part")?;
     assert_eq!((part.world_size(), part.rank()), (2, 1 - comm.rank()));
+    let of_part = part.as_stream_sync().ok_or("no streams")?;
+    let event = of_part.create_event()?;
+    of_part.record_on_stream(event, handle)?;
+    of_part.destroy_event(event)?;
     // SAFETY: the memory is there until `sync` is over, below.
     unsafe { part.broadcast(address, 4, DType::F32, 1)? };
     part.sync()?;

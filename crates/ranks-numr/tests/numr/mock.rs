@@ -307,7 +307,8 @@ fn events_are_passed_on() {
     let (noted, comm) = over(Noted::default());
     let streams = comm.as_stream_sync().unwrap();
     let event = streams.create_event().unwrap();
-    streams.record_on_stream(event, 0x77).unwrap();
+    streams.record_on_stream(event, 1).unwrap();
+    streams.record_on_stream(event, 0x77).unwrap_err();
     streams.comm_stream_wait_event(event).unwrap();
     streams.record_on_comm_stream(event).unwrap();
     streams.stream_wait_event(0, event).unwrap();
@@ -317,7 +318,7 @@ fn events_are_passed_on() {
         noted.calls(),
         [
             "create",
-            "record 40 on 0x77",
+            "record 40 on 0x1",
             "wait here for 40",
             "record 40 here",
             "wait on 0x0 for 40",
