@@ -12,7 +12,7 @@
 //! * What is called in a host function is `CUDA_ERROR_NOT_PERMITTED`, what is called without a context `CUDA_ERROR_INVALID_CONTEXT`, a handle or an address
 //!   that is not there `CUDA_ERROR_INVALID_HANDLE`, `CUDA_ERROR_INVALID_VALUE`.
 //!
-//! What is different: the default stream waits for no other; there are no graphs. A module has the kernels and variables that its text declares (it should be PTX), and a
+//! Where each behaviour was read: `README.md` beside the crate. What is different: the default stream waits for no other; there are no graphs. A module has the kernels and variables that its text declares (it should be PTX), and a
 //! kernel does nothing, but `ranks_double_add`: see [`modules`].
 //!
 //! `CUDA_DOUBLE_DEVICES` is how many devices there are (4). The functions of [`hooks`] tell what is alive, count memory that was freed

@@ -4,7 +4,7 @@
 //! What it does lies in `double`, which says how it is made; the functions that it exports, all of its release, lie in `api`, by what they are for, those that are newer
 //! than 3.4 apart, so that a sibling can export those of an old release only. Functions named `nvshmemDouble_…` are for tests.
 //!
-//! What it does as the library does:
+//! What it does as the library does (`README.md` beside the crate says where each was read):
 //!
 //! * A call before the init or after the end, and a finalize after an init that has failed, end the process by `exit(-1)`. Without a GPU an init returns 7, in the old
 //!   release 0, and leaves status 1. Without a current context the first allocation ends the init.
