@@ -1,5 +1,7 @@
 //! `cargo xtask gpu`: what ranks does on the GPUs of this machine, case by case.
 
+mod kit;
+
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -21,9 +23,16 @@ pub(crate) struct Arguments {
     /// Downloads nothing: takes the libraries that `RANKS_NCCL` and `RANKS_NVSHMEM` name, that were fetched before, or that the machine has.
     #[arg(long)]
     offline: bool,
+    /// Runs nothing: makes a folder that runs by one script on a machine with a GPU, which needs neither Rust nor a network.
+    #[arg(long, value_name = "DIR", conflicts_with = "devices")]
+    kit: Option<PathBuf>,
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
+    if let Some(folder) = &arguments.kit {
+        kit::make(folder, !arguments.offline)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
         .current_dir(workspace::root())

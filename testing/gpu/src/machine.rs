@@ -10,8 +10,9 @@ use ranks_nvshmem_sys::NvshmemLibrary;
 /// What there is to run on.
 pub(crate) struct Machine {
     pub(crate) cuda: Cuda,
-    pub(crate) nccl: &'static Nccl,
     /// Or why there is none.
+    pub(crate) nccl: Result<&'static Nccl, String>,
+    /// The same.
     pub(crate) nvshmem: Result<&'static NvshmemLibrary, String>,
     /// One for each rank.
     pub(crate) devices: Vec<usize>,
@@ -23,7 +24,9 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn find(devices: &[usize]) -> Result<Machine, Box<dyn Error>> {
         let cuda = Cuda::load()?;
-        let nccl = Nccl::load()?;
+        if cuda.device_count()? == 0 {
+            return Err("the CUDA driver finds no GPU; CUDA_VISIBLE_DEVICES may hide it".into());
+        }
         let mut names = Vec::new();
         for &device in devices {
             names.push(format!("GPU {device} ({})", cuda.device(device)?.name()?));
@@ -31,7 +34,7 @@ impl Machine {
         let first = devices.first().copied().unwrap_or(0);
         Ok(Machine {
             cuda,
-            nccl,
+            nccl: Nccl::load().map_err(|error| error.to_string()),
             nvshmem: NvshmemLibrary::load().map_err(|error| error.to_string()),
             devices: devices.to_vec(),
             context: cuda.device(first)?.context()?,
@@ -44,13 +47,14 @@ impl Machine {
 const SHARES: i32 = 23_000;
 
 impl Machine {
-    /// Why this NCCL makes no communicator of these devices, if it is for naming one twice.
-    pub(crate) fn cannot_share(&self) -> Option<String> {
-        if !shares(&self.devices) || self.nccl.version() >= SHARES {
-            return None;
+    /// The NCCL, or why there is none that makes a communicator of these devices.
+    pub(crate) fn nccl_of_all(&self) -> Result<&'static Nccl, String> {
+        let nccl = self.nccl.clone()?;
+        if !shares(&self.devices) || nccl.version() >= SHARES {
+            return Ok(nccl);
         }
-        let version = self.nccl.version_text();
-        Some(format!(
+        let version = nccl.version_text();
+        Err(format!(
             "NCCL {version} has one rank on a GPU; from 2.30 on there may be more"
         ))
     }
@@ -71,8 +75,13 @@ impl fmt::Display for Machine {
             version / 1000,
             version % 1000 / 10
         )?;
-        let (version, nccl) = (self.nccl.version_text(), self.nccl.path().display());
-        writeln!(f, "NCCL {version} ({nccl})")?;
+        match &self.nccl {
+            Ok(library) => {
+                let (version, path) = (library.version_text(), library.path().display());
+                writeln!(f, "NCCL {version} ({path})")?;
+            }
+            Err(_) => writeln!(f, "no NCCL")?,
+        }
         match &self.nvshmem {
             Ok(library) => {
                 let path = library.path().display();

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use ranks_collectives::nccl::{NcclCommunicator, NcclOptions};
+use ranks_nccl_sys::Nccl;
 
 use crate::machine::Machine;
 
@@ -17,9 +18,12 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    pub(crate) fn new(machine: &Machine) -> Result<Ranks, Box<dyn Error + Send + Sync>> {
+    pub(crate) fn new(
+        machine: &Machine,
+        nccl: &'static Nccl,
+    ) -> Result<Ranks, Box<dyn Error + Send + Sync>> {
         let options = NcclOptions::new()
-            .library(machine.nccl)
+            .library(nccl)
             .cuda(machine.cuda)
             .time_limit(LIMIT);
         let all = NcclCommunicator::on_devices(&machine.devices, &options)?;

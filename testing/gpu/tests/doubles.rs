@@ -11,9 +11,15 @@ fn double(name: &str) -> PathBuf {
 }
 
 fn on_the_doubles(devices: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_ranks-gpu"));
+    with_doubles(program.args(devices), variables)
+        .output()
+        .unwrap()
+}
+
+fn with_doubles<'a>(command: &'a mut Command, variables: &[(&str, &str)]) -> &'a mut Command {
     let driver = double("cuda_double");
-    Command::new(env!("CARGO_BIN_EXE_ranks-gpu"))
-        .args(devices)
+    command
         .env("RANKS_NCCL", double("nccl_double"))
         .env("RANKS_CUDA", &driver)
         .env("NCCL_DOUBLE_CUDA", &driver)
@@ -21,8 +27,6 @@ fn on_the_doubles(devices: &[&str], variables: &[(&str, &str)]) -> Output {
         .env("NVSHMEM_DOUBLE_CUDA", &driver)
         .env("NVSHMEM_DOUBLE_DELAY_US", "100")
         .envs(variables.iter().copied())
-        .output()
-        .unwrap()
 }
 
 fn passes(devices: &[&str], variables: &[(&str, &str)]) -> String {
@@ -85,12 +89,66 @@ fn limited_pes_pass() {
     assert!(said.contains("not in limited mode"), "{said}");
 }
 
+/// The script of a kit, beside the program; it needs nothing of the path but a shell.
+fn kit(name: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let folder = std::env::temp_dir().join(format!("ranks-gpu-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = env!("CARGO_BIN_EXE_ranks-gpu");
+    std::fs::copy(program, folder.join("ranks-gpu")).unwrap();
+    let script = folder.join("run.sh");
+    std::fs::write(&script, include_str!("../run.sh")).unwrap();
+    std::fs::write(folder.join("about"), "ranks of a test\n").unwrap();
+    let output = with_doubles(Command::new("/bin/sh").arg(&script), variables)
+        .env("PATH", "/nowhere")
+        .output()
+        .unwrap();
+    let report = std::fs::read_to_string(folder.join("report.md")).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("the report: "), "{said}{output:?}");
+    (output.status.code(), report)
+}
+
+#[test]
+fn a_kit_runs_by_its_script_and_reports() {
+    let (code, report) = kit("kit", &[("NCCL_DOUBLE_VERSION", "2.28.9")]);
+    assert_eq!(code, Some(0), "{report}");
+    for said in [
+        "# What ran on GPUs: ",
+        "| ranks | of a test |",
+        "libnccl_double.so |",
+        "## One rank on the first GPU\n\n`ranks-gpu 0` ended with 0.\n\n```text\nCUDA driver 13.0",
+        "## Two ranks on the first GPU",
+        "NCCL 2.28.9 has one rank on a GPU",
+        " 0 failed, ",
+    ] {
+        assert!(report.contains(said), "{said}: {report}");
+    }
+}
+
+#[test]
+fn a_kit_on_a_machine_without_a_gpu_says_so() {
+    for variable in [
+        ("CUDA_DOUBLE_DEVICES", "0"),
+        ("RANKS_CUDA", "/nowhere/libcuda.so.1"),
+    ] {
+        let (code, report) = kit(&format!("none-{}", variable.0), &[variable]);
+        assert_eq!(code, Some(3), "{report}");
+        assert!(
+            report.contains("ended with 3.\n\n```text\nno device: "),
+            "{report}"
+        );
+        assert!(!report.contains("Two ranks"), "{report}");
+    }
+}
+
 #[test]
 fn without_a_gpu_of_that_number_it_says_so() {
     let output = on_the_doubles(&["99"], &[]);
-    let complained = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(
-        !output.status.success() && complained.contains("99"),
-        "{complained}"
+        said.contains("no device: ") && said.contains("99"),
+        "{said}"
     );
 }

@@ -1,0 +1,220 @@
+//! A folder for a machine with a GPU and with neither Rust nor a registry: the programs, compiled, and a script that runs them.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::{nvshmem, workspace};
+
+/// The largest that a kit may be.
+const MOST: u64 = 64 << 20;
+
+/// What runs there.
+const SCRIPT: &str = include_str!("../../../testing/gpu/run.sh");
+
+/// The kernel, and the architecture that it is compiled for: H100 and H200.
+const KERNEL: &str = "examples/device_put/ring_shift.cu";
+const ARCHITECTURE: &str = "sm_90";
+
+/// What a compiler of CUDA is made of, with the version that all were tried with.
+const COMPILER: [&str; 5] = [
+    "nvidia-cuda-nvcc==13.5.37",
+    "nvidia-nvvm==13.5.37",
+    "nvidia-cuda-runtime==13.5.37",
+    "nvidia-cuda-crt==13.5.37",
+    "nvidia-cuda-cccl==13.3.5.0.6",
+];
+
+type Done<T> = Result<T, Box<dyn Error>>;
+
+/// Makes the kit in `folder`. With `provision` what is missing for the kernel is fetched.
+pub(super) fn make(folder: &Path, provision: bool) -> Done<()> {
+    fs::create_dir_all(folder)?;
+    let mut about = Vec::new();
+    for program in programs()? {
+        let name = program.file_name().ok_or("a program without a name")?;
+        fs::copy(&program, folder.join(name))?;
+        let needs = glibc_of(&fs::read(&program)?);
+        let name = name.display();
+        about.push(match needs {
+            Some((major, minor)) => {
+                format!("{name} compiled for glibc {major}.{minor} and later")
+            }
+            None => format!("{name} compiled without a version of glibc"),
+        });
+    }
+    let cubin = folder.join("ring_shift.cubin");
+    about.push(match kernel(&cubin, provision) {
+        Ok(compiler) => format!("ring_shift.cubin compiled for {ARCHITECTURE} by {compiler}"),
+        Err(why) => {
+            eprintln!("the kit has no kernel: {why}");
+            format!("ring_shift.cubin not compiled: {why}")
+        }
+    });
+    about.push(format!("ranks {}", revision()));
+    fs::write(folder.join("about"), about.join("\n") + "\n")?;
+    fs::write(folder.join("run.sh"), SCRIPT)?;
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        bytes += entry?.metadata()?.len();
+    }
+    println!(
+        "{} has {:.1} MiB; on the machine with the GPU: sh run.sh",
+        folder.display(),
+        bytes as f64 / f64::from(1 << 20)
+    );
+    if bytes > MOST {
+        return Err(format!("a kit may have {MOST} bytes, and this one has {bytes}").into());
+    }
+    Ok(())
+}
+
+/// Compiles the programs: where they are.
+fn programs() -> Done<Vec<PathBuf>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .current_dir(workspace::root())
+        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+        .args(["build", "--release", "-p", "ranks-gpu"])
+        .args(["-p", "ranks-collectives", "--bin", "ranks-gpu"])
+        .args(["--example", "nccl_enqueue"])
+        .arg("--message-format=json-render-diagnostics")
+        .stderr(Stdio::inherit())
+        .output()?;
+    let messages = String::from_utf8_lossy(&built.stdout);
+    let messages = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let programs: Vec<PathBuf> = messages
+        .filter_map(|message: Value| message["executable"].as_str().map(PathBuf::from))
+        .collect();
+    if built.status.success() && programs.len() == 2 {
+        return Ok(programs);
+    }
+    Err("the programs were not compiled".into())
+}
+
+/// Compiles the kernel with the headers of the older NVSHMEM, which newer ones take: which compiler it was.
+fn kernel(cubin: &Path, provision: bool) -> Result<String, String> {
+    let wheel = nvshmem::WHEELS[1];
+    let library = nvshmem::library(wheel, provision)?;
+    let home = library.ancestors().nth(2).ok_or("NVSHMEM has no folder")?;
+    let nvcc = compiler(provision)?;
+    let object = cubin.with_extension("o");
+    let run = |arguments: &[&str], paths: [(&str, &Path); 2]| -> Result<(), String> {
+        let mut command = Command::new(&nvcc);
+        command.args(["-std=c++17", &format!("-arch={ARCHITECTURE}")]);
+        command.args(arguments);
+        for (option, path) in paths {
+            command.arg(format!("{option}{}", path.display()));
+        }
+        let output = command.output().map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let first = said.lines().next().unwrap_or("no word");
+        Err(format!("{}: {first}", nvcc.display()))
+    };
+    let source = workspace::root().join(KERNEL);
+    run(
+        &["-rdc=true", "-c", "-o", &object.display().to_string()],
+        [("-I", &home.join("include")), ("", &source)],
+    )?;
+    let linked = run(
+        &[
+            "-dlink",
+            "-cubin",
+            "-lnvshmem_device",
+            "-o",
+            &cubin.display().to_string(),
+        ],
+        [("-L", &home.join("lib")), ("", &object)],
+    );
+    let _ = fs::remove_file(&object);
+    linked?;
+    let said = Command::new(&nvcc).arg("--version").output();
+    let said = said.map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let version = said.lines().find(|line| line.contains("release"));
+    Ok(format!(
+        "{}, with the headers of {wheel}",
+        version.unwrap_or("nvcc").trim()
+    ))
+}
+
+/// An `nvcc`: that of the path, or one that Python's packages bring.
+fn compiler(provision: bool) -> Result<PathBuf, String> {
+    if Command::new("nvcc").arg("--version").output().is_ok() {
+        return Ok("nvcc".into());
+    }
+    let folder = workspace::root().join("target/cuda");
+    let found = || -> Option<PathBuf> {
+        let python = fs::read_dir(folder.join("lib")).ok()?;
+        let mut nvccs = python
+            .filter_map(Result::ok)
+            .map(|entry| entry.path().join("site-packages/nvidia/cu13/bin/nvcc"));
+        nvccs.find(|nvcc| nvcc.is_file())
+    };
+    if let Some(nvcc) = found() {
+        return Ok(nvcc);
+    }
+    if !provision {
+        return Err("there is no nvcc, and with --offline none is fetched".into());
+    }
+    let mut make = Command::new("python3");
+    make.args(["-m", "venv"]).arg(&folder);
+    let mut install = Command::new(folder.join("bin/pip"));
+    install.args(["install", "--quiet"]).args(COMPILER);
+    for mut command in [make, install] {
+        let status = command.status().map_err(|error| error.to_string())?;
+        if !status.success() {
+            return Err(format!("{command:?} ended with {status}"));
+        }
+    }
+    found().ok_or_else(|| "the packages of Python have no nvcc".to_owned())
+}
+
+/// The newest version of glibc that a program asks for.
+fn glibc_of(program: &[u8]) -> Option<(u32, u32)> {
+    const MARK: &[u8] = b"GLIBC_";
+    let version = |at: usize| -> Option<(u32, u32)> {
+        let rest = program.get(at + MARK.len()..)?;
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let text = std::str::from_utf8(rest.get(..end)?).ok()?;
+        let (major, minor) = text.split_once('.')?;
+        let minor = minor.split('.').next()?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    };
+    let marks = program.windows(MARK.len()).enumerate();
+    marks
+        .filter(|(_, bytes)| *bytes == MARK)
+        .filter_map(|(at, _)| version(at))
+        .max()
+}
+
+/// The commit, if there is one, and whether it is what was compiled.
+fn revision() -> String {
+    let said = Command::new("git")
+        .current_dir(workspace::root())
+        .args(["describe", "--always", "--dirty"])
+        .output();
+    let said = said.ok().filter(|output| output.status.success());
+    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    said.unwrap_or_else(|| "of an unknown revision".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glibc_of;
+
+    #[test]
+    fn the_newest_glibc_is_found() {
+        let program = b"..GLIBC_2.9\0GLIBC_2.34\0GLIBC_2.2.5\0GLIBC_PRIVATE\0";
+        assert_eq!(glibc_of(program), Some((2, 34)));
+        assert_eq!(glibc_of(b"static"), None);
+    }
+}
