@@ -2,7 +2,7 @@
 //!
 //! They bear the header's version, as a C program's do; [`Nccl::struct_version`](crate::Nccl::struct_version) is the one that an older library takes.
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 use std::fmt;
 use std::ptr::null;
 
@@ -176,7 +176,7 @@ impl ncclUniqueId {
         let mut id = ncclUniqueId::zeroed();
         let mut at = 0;
         while at < NCCL_UNIQUE_ID_BYTES {
-            id.internal[at] = i8::from_ne_bytes([bytes[at]]);
+            id.internal[at] = c_char::from_ne_bytes([bytes[at]]);
             at += 1;
         }
         id

@@ -1,6 +1,6 @@
 //! Structs as NVSHMEM wants them before a program sets what it likes: what the headers have as macros.
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 use std::fmt;
 use std::ptr::null_mut;
 
@@ -82,7 +82,7 @@ impl nvshmemx_uniqueid_v1 {
             id.version = c_int::from_ne_bytes(version);
         }
         for (to, byte) in id.internal.iter_mut().zip(internal) {
-            *to = i8::from_ne_bytes([*byte]);
+            *to = c_char::from_ne_bytes([*byte]);
         }
         id
     }
