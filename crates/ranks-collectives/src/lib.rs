@@ -128,6 +128,7 @@ mod sealed;
 mod sparse_exchange;
 pub mod topology;
 mod transfer;
+mod trial;
 mod two_level_alltoall;
 mod user_op;
 mod varying;

@@ -10,11 +10,12 @@ use ranks_comm::{Communicator, Neighborhood, Result};
 pub(crate) use pairing::{Edge, Order, slots};
 pub(crate) use trade::{Division, Trade};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::Call;
 use crate::blocks::Blocks;
 use crate::in_time::carry_out_in_time;
 use crate::lasting::{Lasting, Slices};
 use crate::layouts::Layouts;
+use crate::trial::kept;
 use crate::{in_process, mpi};
 
 const ALLGATHER: &str = "MPI_Neighbor_allgather";
@@ -120,9 +121,7 @@ pub(crate) fn neighbor_allgather_init<T: Pod>(
     let name = ALLGATHER_INIT.operation();
     let trade = slices.proven(|Slices { send, recv }| Trade::gathered(name, around, send, recv));
     let call = Call::moving::<T>(name);
-    carry_out(around, call, trade, mpi::neighbor_allgather_init, |_, _| {
-        Ok(None)
-    })
+    kept(around, call, trade, mpi::neighbor_allgather_init)
 }
 
 pub(crate) fn neighbor_allgatherv_init<T: Pod>(
@@ -134,13 +133,7 @@ pub(crate) fn neighbor_allgatherv_init<T: Pod>(
     let trade = slices
         .proven(|Slices { send, recv }| Trade::gathered_into(name, around, send, (recv, blocks)));
     let call = Call::moving::<T>(name);
-    carry_out(
-        around,
-        call,
-        trade,
-        mpi::neighbor_allgatherv_init,
-        |_, _| Ok(None),
-    )
+    kept(around, call, trade, mpi::neighbor_allgatherv_init)
 }
 
 pub(crate) fn neighbor_alltoall_init<T: Pod>(
@@ -150,9 +143,7 @@ pub(crate) fn neighbor_alltoall_init<T: Pod>(
     let name = ALLTOALL_INIT.operation();
     let trade = slices.proven(|Slices { send, recv }| Trade::exchanged(name, around, send, recv));
     let call = Call::moving::<T>(name);
-    carry_out(around, call, trade, mpi::neighbor_alltoallv_init, |_, _| {
-        Ok(None)
-    })
+    kept(around, call, trade, mpi::neighbor_alltoallv_init)
 }
 
 pub(crate) fn neighbor_alltoallv_init<T: Pod>(
@@ -166,9 +157,7 @@ pub(crate) fn neighbor_alltoallv_init<T: Pod>(
         Trade::exchanged_into(name, around, (send, send_blocks), (recv, recv_blocks))
     });
     let call = Call::moving::<T>(name);
-    carry_out(around, call, trade, mpi::neighbor_alltoallv_init, |_, _| {
-        Ok(None)
-    })
+    kept(around, call, trade, mpi::neighbor_alltoallv_init)
 }
 
 pub(crate) fn neighbor_alltoallw_init<T: Pod>(
@@ -182,9 +171,7 @@ pub(crate) fn neighbor_alltoallw_init<T: Pod>(
         Trade::laid_out(name, around, (send, send_layouts), (recv, recv_layouts))
     });
     let call = Call::moving::<T>(name);
-    carry_out(around, call, trade, mpi::neighbor_alltoallw_init, |_, _| {
-        Ok(None)
-    })
+    kept(around, call, trade, mpi::neighbor_alltoallw_init)
 }
 
 /// Those that begin an operation take the communicator as well: it may be a duplicate of that of the neighbourhood.

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::{Begun, Role};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::{Call, carry_out};
+use crate::agreement::Call;
 use crate::blocks::Blocks;
 use crate::finishing::Finishing;
 use crate::lasting::{Lasting, Slices};
@@ -16,6 +16,7 @@ use crate::mpi;
 use crate::ops::{Op, Reduction};
 use crate::reduce_scatter::Dealt;
 use crate::transfer::Transfer;
+use crate::trial::kept;
 use crate::varying::{Exchange, Gathering, Scattering};
 
 pub(crate) static BARRIER: Role = Role::of("MPI_Barrier_init");
@@ -41,13 +42,7 @@ type Made = Option<Begun>;
 
 pub(crate) fn barrier(comm: &Communicator) -> Result<Made> {
     let call = Call::of(BARRIER.operation());
-    carry_out(
-        comm,
-        call,
-        Ok(()),
-        |comm, ()| mpi::barrier_init(comm),
-        |_, ()| Ok(None),
-    )
+    kept(comm, call, Ok(()), |comm, ()| mpi::barrier_init(comm))
 }
 
 pub(crate) fn bcast<T: Pod>(
@@ -58,7 +53,7 @@ pub(crate) fn bcast<T: Pod>(
     let name = BCAST.operation();
     let transfer = slices.proven(|slices| Transfer::broadcast(name, comm, slices.recv, root));
     let call = Call::moving::<T>(name).at(root);
-    carry_out(comm, call, transfer, mpi::bcast_init, |_, _| Ok(None))
+    kept(comm, call, transfer, mpi::bcast_init)
 }
 
 pub(crate) fn gather<T: Pod>(
@@ -70,7 +65,7 @@ pub(crate) fn gather<T: Pod>(
     let transfer =
         slices.proven(|Slices { send, recv }| Transfer::gathered_at(name, comm, send, recv, root));
     let call = Call::moving::<T>(name).at(root);
-    carry_out(comm, call, transfer, mpi::gather_init, |_, _| Ok(None))
+    kept(comm, call, transfer, mpi::gather_init)
 }
 
 pub(crate) fn scatter<T: Pod>(
@@ -82,7 +77,7 @@ pub(crate) fn scatter<T: Pod>(
     let transfer = slices
         .proven(|Slices { send, recv }| Transfer::scattered_from(name, comm, send, recv, root));
     let call = Call::moving::<T>(name).at(root);
-    carry_out(comm, call, transfer, mpi::scatter_init, |_, _| Ok(None))
+    kept(comm, call, transfer, mpi::scatter_init)
 }
 
 pub(crate) fn allgather<T: Pod>(
@@ -93,7 +88,7 @@ pub(crate) fn allgather<T: Pod>(
     let transfer =
         slices.proven(|Slices { send, recv }| Transfer::gathered(name, comm, send, recv));
     let call = Call::moving::<T>(name);
-    carry_out(comm, call, transfer, mpi::allgather_init, |_, _| Ok(None))
+    kept(comm, call, transfer, mpi::allgather_init)
 }
 
 pub(crate) fn alltoall<T: Pod>(
@@ -104,7 +99,7 @@ pub(crate) fn alltoall<T: Pod>(
     let transfer =
         slices.proven(|Slices { send, recv }| Transfer::exchanged(name, comm, send, recv));
     let call = Call::moving::<T>(name);
-    carry_out(comm, call, transfer, mpi::alltoall_init, |_, _| Ok(None))
+    kept(comm, call, transfer, mpi::alltoall_init)
 }
 
 pub(crate) fn gatherv<T: Pod>(
@@ -117,7 +112,7 @@ pub(crate) fn gatherv<T: Pod>(
     let gathering =
         slices.proven(|Slices { send, recv }| Gathering::at(name, comm, send, recv, blocks, root));
     let call = Call::moving::<T>(name).at(root);
-    carry_out(comm, call, gathering, mpi::gatherv_init, |_, _| Ok(None))
+    kept(comm, call, gathering, mpi::gatherv_init)
 }
 
 pub(crate) fn scatterv<T: Pod>(
@@ -130,7 +125,7 @@ pub(crate) fn scatterv<T: Pod>(
     let scattering = slices
         .proven(|Slices { send, recv }| Scattering::from(name, comm, send, recv, blocks, root));
     let call = Call::moving::<T>(name).at(root);
-    carry_out(comm, call, scattering, mpi::scatterv_init, |_, _| Ok(None))
+    kept(comm, call, scattering, mpi::scatterv_init)
 }
 
 pub(crate) fn allgatherv<T: Pod>(
@@ -142,7 +137,7 @@ pub(crate) fn allgatherv<T: Pod>(
     let gathering =
         slices.proven(|Slices { send, recv }| Gathering::new(name, comm, send, recv, blocks));
     let call = Call::moving::<T>(name);
-    carry_out(comm, call, gathering, mpi::allgatherv_init, |_, _| Ok(None))
+    kept(comm, call, gathering, mpi::allgatherv_init)
 }
 
 pub(crate) fn alltoallv<T: Pod>(
@@ -156,7 +151,7 @@ pub(crate) fn alltoallv<T: Pod>(
         Exchange::new(name, comm, (send, send_blocks), (recv, recv_blocks))
     });
     let call = Call::moving::<T>(name);
-    carry_out(comm, call, exchange, mpi::alltoallv_init, |_, _| Ok(None))
+    kept(comm, call, exchange, mpi::alltoallv_init)
 }
 
 pub(crate) fn alltoallw<T: Pod>(
@@ -170,7 +165,7 @@ pub(crate) fn alltoallw<T: Pod>(
         Pattern::among_all(name, comm, (send, send_layouts), (recv, recv_layouts))
     });
     let call = Call::moving::<T>(name);
-    carry_out(comm, call, pattern, mpi::alltoallw_init, |_, _| Ok(None))
+    kept(comm, call, pattern, mpi::alltoallw_init)
 }
 
 pub(crate) fn reduce<T: Pod, O: Reduction<T> + Send + 'static>(
@@ -185,7 +180,7 @@ pub(crate) fn reduce<T: Pod, O: Reduction<T> + Send + 'static>(
         slices.proven(|Slices { send, recv }| Transfer::to_root(name, comm, send, recv, root));
     let call = Call::reducing::<T, O>(name).at(root);
     let prepare = |comm: &_, transfer| mpi::reduce_init(comm, op, transfer);
-    let made = carry_out(comm, call, transfer, prepare, |_, _| Ok(None))?;
+    let made = kept(comm, call, transfer, prepare)?;
     Ok(made.map(|made| Finishing::after(finishing, made)))
 }
 
@@ -199,7 +194,7 @@ pub(crate) fn allreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv));
     let call = Call::reducing::<T, O>(name);
     let prepare = |comm: &_, transfer| mpi::allreduce_init(comm, op, transfer);
-    let made = carry_out(comm, call, transfer, prepare, |_, _| Ok(None))?;
+    let made = kept(comm, call, transfer, prepare)?;
     Ok(made.map(|made| Finishing::after(finishing, made)))
 }
 
@@ -212,7 +207,7 @@ pub(crate) fn scan<T: Pod, O: Op<T> + Send + 'static>(
     let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv));
     let call = Call::reducing::<T, O>(name);
     let prepare = |comm: &_, transfer| mpi::scan_init(comm, op, transfer);
-    carry_out(comm, call, transfer, prepare, |_, _| Ok(None))
+    kept(comm, call, transfer, prepare)
 }
 
 pub(crate) fn exscan<T: Pod, O: Op<T> + Send + 'static>(
@@ -224,7 +219,7 @@ pub(crate) fn exscan<T: Pod, O: Op<T> + Send + 'static>(
     let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv));
     let call = Call::reducing::<T, O>(name);
     let prepare = |comm: &_, transfer| mpi::exscan_init(comm, op, transfer);
-    carry_out(comm, call, transfer, prepare, |_, _| Ok(None))
+    kept(comm, call, transfer, prepare)
 }
 
 pub(crate) fn reduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
@@ -238,7 +233,7 @@ pub(crate) fn reduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
         slices.proven(|Slices { send, recv }| Transfer::scattered(name, comm, send, recv));
     let call = Call::reducing::<T, O>(name);
     let prepare = |comm: &_, transfer| mpi::reduce_scatter_block_init(comm, op, transfer);
-    let made = carry_out(comm, call, transfer, prepare, |_, _| Ok(None))?;
+    let made = kept(comm, call, transfer, prepare)?;
     Ok(made.map(|made| Finishing::after(finishing, made)))
 }
 
@@ -258,6 +253,6 @@ pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     let prepare = |comm: &_, dealt: Lasting<Dealt<'_, T>>| {
         mpi::reduce_scatter_init(comm, op, dealt.map(|dealt| dealt.transfer), blocks)
     };
-    let made = carry_out(comm, call, dealt, prepare, |_, _| Ok(None))?;
+    let made = kept(comm, call, dealt, prepare)?;
     Ok(made.map(|made| Finishing::after(finishing, made)))
 }

@@ -10,7 +10,7 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Count;
 
 use super::begun::begin_large;
-use super::keeping::keeps;
+use super::large_varying::is_in_library;
 use super::layouts::{Parts, around};
 use super::neighbor_order::Form;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
@@ -141,7 +141,7 @@ pub(crate) fn alltoallw_init<T: Pod>(
     pattern: Lasting<Pattern<'_, T>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Alltoallw_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
@@ -230,7 +230,7 @@ pub(crate) fn neighbor_alltoallw_init<T: Pod>(
     trade: Lasting<Trade<'_, T, &Layouts>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Neighbor_alltoallw_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let (from, to, keep) = Sides::around(comm, Form::PersistentLayouts, trade.into_inner())?;

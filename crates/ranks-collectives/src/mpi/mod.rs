@@ -37,7 +37,6 @@ mod gather;
 mod gatherv;
 pub(crate) mod in_pieces;
 mod intercommunicators;
-mod keeping;
 mod large;
 mod large_reductions;
 mod large_varying;
@@ -91,7 +90,8 @@ pub(crate) use nonblocking_reductions::{
 };
 pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
 pub(crate) use persistent::{
-    allgather_init, alltoall_init, barrier_init, bcast_init, gather_init, scatter_init,
+    allgather_init, alltoall_init, barrier_init, bcast_init, gather_init, keeps_collectives,
+    scatter_init,
 };
 pub(crate) use persistent_neighbors::{
     neighbor_allgather_init, neighbor_allgatherv_init, neighbor_alltoallv_init,

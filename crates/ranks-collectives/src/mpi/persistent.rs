@@ -12,16 +12,20 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Info, MPI_Request};
 
 use super::begun::begin_large;
-use super::keeping::keeps;
 use super::large::items;
 use super::large_varying::is_in_library;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::lasting::Lasting;
 use crate::transfer::Transfer;
 
+/// Whether the library has persistent collectives, good ones or bad. It is so on all ranks or on none: they use the same library.
+pub(crate) fn keeps_collectives() -> bool {
+    is_in_library("MPI_Gather_init")
+}
+
 pub(crate) fn barrier_init(comm: &Comm) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Barrier_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     begin_large(NAME, None, |request| {
@@ -34,7 +38,7 @@ pub(crate) fn barrier_init(comm: &Comm) -> Result<Option<Begun>> {
 /// Whether the library prepares blocks of that many `elements`: if not, larger ones than an `int` counts are begun anew at
 /// each start, by derived types. It is so on all ranks or on none, since all have blocks of the same length.
 fn prepares<T: Pod>([name, large]: [&str; 2], elements: usize) -> bool {
-    keeps(name) && (TypeOf::<T>::small_count(elements).is_some() || is_in_library(large))
+    is_in_library(name) && (TypeOf::<T>::small_count(elements).is_some() || is_in_library(large))
 }
 
 pub(crate) fn bcast_init<T: Pod>(

@@ -6,8 +6,8 @@ use ranks_comm::backend::{Begun, MpiComm as Comm, TypeOf};
 use ranks_mpi_sys as sys;
 
 use super::begun::{BothSides, begin_large};
-use super::keeping::keeps;
 use super::large::items;
+use super::large_varying::is_in_library;
 use super::neighbor_order::{Form, slots_for};
 use super::neighbors::{large, small};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
@@ -19,7 +19,7 @@ pub(crate) fn neighbor_allgather_init<T: Pod>(
     trade: Lasting<Trade<'_, T>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Neighbor_allgather_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let trade = trade.into_inner();
@@ -52,7 +52,7 @@ pub(crate) fn neighbor_allgatherv_init<T: Pod>(
     trade: Lasting<Trade<'_, T>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Neighbor_allgatherv_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let trade = trade.into_inner();
@@ -108,7 +108,7 @@ pub(crate) fn neighbor_alltoallv_init<T: Pod>(
     trade: Lasting<Trade<'_, T>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Neighbor_alltoallv_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let trade = trade.into_inner();

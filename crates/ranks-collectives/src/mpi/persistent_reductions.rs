@@ -12,8 +12,8 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Info, MPI_Op, MPI_Request};
 
 use super::begun::{Arrays, begin_large};
-use super::keeping::keeps;
 use super::large_reductions::items;
+use super::large_varying::is_in_library;
 use super::nonblocking_reductions::{Counted, Operation};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::blocks::Blocks;
@@ -27,7 +27,7 @@ pub(crate) fn reduce_init<T: Pod, O: Reduction<T> + Send + 'static>(
     transfer: Lasting<Transfer<'_, T>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Reduce_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let transfer = transfer.into_inner();
@@ -76,7 +76,7 @@ unsafe fn to_all<T: Pod, O: Reduction<T> + Send + 'static>(
     [name, large]: [&'static str; 2],
     call: ToAll,
 ) -> Result<Option<Begun>> {
-    if !keeps(name) {
+    if !is_in_library(name) {
         return Ok(None);
     }
     let transfer = transfer.into_inner();
@@ -162,7 +162,7 @@ pub(crate) fn reduce_scatter_init<T: Pod, O: Reduction<T> + Send + 'static>(
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Reduce_scatter_init";
     const LARGE: &str = "MPI_Reduce_scatter_init_c";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let (send, recv) = transfer.into_inner().into_slices();

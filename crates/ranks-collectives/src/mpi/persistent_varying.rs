@@ -8,8 +8,7 @@ use ranks_comm::backend::{Begun, MpiComm as Comm, TypeOf};
 use ranks_mpi_sys as sys;
 
 use super::begun::{BothSides, begin_large};
-use super::keeping::keeps;
-use super::large_varying::items;
+use super::large_varying::{is_in_library, items};
 use super::nonblocking_varying::{large, small};
 use super::packed::at_the_front;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
@@ -21,7 +20,7 @@ pub(crate) fn gatherv_init<T: Pod>(
     gathering: Lasting<Gathering<'_, T>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Gatherv_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let gathering = gathering.into_inner();
@@ -80,7 +79,7 @@ pub(crate) fn allgatherv_init<T: Pod>(
     gathering: Lasting<Gathering<'_, T>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Allgatherv_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let gathering = gathering.into_inner();
@@ -137,7 +136,7 @@ pub(crate) fn scatterv_init<T: Pod>(
     scattering: Lasting<Scattering<'_, T>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Scatterv_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let scattering = scattering.into_inner();
@@ -200,7 +199,7 @@ pub(crate) fn alltoallv_init<T: Pod>(
     exchange: Lasting<Exchange<'_, T>>,
 ) -> Result<Option<Begun>> {
     const NAME: &str = "MPI_Alltoallv_init";
-    if !keeps(NAME) {
+    if !is_in_library(NAME) {
         return Ok(None);
     }
     let Exchange { send, recv, .. } = exchange.into_inner();

@@ -89,6 +89,44 @@ fn blocks_move_among_many(world: Communicator) -> Result<()> {
     blocks_move(&world)
 }
 
+/// Libraries scatter what was there at the first start, also where they gather what is there.
+#[ranks_test::ranks(1, 2, 3, 4)]
+fn what_is_scattered_from_any_root_is_what_is_there_at_each_start(
+    world: Communicator,
+) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    for root in 0..size {
+        for length in [1, 1000] {
+            let mut scatter = world.scatter_init(vec![0; size * length], vec![0; length], root)?;
+            for round in 0..ROUNDS {
+                let all = all_blocks(size, round, length);
+                scatter.send_mut().copy_from_slice(&all);
+                scatter.recv_mut().fill(7);
+                scatter = done(scatter)?;
+                assert_eq!(scatter.recv(), block(me, round, length), "root {root}");
+            }
+        }
+    }
+    still_works(&world)
+}
+
+/// Who has prepared operations with one rank before, and with none, come to the same way with others.
+#[ranks_test::ranks(3, 4)]
+fn ranks_that_know_the_library_prepare_with_ranks_that_do_not(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    let parts = [(me == 1).then_some(0), (me > 1).then_some(0), Some(0)];
+    for part in parts {
+        let Some(part) = world.split(part, 0)? else {
+            continue;
+        };
+        let request = done(part.allreduce_init(vec![1], vec![0], Sum)?)?;
+        assert_eq!(request.recv(), [part.size()]);
+    }
+    let request = done(world.allreduce_init(vec![1], vec![0], Sum)?)?;
+    assert_eq!(request.recv(), [size]);
+    still_works(&world)
+}
+
 /// Rank r has r elements, the first none.
 fn uneven_blocks_move(world: &Communicator) -> Result<()> {
     let (me, size) = (world.rank(), world.size());

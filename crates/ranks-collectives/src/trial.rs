@@ -1,0 +1,341 @@
+//! Persistent collectives that a library keeps are relied on after a trial, once in a process.
+//!
+//! Libraries send what was there when an operation was prepared, or mix up operations that ranks start in different orders:
+//! MPICH 4.0 to 4.2 and Intel MPI 2021, without an error. Which operation does so depends on the release, so each of them is
+//! tried: two alike, started twice with other data, in opposite orders on the two ranks, compared with the blocking
+//! operation. A library that fails in one of them is asked for none.
+//!
+//! Two ranks are enough to see it, and more may be too many: where a rank of MPICH 4.2 scatters old data to two others, one of
+//! them waits for ever. So the first two of a communicator try, one operation after the other until one fails, and all
+//! ranks of it are told.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use ranks_comm::backend::{Backend, Begun, MpiComm};
+use ranks_comm::layout::Layout;
+use ranks_comm::{Communicator, Persistent, Result};
+
+use crate::agreement::{Call, Proven, carry_out};
+use crate::blocks::Blocks;
+use crate::layouts::Layouts;
+use crate::ops::Sum;
+use crate::{
+    Collectives, NeighborCollectives, PersistentCollectives, PersistentNeighborCollectives,
+    PersistentVaryingCollectives, VaryingCollectives, mpi,
+};
+
+/// What this process knows of its library.
+const UNTRIED: u8 = 0;
+const PASSED: u8 = 1;
+const FAILED: u8 = 2;
+
+/// What trials of one rank and of two have shown.
+static SHOWN: [AtomicU8; 2] = [AtomicU8::new(UNTRIED), AtomicU8::new(UNTRIED)];
+
+thread_local! {
+    /// That what this thread prepares is a part of a trial.
+    static TRYING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What the library keeps, made by `over_mpi`, where that can be relied on; nothing elsewhere, and the operation is begun
+/// anew at each start then. Collective; the same on all ranks.
+pub(crate) fn kept<P: Proven>(
+    comm: &Communicator,
+    call: Call,
+    proven: Result<P>,
+    over_mpi: impl FnOnce(&MpiComm, P) -> Result<Option<Begun>>,
+) -> Result<Option<Begun>> {
+    let is_reliable = is_reliable(comm, call.operation())?;
+    let over_mpi = |comm: &MpiComm, proven| match is_reliable {
+        true => over_mpi(comm, proven),
+        false => Ok(None),
+    };
+    carry_out(comm, call, proven, over_mpi, |_, _| Ok(None))
+}
+
+/// Whether all ranks may leave persistent collectives to the library.
+fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
+    if !matches!(comm.backend(), Backend::Mpi(_)) || !mpi::keeps_collectives() {
+        return Ok(false);
+    }
+    if TRYING.get() {
+        return Ok(true);
+    }
+    let shown = &SHOWN[usize::from(comm.size() > 1)];
+    // Ranks may have met in other communicators before, some of them.
+    let known = comm.exchange(operation, &[shown.load(Ordering::Relaxed)])?;
+    let verdict = if known.contains(&FAILED) {
+        FAILED
+    } else if known.contains(&UNTRIED) {
+        let two = comm.split((comm.rank() < 2).then_some(0), 0)?;
+        let verdict = two.map_or(PASSED, |two| match try_on(&two) {
+            Ok(true) => PASSED,
+            // What answers with an error is not to be relied on either.
+            Ok(false) | Err(_) => FAILED,
+        });
+        let verdicts = comm.exchange(operation, &[verdict])?;
+        verdicts.into_iter().max().unwrap_or(FAILED)
+    } else {
+        PASSED
+    };
+    shown.store(verdict, Ordering::Relaxed);
+    Ok(verdict == PASSED)
+}
+
+/// Tries all operations on one rank or two.
+fn try_on(comm: &Communicator) -> Result<bool> {
+    struct Reset;
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            TRYING.set(false);
+        }
+    }
+    TRYING.set(true);
+    let _reset = Reset;
+    // What libraries treat as short, and what as long.
+    Ok(blocks_move(comm, 1)? && blocks_move(comm, 5000)? && barriers_wait(comm)?)
+}
+
+/// Elements that no other round, rank or operation sends.
+fn elements(comm: &Communicator, length: usize, number: usize) -> Vec<usize> {
+    let first = (2 * number + comm.rank()) * 1_000_000;
+    (first..first + length).collect()
+}
+
+/// What stands where nothing has arrived.
+const NOTHING: usize = usize::MAX;
+
+/// Whether two operations that `init` prepares leave what `once` does, at each start. `set` gives one other data, `left` says what it left.
+/// The same on all ranks.
+fn repeats<B: Send + 'static>(
+    comm: &Communicator,
+    init: impl Fn() -> Result<Persistent<B>>,
+    set: impl Fn(&mut Persistent<B>, usize),
+    left: impl Fn(&Persistent<B>) -> &[usize],
+    once: impl Fn(usize) -> Result<Vec<usize>>,
+) -> Result<bool> {
+    let outcome = || -> Result<bool> {
+        let (mut one, mut other) = (init()?, init()?);
+        let mut is_right = true;
+        for round in 0..2 {
+            let numbers = [2 * round, 2 * round + 1];
+            set(&mut one, numbers[0]);
+            set(&mut other, numbers[1]);
+            let (first, second) = if comm.rank() == 0 {
+                let first = one.start()?;
+                (first, other.start()?)
+            } else {
+                let second = other.start()?;
+                (one.start()?, second)
+            };
+            (one, _) = first.wait()?;
+            (other, _) = second.wait()?;
+            is_right &= left(&one) == once(numbers[0])?;
+            is_right &= left(&other) == once(numbers[1])?;
+        }
+        one.free()?;
+        other.free()?;
+        Ok(is_right)
+    };
+    let is_right = u8::from(matches!(outcome(), Ok(true)));
+    let all = comm.exchange("MPI_Start", &[is_right])?;
+    Ok(!all.contains(&0))
+}
+
+/// The same from one vector to another, of these lengths.
+fn between(
+    comm: &Communicator,
+    [send, recv]: [usize; 2],
+    init: impl Fn(Vec<usize>, Vec<usize>) -> Result<Persistent<(Vec<usize>, Vec<usize>)>>,
+    once: impl Fn(&[usize], &mut [usize]) -> Result<()>,
+) -> Result<bool> {
+    repeats(
+        comm,
+        || init(elements(comm, send, 99), vec![NOTHING; recv]),
+        |operation, number| {
+            operation
+                .send_mut()
+                .copy_from_slice(&elements(comm, send, number));
+            operation.recv_mut().fill(NOTHING);
+        },
+        |operation| operation.recv(),
+        |number| {
+            let mut expected = vec![NOTHING; recv];
+            once(&elements(comm, send, number), &mut expected)?;
+            Ok(expected)
+        },
+    )
+}
+
+/// Whether all operations on blocks of that length repeat.
+fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
+    let whole = length * comm.size();
+    let blocks = &Blocks::from_counts(&vec![length; comm.size()])?;
+    let each = (0..comm.size()).map(|rank| Layout::contiguous(length).at(rank * length));
+    let layouts = &Layouts::new(each);
+    // Those that are known to fail come first.
+    for root in 0..comm.size() {
+        let is_right = between(
+            comm,
+            [length, whole],
+            |send, recv| comm.gather_init(send, recv, root),
+            |send, recv| comm.gather(send, recv, root),
+        )? && between(
+            comm,
+            [whole, length],
+            |send, recv| comm.scatter_init(send, recv, root),
+            |send, recv| comm.scatter(send, recv, root),
+        )? && between(
+            comm,
+            [length, whole],
+            |send, recv| comm.gatherv_init(send, recv, blocks, root),
+            |send, recv| comm.gatherv_into(send, recv, blocks, root),
+        )? && between(
+            comm,
+            [whole, length],
+            |send, recv| comm.scatterv_init(send, recv, blocks, root),
+            |send, recv| comm.scatterv_into(send, blocks, recv, root),
+        )? && between(
+            comm,
+            [length; 2],
+            |send, recv| comm.reduce_init(send, recv, Sum, root),
+            |send, recv| comm.reduce(send, recv, Sum, root),
+        )? && repeats(
+            comm,
+            || comm.bcast_init(vec![NOTHING; length], root),
+            |operation, number| {
+                let data = elements(comm, length, number);
+                operation.buffer_mut().copy_from_slice(&data);
+            },
+            |operation| operation.buffer(),
+            |number| {
+                let mut expected = elements(comm, length, number);
+                comm.bcast(&mut expected, root)?;
+                Ok(expected)
+            },
+        )?;
+        if !is_right {
+            return Ok(false);
+        }
+    }
+    let among_all = between(
+        comm,
+        [length, whole],
+        |send, recv| comm.allgather_init(send, recv),
+        |send, recv| comm.allgather(send, recv),
+    )? && between(
+        comm,
+        [length, whole],
+        |send, recv| comm.allgatherv_init(send, recv, blocks),
+        |send, recv| comm.allgatherv_into(send, recv, blocks),
+    )? && between(
+        comm,
+        [whole; 2],
+        |send, recv| comm.alltoall_init(send, recv),
+        |send, recv| comm.alltoall(send, recv),
+    )? && between(
+        comm,
+        [whole; 2],
+        |send, recv| comm.alltoallv_init(send, recv, blocks, blocks),
+        |send, recv| comm.alltoallv_into(send, blocks, recv, blocks),
+    )? && between(
+        comm,
+        [whole; 2],
+        |send, recv| comm.alltoallw_init(send, recv, layouts, layouts),
+        |send, recv| comm.alltoallw(send, layouts, recv, layouts),
+    )?;
+    let reduced = among_all
+        && between(
+            comm,
+            [length; 2],
+            |send, recv| comm.allreduce_init(send, recv, Sum),
+            |send, recv| comm.allreduce(send, recv, Sum),
+        )?
+        && between(
+            comm,
+            [length; 2],
+            |send, recv| comm.scan_init(send, recv, Sum),
+            |send, recv| comm.scan(send, recv, Sum),
+        )?
+        && between(
+            comm,
+            [length; 2],
+            |send, recv| comm.exscan_init(send, recv, Sum),
+            |send, recv| comm.exscan(send, recv, Sum),
+        )?
+        && between(
+            comm,
+            [whole, length],
+            |send, recv| comm.reduce_scatter_block_init(send, recv, Sum),
+            |send, recv| comm.reduce_scatter_block(send, recv, Sum),
+        )?
+        && between(
+            comm,
+            [whole, length],
+            |send, recv| comm.reduce_scatter_init(send, recv, Sum, blocks),
+            |send, recv| comm.reduce_scatter(send, recv, blocks, Sum),
+        )?;
+    Ok(reduced && neighbors_exchange(comm, length)?)
+}
+
+/// Whether all operations among neighbours repeat: in a row of two, or on one rank that has none.
+fn neighbors_exchange(comm: &Communicator, length: usize) -> Result<bool> {
+    let Some(row) = comm.cart_create(&[comm.size()], &[false], false)? else {
+        return Ok(true);
+    };
+    let whole = 2 * length;
+    let blocks = &Blocks::from_counts(&[length; 2])?;
+    let layouts = &Layouts::new([0, length].map(|start| Layout::contiguous(length).at(start)));
+    Ok(between(
+        comm,
+        [length, whole],
+        |send, recv| row.neighbor_allgather_init(send, recv),
+        |send, recv| row.neighbor_allgather(send, recv),
+    )? && between(
+        comm,
+        [length, whole],
+        |send, recv| row.neighbor_allgatherv_init(send, recv, blocks),
+        |send, recv| row.neighbor_allgatherv(send, recv, blocks),
+    )? && between(
+        comm,
+        [whole; 2],
+        |send, recv| row.neighbor_alltoall_init(send, recv),
+        |send, recv| row.neighbor_alltoall(send, recv),
+    )? && between(
+        comm,
+        [whole; 2],
+        |send, recv| row.neighbor_alltoallv_init(send, recv, blocks, blocks),
+        |send, recv| row.neighbor_alltoallv(send, blocks, recv, blocks),
+    )? && between(
+        comm,
+        [whole; 2],
+        |send, recv| row.neighbor_alltoallw_init(send, recv, layouts, layouts),
+        |send, recv| row.neighbor_alltoallw(send, layouts, recv, layouts),
+    )?)
+}
+
+/// Whether a barrier waits for who has not started it, at each start.
+fn barriers_wait(comm: &Communicator) -> Result<bool> {
+    const LOOKS: usize = 100;
+    let mut barrier = comm.barrier_init()?;
+    let mut waits = true;
+    for late in 0..2 * comm.size() {
+        let late = late % comm.size();
+        if comm.rank() != late {
+            let mut active = barrier.start()?;
+            for _ in 0..LOOKS {
+                waits &= !active.test()?;
+            }
+            comm.send(&[0_u8], late, 0)?;
+            (barrier, _) = active.wait()?;
+        } else {
+            if comm.size() > 1 {
+                comm.recv(&mut [0_u8], 1 - late, 0)?;
+            }
+            (barrier, _) = barrier.start()?.wait()?;
+        }
+    }
+    barrier.free()?;
+    Ok(waits)
+}
