@@ -3,7 +3,7 @@
 use std::env::{self, VarError};
 use std::time::Duration;
 
-use ranks_launch::Environment;
+use ranks_launch::{Environment, Ground, Undecided};
 
 use crate::checks::Checks;
 use crate::error::{Error, ErrorKind, Result};
@@ -17,23 +17,24 @@ pub(crate) fn environment() -> Result<Environment> {
     Ok(Environment::detect())
 }
 
-/// Over MPI or in process?
-///
-/// Under a launcher MPI is needed: n silent worlds of one rank each would be worse than an error.
+/// Over MPI or in process? What the program asks for, or else what [`Ground`] makes of where it was started.
 pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chosen> {
     match asked {
         Backend::Mpi => Ok(Chosen::Mpi),
         Backend::InProcess => Ok(Chosen::InProcess),
-        Backend::Auto => match variable("RANKS_BACKEND")?.as_deref().map(str::trim) {
-            Some("mpi") => Ok(Chosen::Mpi),
-            Some("inprocess") => Ok(Chosen::InProcess),
-            Some("auto" | "") | None if environment.launcher.is_some() => Ok(Chosen::Mpi),
-            Some("auto" | "") | None => Ok(Chosen::InProcess),
-            Some(other) => Err(Error::with_text(
-                ErrorKind::Argument,
-                OPERATION,
-                format!("RANKS_BACKEND is `{other}`; it must be `mpi`, `inprocess` or `auto`"),
-            )),
+        Backend::Auto => match Ground::of(environment) {
+            Ok(Ground::Mpi) => Ok(Chosen::Mpi),
+            Ok(Ground::InProcess) => Ok(Chosen::InProcess),
+            Err(reason) => {
+                let kind = match &reason {
+                    Undecided::WorldsApart { .. } | Undecided::OneHostOfSeveral { .. } => {
+                        ErrorKind::Launch
+                    }
+                    Undecided::NoSuchMpi { .. } => ErrorKind::Load,
+                    _ => ErrorKind::Argument,
+                };
+                Err(Error::with_text(kind, OPERATION, reason.to_string()).with_source(reason))
+            }
         },
     }
 }

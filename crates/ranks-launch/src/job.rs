@@ -186,7 +186,9 @@ impl Job {
                 let mut command = outside_of_job(&self.program);
                 command
                     .env("RANKS_BACKEND", "inprocess")
-                    .env("RANKS_NP", self.ranks.to_string());
+                    .env("RANKS_NP", self.ranks.to_string())
+                    // Inside of a step of `srun` it is none of its tasks.
+                    .env_remove("SLURM_PROCID");
                 (command, Labels::None)
             }
         };

@@ -22,7 +22,11 @@ pub enum Launcher {
     Pals,
     /// `flux run`.
     Flux,
-    /// Some launcher that offers PMIx.
+    /// `jsrun` of IBM's Job Step Manager, inside of LSF.
+    Jsm,
+    /// `mpirun_rsh` of MVAPICH2.
+    MpirunRsh,
+    /// Some launcher that offers PMIx, such as PRRTE's `prterun`.
     Pmix,
     /// Some launcher that offers PMI-1 or PMI-2.
     Pmi,
@@ -54,6 +58,8 @@ impl Launcher {
             Launcher::Slurm(_)
             | Launcher::Pals
             | Launcher::Flux
+            | Launcher::Jsm
+            | Launcher::MpirunRsh
             | Launcher::Pmix
             | Launcher::Pmi
             | Launcher::Torchrun => None,
@@ -63,8 +69,8 @@ impl Launcher {
     /// The family that is tried first under this launcher, sure or likely.
     pub fn likely_family(self) -> Option<Family> {
         self.family().or(match self {
-            Launcher::Slurm(Pmi::Pmi2) | Launcher::Pmi => Some(Family::Mpich),
-            Launcher::Slurm(Pmi::Pmix) | Launcher::Pmix => Some(Family::OpenMpi),
+            Launcher::Slurm(Pmi::Pmi2) | Launcher::MpirunRsh | Launcher::Pmi => Some(Family::Mpich),
+            Launcher::Slurm(Pmi::Pmix) | Launcher::Jsm | Launcher::Pmix => Some(Family::OpenMpi),
             Launcher::Slurm(Pmi::Cray) | Launcher::Pals => Some(Family::Cray),
             _ => None,
         })
@@ -84,7 +90,9 @@ impl fmt::Display for Launcher {
             Launcher::Slurm(Pmi::None) => "srun (without PMI, as with --mpi=none)",
             Launcher::Pals => "Cray's mpiexec",
             Launcher::Flux => "flux run",
-            Launcher::Pmix => "a launcher that offers PMIx",
+            Launcher::Jsm => "jsrun",
+            Launcher::MpirunRsh => "mpirun_rsh",
+            Launcher::Pmix => "a launcher that offers PMIx, such as prterun,",
             Launcher::Pmi => "a launcher that offers PMI",
             Launcher::Torchrun => "torchrun",
         })

@@ -13,6 +13,8 @@ pub(crate) use slurm::step as slurm_step;
 mod flux;
 mod hydra;
 mod inherited;
+mod jsm;
+mod mpirun_rsh;
 mod open_mpi;
 mod pals;
 mod pmi;
@@ -41,11 +43,13 @@ pub(crate) struct Rule {
 ///
 /// The launchers of an MPI come before the schedulers, because they run inside of them: under `mpiexec` in a Slurm
 /// allocation Slurm's variables describe the step of the daemons, not the ranks.
-pub(crate) const RULES: [&Rule; 13] = [
+pub(crate) const RULES: [&Rule; 15] = [
+    &jsm::JSM,
     &open_mpi::PRRTE,
     &open_mpi::ORTE,
     &hydra::INTEL,
     &hydra::HYDRA,
+    &mpirun_rsh::MPIRUN_RSH,
     &slurm::CRAY,
     &slurm::PMI2,
     &slurm::PMIX,

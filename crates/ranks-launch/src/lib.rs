@@ -1,6 +1,7 @@
 //! Finds MPI libraries and their launchers, tells where a process runs, starts jobs.
 //!
 //! * [`Environment`]: which launcher started this process, as which rank of how many.
+//! * [`Ground`]: what its ranks are made of: processes over MPI, or threads.
 //! * [`Allocation`]: what a batch system gave to the job: nodes, tasks, CPUs, memory, GPUs, the time that is left.
 //! * [`candidates()`]: which `libmpi`s may be opened for it, best first, each with the reason.
 //! * [`check_before_init`], [`check_after_init`]: does the library that was opened belong to that launcher?
@@ -21,6 +22,7 @@ mod family;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
+mod ground;
 mod host;
 mod installation;
 mod job;
@@ -36,6 +38,7 @@ pub use ancestors::Ancestor;
 pub use candidates::{ConfigError, Search, candidates};
 pub use environment::{Environment, Malformed};
 pub use family::Family;
+pub use ground::{Ground, Undecided};
 pub use host::{ControlGroups, Cpu, CpuSet, Domain, Gpu, Host, Meminfo, NumaNode, Processors};
 pub use installation::{Installation, NETWORK_ATOMICS};
 pub use job::{Job, JobError, Outcome, RankOutput, Running, Written};

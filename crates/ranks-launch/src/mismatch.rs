@@ -3,11 +3,15 @@
 //! Most wrong pairs start n worlds of one rank each and report success, some abort inside of `MPI_Init`. Both are
 //! turned into an error here, the former before `MPI_Init` where the launcher binds to a family.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, process_variable};
 use crate::family::Family;
 use crate::launcher::{Launcher, Pmi};
+
+/// The variable that names the library by which Intel MPI finds its ranks.
+const INTEL_PMI: &str = "I_MPI_PMI_LIBRARY";
 
 /// The MPI that was opened, as far as this question needs it.
 #[derive(Debug, Clone, Copy)]
@@ -102,8 +106,13 @@ pub fn check_before_init(
 /// Of a protocol that it does not understand a library makes an abort in `MPI_Init`, whose text does not say what to do, or lone ranks.
 fn understood(environment: &Environment, library: &LoadedMpi<'_>) -> Result<(), Mismatch> {
     let (launcher, protocol) = match environment.launcher {
-        Some(launcher @ Launcher::Slurm(Pmi::Pmix)) if !library.pmix => (launcher, "PMIx"),
+        Some(launcher @ (Launcher::Slurm(Pmi::Pmix) | Launcher::Pmix | Launcher::Jsm))
+            if !library.pmix =>
+        {
+            (launcher, "PMIx")
+        }
         Some(launcher @ Launcher::Slurm(Pmi::Pmi2)) if !library.pmi => (launcher, "PMI-2"),
+        Some(launcher @ (Launcher::Pmi | Launcher::MpirunRsh)) if !library.pmi => (launcher, "PMI"),
         Some(launcher @ Launcher::Slurm(Pmi::None)) if !library.pmi => {
             (launcher, "a launcher without PMIx")
         }
@@ -119,7 +128,8 @@ fn understood(environment: &Environment, library: &LoadedMpi<'_>) -> Result<(), 
 
 /// To be asked after `MPI_Init`: is `MPI_COMM_WORLD` as large as the launcher said?
 ///
-/// Without a launcher, or with one that does not tell the size, everything passes.
+/// Without a launcher everything passes. Where it does not tell the size, as those that offer PMIx alone, its rank must be one of the world,
+/// and a world of one is believed where no other rank of the job is on this node, of Intel MPI only where it was told of a PMIx besides.
 ///
 /// # Errors
 /// [`Mismatch::Size`], naming both sides and what to change.
@@ -128,15 +138,45 @@ pub fn check_after_init(
     library: &LoadedMpi<'_>,
     world: usize,
 ) -> Result<(), Mismatch> {
-    match (environment.launcher, environment.size) {
-        (Some(launcher), Some(size)) if size != world => Err(Mismatch::Size {
-            started: environment.to_string(),
-            library: library.text(),
-            world,
-            advice: advice(launcher, library.family),
-        }),
-        _ => Ok(()),
+    let Some(launcher) = environment.launcher else {
+        return Ok(());
+    };
+    let fits = match (environment.size, environment.rank) {
+        (Some(size), _) => size == world,
+        (None, Some(rank)) if rank >= world => false,
+        (None, _) if world > 1 => true,
+        (None, rank) => {
+            let is_told = || process_variable(INTEL_PMI).is_some();
+            let intel = library.family == Some(Family::Intel);
+            (!intel || is_told()) && !has_peers(environment.job.as_deref(), rank)
+        }
+    };
+    if fits {
+        return Ok(());
     }
+    Err(Mismatch::Size {
+        started: environment.to_string(),
+        library: library.text(),
+        world,
+        advice: advice(launcher, library.family),
+    })
+}
+
+/// Whether another rank of the job, by the name that PMIx gives it, runs on this node. Where the system does not tell, there is none.
+fn has_peers(job: Option<&str>, rank: Option<usize>) -> bool {
+    let (Some(job), Some(rank)) = (job, rank) else {
+        return false;
+    };
+    let (job, rank) = (format!("PMIX_NAMESPACE={job}"), format!("PMIX_RANK={rank}"));
+    let is_peer = |folder: PathBuf| {
+        // Another user's processes are none of this job.
+        let environment = fs::read(folder.join("environ")).unwrap_or_default();
+        let has = |test: &dyn Fn(&[u8]) -> bool| environment.split(|&byte| byte == 0).any(test);
+        has(&|entry| entry == job.as_bytes())
+            && has(&|entry| entry.starts_with(b"PMIX_RANK=") && entry != rank.as_bytes())
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.map(|process| process.path()).any(is_peer)
 }
 
 fn advice(launcher: Launcher, family: Option<Family>) -> &'static str {
@@ -153,6 +193,12 @@ fn advice(launcher: Launcher, family: Option<Family>) -> &'static str {
         }
         (Launcher::Slurm(_), None) => {
             "use another srun --mpi=…; srun --mpi=list shows which there are"
+        }
+        (Launcher::Pmix | Launcher::Jsm, Some(Family::Intel)) => {
+            "set I_MPI_PMI_LIBRARY to the libpmix.so.2 of the launcher, start the program with Intel MPI's own mpiexec, or set RANKS_MPI=openmpi"
+        }
+        (Launcher::Pmix | Launcher::Jsm, _) => {
+            "start the program with the mpiexec of that MPI, or set RANKS_MPI to an MPI that understands PMIx, such as RANKS_MPI=openmpi"
         }
         (Launcher::Torchrun, _) => {
             "torchrun starts no job of an MPI: start the program with mpiexec, or use TcpStore and NCCL alone"
@@ -295,5 +341,53 @@ mod tests {
             check_after_init(&Environment::default(), &mpich(), 1),
             Ok(())
         );
+    }
+
+    /// A launcher that offers PMIx, and does not say how many ranks it has started.
+    fn by_prterun(rank: usize) -> Environment {
+        Environment {
+            launcher: Some(Launcher::Pmix),
+            rank: Some(rank),
+            ..Environment::default()
+        }
+    }
+
+    #[test]
+    fn lone_ranks_of_a_launcher_that_tells_no_size_are_found() {
+        let without = LoadedMpi {
+            pmix: false,
+            ..mpich()
+        };
+        let error = check_before_init(&by_prterun(0), &without).unwrap_err();
+        let error = error.to_string();
+        for part in [
+            "started by a launcher that offers PMIx, such as prterun, as rank 0, but MPICH 5.0.2 (libmpi.so.12) does not understand PMIx",
+            "set RANKS_MPI to an MPI that understands PMIx",
+        ] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        // One that may understand it is asked afterwards: rank 1 is in no world of 1.
+        assert_eq!(check_before_init(&by_prterun(1), &mpich()), Ok(()));
+        assert!(check_after_init(&by_prterun(1), &mpich(), 1).is_err());
+        assert_eq!(check_after_init(&by_prterun(1), &mpich(), 2), Ok(()));
+        assert_eq!(check_after_init(&by_prterun(0), &mpich(), 1), Ok(()));
+    }
+
+    #[test]
+    fn intel_mpi_alone_under_pmix_is_told_what_to_set() {
+        let intel = LoadedMpi {
+            family: Some(Family::Intel),
+            name: "Intel MPI 2021.19.0",
+            ..mpich()
+        };
+        let error = check_after_init(&by_prterun(0), &intel, 1).unwrap_err();
+        let error = error.to_string();
+        for part in [
+            "Intel MPI 2021.19.0 (libmpi.so.12) sees 1",
+            "I_MPI_PMI_LIBRARY",
+        ] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        assert_eq!(check_after_init(&by_prterun(0), &intel, 2), Ok(()));
     }
 }

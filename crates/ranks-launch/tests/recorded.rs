@@ -56,6 +56,28 @@ fn without_a_scheduler() {
 }
 
 #[test]
+fn launchers_that_few_know_are_launchers() {
+    for (file, launcher, wanted) in [
+        ("prterun_prrte", Launcher::Pmix, (Some(1), None, None, None)),
+        (
+            "jsrun_manual",
+            Launcher::Jsm,
+            (Some(1), Some(4), Some(1), Some(2)),
+        ),
+        (
+            "mpirun_rsh_manual",
+            Launcher::MpirunRsh,
+            (Some(1), Some(4), Some(1), Some(2)),
+        ),
+    ] {
+        let environment = recorded(&format!("launcher_env/{file}.rank1.env"));
+        assert_eq!(environment.launcher, Some(launcher), "{file}");
+        assert_eq!(place(&environment), wanted, "{file}");
+        assert_eq!(environment.malformed, [], "{file}");
+    }
+}
+
+#[test]
 fn mpiexec_inside_an_allocation_is_mpiexec() {
     // Slurm's own variables say rank 1 of 2 here: they are about the step of the daemons.
     for (name, launcher) in [

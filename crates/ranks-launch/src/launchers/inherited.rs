@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::process::Command;
 
 /// Names that end in `*` stand for every variable that begins so.
-const INHERITED: [&str; 25] = [
+const INHERITED: [&str; 28] = [
     "PMI_*",
     "MPI_LOCALRANKID",
     "MPI_LOCALNRANKS",
@@ -30,6 +30,9 @@ const INHERITED: [&str; 25] = [
     "PRTE_LAUNCHED",
     "PALS_*",
     "FLUX_TASK_*",
+    "JSM_NAMESPACE_*",
+    "MPIRUN_*",
+    "MV2_COMM_WORLD_*",
 ];
 
 /// A command to which nothing of the job is handed on that this process is a rank of.

@@ -1,9 +1,10 @@
 //! A launcher of one MPI and the library of another: an error on every rank that names both and what to set.
 
-use ranks_launch::{Family, Installation};
+use ranks_launch::{Family, Installation, Job, Outcome};
 
 use super::{
     all, assert_done, assert_failed_soon, is_mpich, job, job_with, named, run_in_spite_of_hydra,
+    said,
 };
 
 #[test]
@@ -108,5 +109,79 @@ fn with_nothing_set_the_library_of_the_launcher_is_found() {
             outcome.output[1].stdout.contains("rank 1 of 2"),
             "{name}: {outcome}"
         );
+    }
+}
+
+/// PRRTE's own launcher, where an Open MPI brings it: it offers PMIx, and says to no rank how many there are.
+fn prterun() -> Option<Installation> {
+    all().into_iter().find_map(|found| {
+        let launcher = found.launcher.with_file_name("prterun");
+        launcher
+            .is_file()
+            .then_some(Installation { launcher, ..found })
+    })
+}
+
+/// A job of two ranks by `prterun`.
+fn by_prterun(library: &Installation, program: Job) -> Option<Outcome> {
+    let prterun = Installation {
+        library: library.library.clone(),
+        ..prterun()?
+    };
+    let job = program
+        .on(prterun)
+        .ranks(2)
+        .env("PRTE_ALLOW_RUN_AS_ROOT", "1")
+        .env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    Some(job.run().unwrap())
+}
+
+/// A library that does not understand it made n worlds of one rank each, and a success of them.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_launcher_that_offers_pmix_alone_starts_one_job_or_an_error() {
+    for library in named() {
+        let name = format!("{} under prterun", library.name);
+        let Some(outcome) = by_prterun(&library, job(&["world"])) else {
+            println!("no prterun is here");
+            return;
+        };
+        if outcome.success() {
+            assert_done(&name, &outcome);
+            for rank in 0..2 {
+                let world = format!("rank {rank} of 2 on ");
+                let said = &outcome.output[rank].stdout;
+                assert!(said.contains(&world), "{name}: {outcome}");
+            }
+            continue;
+        }
+        assert_failed_soon(&name, &outcome);
+        let said = said(&outcome);
+        for part in [
+            "started by a launcher that offers PMIx, such as prterun, as rank ",
+            "RANKS_MPI",
+        ] {
+            assert!(said.contains(part), "{name}: no {part:?} in {outcome}");
+        }
+    }
+}
+
+/// Each process was a world of its own, and the job a success.
+#[test]
+#[ignore = "needs an MPI"]
+fn threads_that_are_asked_for_under_a_launcher_are_an_error() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job_with(&["RANKS_BACKEND=inprocess"], &["world"]);
+        let outcome = run_in_spite_of_hydra(&job.on(installation).ranks(2));
+        assert_failed_soon(&name, &outcome);
+        let said = said(&outcome);
+        for part in [
+            "mpiexec as rank ",
+            " of 2, but RANKS_BACKEND=inprocess makes each of these processes a world of its own",
+            "unset RANKS_BACKEND",
+        ] {
+            assert!(said.contains(part), "{name}: no {part:?} in {outcome}");
+        }
     }
 }

@@ -257,3 +257,23 @@ fn a_backend_that_is_not_known_is_refused() {
         "{said}"
     );
 }
+
+/// It ran in process, as if nothing had been said.
+#[test]
+fn an_mpi_that_is_not_there_is_refused_without_a_launcher_too() {
+    let outcome = alone(&[("RANKS_MPI", "/nonexistent")]);
+    assert_failed_soon("RANKS_MPI=/nonexistent", &outcome);
+    let said = &outcome.output[0].stderr;
+    for part in [
+        "RANKS_MPI=/nonexistent: there is no such file or folder",
+        "ranks would be threads of this process, without that MPI",
+        "unset RANKS_MPI, or set RANKS_BACKEND=inprocess",
+    ] {
+        assert!(said.contains(part), "no {part:?} in {said}");
+    }
+    let outcome = alone(&[
+        ("RANKS_MPI", "/nonexistent"),
+        ("RANKS_BACKEND", "inprocess"),
+    ]);
+    assert!(outcome.success(), "{outcome}");
+}

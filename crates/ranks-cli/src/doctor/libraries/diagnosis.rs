@@ -151,14 +151,16 @@ impl Libraries {
                     format!("srun --mpi={plugin} …; srun --mpi=list shows which there are");
                 (offered != needed).then(|| Finding::trouble(alone, remedy))
             }
-            Launcher::Pmi if is_open_mpi => Some(Finding::trouble(
+            Launcher::Pmi | Launcher::MpirunRsh if is_open_mpi => Some(Finding::trouble(
                 alone,
                 self.own_launcher("RANKS_MPI=mpich, or a launcher that offers PMIx"),
             )),
-            Launcher::Pmix if !is_open_mpi && family != Family::Cray => Some(Finding::trouble(
-                alone,
-                self.own_launcher("RANKS_MPI=openmpi, or a launcher that offers PMI-2"),
-            )),
+            Launcher::Pmix | Launcher::Jsm if !is_open_mpi && family != Family::Cray => {
+                Some(Finding::trouble(
+                    alone,
+                    self.own_launcher("RANKS_MPI=openmpi, or a launcher that offers PMI-2"),
+                ))
+            }
             Launcher::Torchrun => Some(Finding::trouble(
                 format!(
                     "{started}, which starts no job of an MPI: with {} each rank is alone",

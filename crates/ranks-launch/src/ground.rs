@@ -1,0 +1,231 @@
+//! What the ranks of a program that is started here are made of: the one decision that programs, `ranks run` and `ranks doctor` share.
+
+use std::fmt;
+
+use crate::candidates::{CHOICE, ConfigError, candidates};
+use crate::environment::{Environment, process_variable};
+use crate::launcher::Launcher;
+
+/// The variable by which a user says it.
+const VARIABLE: &str = "RANKS_BACKEND";
+
+/// What ranks are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ground {
+    /// An MPI library, each rank a process.
+    Mpi,
+    /// Threads of one process.
+    InProcess,
+}
+
+/// Why it cannot be decided.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Undecided {
+    /// `RANKS_BACKEND` is none of its words.
+    #[error("{VARIABLE} is `{0}`; it must be `mpi`, `inprocess` or `auto`")]
+    Unknown(String),
+    /// Ranks that a launcher has started would each be a world of its own.
+    #[error(
+        "{started}, but {VARIABLE}=inprocess makes each of these processes a world of its own; unset {VARIABLE}, \
+         or start the program without {launcher} and set RANKS_NP to the number of ranks"
+    )]
+    WorldsApart {
+        /// Who started the process, as which rank.
+        started: String,
+        /// The launcher.
+        launcher: Launcher,
+    },
+    /// Grid Engine has no launcher, and leaves hosts to a program that was started on one of them.
+    #[error(
+        "Grid Engine has given {hosts} hosts with {slots} slots to this job, but the program was started without a launcher, \
+         and ranks would be threads on one of them; start it with mpiexec -n {slots}, or set {VARIABLE}=inprocess"
+    )]
+    OneHostOfSeveral {
+        /// The hosts.
+        hosts: usize,
+        /// What ranks are to be started on.
+        slots: usize,
+    },
+    /// `RANKS_MPI` names what is not there, and without a launcher ranks would be threads, on no MPI at all.
+    #[error(
+        "{reason}\n(not started by a launcher, ranks would be threads of this process, without that MPI: \
+         correct or unset {CHOICE}, or set {VARIABLE}=inprocess)"
+    )]
+    NoSuchMpi {
+        /// Why it cannot be followed.
+        reason: ConfigError,
+    },
+}
+
+impl Ground {
+    /// What `RANKS_BACKEND` asks for; `None` leaves it to the launcher.
+    ///
+    /// # Errors
+    /// [`Undecided::Unknown`].
+    pub fn asked() -> Result<Option<Ground>, Undecided> {
+        Self::named(process_variable(VARIABLE).as_deref())
+    }
+
+    fn named(word: Option<&str>) -> Result<Option<Ground>, Undecided> {
+        match word.map(str::trim) {
+            Some("mpi") => Ok(Some(Ground::Mpi)),
+            Some("inprocess") => Ok(Some(Ground::InProcess)),
+            Some("auto" | "") | None => Ok(None),
+            Some(_) => Err(Undecided::Unknown(word.unwrap_or_default().to_owned())),
+        }
+    }
+
+    /// What `RANKS_BACKEND` says; if it is not set, MPI under a launcher, else threads.
+    ///
+    /// # Errors
+    /// [`Undecided`]: n silent worlds of one rank each would be worse than an error, and so would an MPI that is named and not used.
+    pub fn of(environment: &Environment) -> Result<Ground, Undecided> {
+        Self::decide(Self::asked()?, environment, || {
+            let not_there = candidates(environment).err();
+            let not_there = not_there.map(|reason| Undecided::NoSuchMpi { reason });
+            not_there.or_else(|| one_host_of_several(&process_variable))
+        })
+    }
+
+    fn decide(
+        asked: Option<Ground>,
+        environment: &Environment,
+        wrong_alone: impl FnOnce() -> Option<Undecided>,
+    ) -> Result<Ground, Undecided> {
+        // torchrun starts no job of an MPI: whoever asks for threads in each of its processes means it.
+        let launcher = environment
+            .launcher
+            .filter(|&launcher| launcher != Launcher::Torchrun);
+        match (asked, launcher) {
+            (Some(Ground::InProcess), Some(launcher)) if environment.size != Some(1) => {
+                Err(Undecided::WorldsApart {
+                    started: environment.to_string(),
+                    launcher,
+                })
+            }
+            (Some(ground), _) => Ok(ground),
+            (None, _) if environment.launcher.is_some() => Ok(Ground::Mpi),
+            (None, _) => wrong_alone().map_or(Ok(Ground::InProcess), Err),
+        }
+    }
+}
+
+/// Whether this process was started alone in a job of Grid Engine over several hosts, by the variables that its manual names.
+fn one_host_of_several(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
+    let number = |name: &str| variable(name)?.trim().parse().ok();
+    variable("PE_HOSTFILE")?;
+    let (hosts, slots) = (number("NHOSTS")?, number("NSLOTS")?);
+    (hosts > 1).then_some(Undecided::OneHostOfSeveral { hosts, slots })
+}
+
+impl fmt::Display for Ground {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ground::Mpi => "ranks are processes, over MPI",
+            Ground::InProcess => "ranks are threads of one process",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn under(launcher: Launcher, size: Option<usize>) -> Environment {
+        Environment {
+            launcher: Some(launcher),
+            rank: Some(1),
+            size,
+            ..Environment::default()
+        }
+    }
+
+    fn decide(asked: &str, environment: &Environment) -> Result<Ground, Undecided> {
+        Ground::decide(Ground::named(Some(asked))?, environment, || None)
+    }
+
+    #[test]
+    fn threads_under_a_launcher_are_worlds_apart() {
+        for size in [Some(2), None] {
+            let error = decide("inprocess", &under(Launcher::Hydra, size)).unwrap_err();
+            let text = error.to_string();
+            for part in [
+                "started by MPICH's mpiexec as rank 1",
+                "RANKS_BACKEND=inprocess makes each",
+                "unset RANKS_BACKEND",
+                "without MPICH's mpiexec and set RANKS_NP",
+            ] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
+        for alone in [
+            Environment::default(),
+            under(Launcher::Hydra, Some(1)),
+            under(Launcher::Torchrun, Some(4)),
+        ] {
+            assert_eq!(decide("inprocess", &alone), Ok(Ground::InProcess));
+        }
+    }
+
+    #[test]
+    fn a_launcher_decides_where_nothing_is_asked_for() {
+        assert_eq!(
+            decide("auto", &Environment::default()),
+            Ok(Ground::InProcess)
+        );
+        assert_eq!(decide(" ", &under(Launcher::Jsm, Some(4))), Ok(Ground::Mpi));
+        assert_eq!(decide("mpi", &Environment::default()), Ok(Ground::Mpi));
+        assert!(matches!(
+            decide("tcp", &Environment::default()),
+            Err(Undecided::Unknown(word)) if word == "tcp"
+        ));
+    }
+
+    #[test]
+    fn an_mpi_that_is_named_and_not_there_is_not_passed_over() {
+        let reason = ConfigError::NotThere {
+            value: "/nonexistent".into(),
+        };
+        let decide = |asked| {
+            let reason = reason.clone();
+            let not_there = || Some(Undecided::NoSuchMpi { reason });
+            Ground::decide(asked, &Environment::default(), not_there)
+        };
+        let text = decide(None).unwrap_err().to_string();
+        for part in [
+            "RANKS_MPI=/nonexistent: there is no such",
+            "unset RANKS_MPI",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(decide(Some(Ground::InProcess)), Ok(Ground::InProcess));
+        assert_eq!(decide(Some(Ground::Mpi)), Ok(Ground::Mpi));
+    }
+
+    #[test]
+    fn alone_on_one_of_the_hosts_that_grid_engine_has_given_is_no_job() {
+        let of = |hosts: &'static str| {
+            one_host_of_several(&move |name| {
+                let value = match name {
+                    "PE_HOSTFILE" => "/spool/pe_hostfile",
+                    "NHOSTS" => hosts,
+                    "NSLOTS" => "8",
+                    _ => return None,
+                };
+                Some(value.to_owned())
+            })
+        };
+        let text = of("2").map(|error| error.to_string()).unwrap_or_default();
+        for part in [
+            "2 hosts with 8 slots",
+            "mpiexec -n 8",
+            "RANKS_BACKEND=inprocess",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        // Slots of one host are as good for threads.
+        assert_eq!(of("1"), None);
+        assert_eq!(one_host_of_several(&|_| None), None);
+    }
+}
