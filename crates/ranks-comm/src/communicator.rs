@@ -287,6 +287,11 @@ impl Communicator {
         &self.0.attributes
     }
 
+    /// How many handles there are of this communicator besides this one.
+    pub(crate) fn other_handles(&self) -> usize {
+        Arc::strong_count(&self.0).saturating_sub(1)
+    }
+
     /// What stands behind it, if this is the last handle.
     pub(crate) fn into_backend(self) -> Option<Backend> {
         Arc::into_inner(self.0).map(|inner| inner.way.into_backend())

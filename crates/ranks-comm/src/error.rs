@@ -61,6 +61,8 @@ pub enum ErrorKind {
     WrongThread,
     /// The runtime has been finalized.
     Finalized,
+    /// The runtime was to end, and handles of it live on.
+    InUse,
     /// Ranks call one collective differently, or different ones.
     Mismatch,
     /// Another rank failed, or ended without doing its part.
@@ -110,6 +112,7 @@ impl fmt::Display for ErrorKind {
             Self::Value => "not a value",
             Self::WrongThread => "call from a forbidden thread",
             Self::Finalized => "runtime finalized",
+            Self::InUse => "runtime still in use",
             Self::Mismatch => "ranks do not call the same",
             Self::PeerFailed => "a peer failed",
             Self::ProcFailed => "a process was lost",

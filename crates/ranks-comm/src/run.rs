@@ -29,7 +29,8 @@ const PANIC: i32 = 101;
 /// In process the other ranks' waiting ends with [`ErrorKind::PeerFailed`], and the first failure comes back from here.
 ///
 /// # Errors
-/// What `f` returns, or why the runtime could not start or end.
+/// What `f` returns, or why the runtime could not start or end: over MPI [`ErrorKind::InUse`] where a handle outlives `f`, for which
+/// `MPI_Finalize` is not called.
 ///
 /// ```
 /// ranks_comm::run(|world| {
@@ -60,7 +61,7 @@ where
 {
     let world = runtime.world();
     let alone = world.size() == 1;
-    let end = |runtime: Runtime| if joined { Ok(()) } else { runtime.finalize() };
+    let end = |runtime: Runtime| if joined { Ok(()) } else { to_its_end(runtime) };
     match catch_unwind(AssertUnwindSafe(|| f(world.clone()))) {
         Ok(Ok(())) => {
             drop(world);
@@ -89,6 +90,27 @@ where
             world.abort(PANIC)
         }
     }
+}
+
+/// Ends MPI. A handle that outlives it keeps `MPI_Finalize` from being called for ever: the program is about to end.
+fn to_its_end(runtime: Runtime) -> Result<()> {
+    let (rank, size) = (runtime.facts().rank(), runtime.facts().size());
+    let (number, verb) = match runtime.end()? {
+        0 => return Ok(()),
+        1 => ("1 handle".to_owned(), "lives"),
+        many => (format!("{many} handles"), "live"),
+    };
+    let error = Error::new(
+        ErrorKind::InUse,
+        "MPI_Finalize",
+        format_args!(
+            "not called on rank {rank} of {size}, since {number} (communicators, and what was made of them) {verb} on: in a static, \
+             forgotten, or with a thread that was not joined; drop all of them before the closure of `run` returns"
+        ),
+    );
+    // A program may not look at what `run` returns, and the launcher may end all when the first rank has gone.
+    eprintln!("ranks: {error}");
+    Err(error)
 }
 
 fn report(world: &Communicator, what: impl Display) {

@@ -83,20 +83,30 @@ impl Runtime {
     /// MPI 5.0 §11.2.2 (`MPI_Finalize`).
     #[doc(alias = "MPI_Finalize")]
     pub fn finalize(self) -> Result<()> {
+        self.end().map(drop)
+    }
+
+    /// The same; says how many handles live on, for which MPI goes on as well.
+    pub(crate) fn end(self) -> Result<usize> {
         drop(self.world.enter("MPI_Finalize")?);
         // While MPI can still be called: a value may be a communicator, or communicate when it is dropped.
         self.world.attributes().clear();
+        let mut others = self.world.other_handles();
         match self.world.backend() {
             Behind::Mpi(comm) => {
                 comm.end_observing();
+                others += comm.other_holders();
                 mpi::GATE.close();
             }
             Behind::InProcess(comm) => comm.close(),
         }
-        match self.world.into_backend() {
-            Some(Behind::Mpi(comm)) => comm.end(),
-            Some(Behind::InProcess(_)) | None => Ok(()),
-        }
+        let has_ended = match self.world.into_backend() {
+            Some(Behind::Mpi(comm)) => comm.end()?,
+            Some(Behind::InProcess(_)) => true,
+            None => false,
+        };
+        // They may have gone since they were counted, and may have come.
+        Ok(if has_ended { 0 } else { others.max(1) })
     }
 }
 

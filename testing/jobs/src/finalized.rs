@@ -1,6 +1,7 @@
 //! After the end: every operation is refused, and MPI has ended when the last handle went.
 
 use std::ffi::c_int;
+use std::sync::OnceLock;
 use std::thread;
 
 use ranks::ops::Sum;
@@ -142,4 +143,24 @@ pub(crate) fn last_handle_elsewhere() -> Outcome {
         return Err("the last handle has gone, and MPI has not ended".into());
     }
     Ok(())
+}
+
+/// `run` returns while a handle lives on, which nobody will drop any more.
+pub(crate) fn kept(how: &str) -> Outcome {
+    static KEPT: OnceLock<Communicator> = OnceLock::new();
+    ranks::run(|world| {
+        world.barrier()?;
+        match how {
+            "static" => drop(KEPT.set(world)),
+            "forgotten" => std::mem::forget([world.clone(), world.dup()?]),
+            "thread" => drop(thread::spawn(move || {
+                loop {
+                    thread::park();
+                    std::hint::black_box(&world);
+                }
+            })),
+            other => return Err(format!("nothing is kept by {other}").into()),
+        }
+        Ok(())
+    })
 }

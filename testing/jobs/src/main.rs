@@ -38,6 +38,7 @@ fn main() -> Outcome {
         ["threads", "main-only", level] => threads::main_only(level),
         ["threads", "one-at-a-time", file] => threads::one_at_a_time(file),
         ["finalized"] => finalized::every_operation(),
+        ["kept", how] => finalized::kept(how),
         ["last-handle-elsewhere"] => finalized::last_handle_elsewhere(),
         ["hosts"] => hosts::main(),
         ["hosts", "node-shared"] => hosts::node_shared(),

@@ -193,13 +193,18 @@ impl Comm {
         }
     }
 
-    /// Lets go of the world, and ends the session if nobody else holds it.
-    pub(crate) fn end(self) -> Result<()> {
+    /// How many others keep MPI from its end: communicators, and what is made of them.
+    pub(crate) fn other_holders(&self) -> usize {
+        Arc::strong_count(&self.session).saturating_sub(1)
+    }
+
+    /// Lets go of the world, and ends the session if nobody else holds it; says whether it did.
+    pub(crate) fn end(self) -> Result<bool> {
         let session = Arc::clone(&self.session);
         drop(self);
         match Arc::into_inner(session) {
-            Some(session) => session.finish(),
-            None => Ok(()),
+            Some(session) => session.finish().map(|()| true),
+            None => Ok(false),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The end of the runtime: what is refused after it, and when MPI itself ends.
 
+use super::failing::fails_on_each;
 use super::succeeds_on_each;
 
 #[test]
@@ -24,4 +25,22 @@ fn what_nobody_waits_for_does_not_keep_the_runtime_from_its_end() {
 #[ignore = "needs an MPI"]
 fn windows_that_live_on_do_not_change_how_the_job_ends() {
     succeeds_on_each(2, &["left-behind", "windows"]);
+}
+
+/// It returned Ok, `MPI_Finalize` was never called, and Open MPI's launcher alone said that something was wrong.
+#[test]
+#[ignore = "needs an MPI"]
+fn a_handle_that_outlives_run_is_an_error_of_run() {
+    for (how, alive) in [
+        ("static", "1 handle "),
+        ("forgotten", "2 handles "),
+        ("thread", "1 handle "),
+    ] {
+        let expected = [
+            "ranks: MPI_Finalize: not called on rank ",
+            alive,
+            "drop all of them before the closure of `run` returns",
+        ];
+        fails_on_each(&["kept", how], &expected);
+    }
 }
