@@ -1,6 +1,7 @@
 //! Running a closure on every rank, and what becomes of the others when one fails.
 
 use std::any::Any;
+use std::error::Error as StdError;
 use std::fmt::{self, Display};
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -17,6 +18,9 @@ use crate::record::dump::{self, Reason};
 use crate::runtime::{self, Runtime};
 use crate::thread_level::ThreadLevel;
 
+/// What any error can be made.
+pub(crate) type BoxedError = Box<dyn StdError + Send + Sync>;
+
 /// What a panic makes a process exit with; an aborted job exits with the same.
 const PANIC: i32 = 101;
 
@@ -25,7 +29,7 @@ const PANIC: i32 = 101;
 /// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Alone, `RANKS_NP` threads (one if it is not
 /// set) are the ranks. See [`Runtime::builder`] for more choice.
 ///
-/// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message that names the rank.
+/// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message that names the rank, the error and its sources.
 /// In process the other ranks' waiting ends with [`ErrorKind::PeerFailed`], and the first failure comes back from here.
 ///
 /// # Errors
@@ -43,7 +47,7 @@ const PANIC: i32 = 101;
 /// ```
 pub fn run<E>(f: impl Fn(Communicator) -> Result<(), E> + Send + Sync) -> Result<(), E>
 where
-    E: From<Error> + Display + Send,
+    E: From<Error> + Into<BoxedError> + Display + Send,
 {
     Runtime::builder().run(f)
 }
@@ -57,7 +61,7 @@ pub(crate) fn over_mpi<E>(
     f: impl Fn(Communicator) -> Result<(), E>,
 ) -> Result<(), E>
 where
-    E: From<Error> + Display,
+    E: From<Error> + Into<BoxedError>,
 {
     let world = runtime.world();
     let alone = world.size() == 1;
@@ -75,6 +79,7 @@ where
             Err(error)
         }
         Ok(Err(error)) => {
+            let error = chain(&*error.into());
             dump::write(Reason::Error, Some(&error), None);
             report(&world, &error);
             world.abort(1)
@@ -111,6 +116,20 @@ fn to_its_end(runtime: Runtime) -> Result<()> {
     // A program may not look at what `run` returns, and the launcher may end all when the first rank has gone.
     eprintln!("ranks: {error}");
     Err(error)
+}
+
+/// An error and what it came from, in one line; what a text has said already is not said again.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+        source = error.source();
+    }
+    text
 }
 
 fn report(world: &Communicator, what: impl Display) {
@@ -193,8 +212,10 @@ fn rank<E: Display>(
     match &outcome {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            dump::write(Reason::Error, Some(error), Some(number));
-            world.fail(number, error.to_string());
+            // With its sources, if it tells them so: it goes back to the caller as it is.
+            let error = format!("{error:#}");
+            dump::write(Reason::Error, Some(&error), Some(number));
+            world.fail(number, error);
         }
         Err(panic) => {
             let message = message(&**panic);
@@ -228,5 +249,27 @@ fn message(panic: &(dyn Any + Send)) -> String {
     match text {
         Some(text) => format!("panicked: {text}"),
         None => "panicked".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Because(&'static str, #[source] Option<Box<Because>>);
+
+    #[test]
+    fn an_error_is_told_with_what_it_came_from() {
+        let cause = Because("MPI_Bcast: failed", None);
+        let middle = Because("failed", Some(Box::new(cause)));
+        let error = Because("exchanging the mesh", Some(Box::new(middle)));
+        assert_eq!(
+            chain(&error),
+            "exchanging the mesh: failed: MPI_Bcast: failed"
+        );
+        let said = Because("mesh: MPI_Bcast: failed", error.1);
+        assert_eq!(chain(&said), "mesh: MPI_Bcast: failed");
     }
 }

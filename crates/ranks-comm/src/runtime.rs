@@ -14,6 +14,7 @@ use crate::in_process::world::World;
 use crate::in_process::{Comm, LIBRARY};
 use crate::limit::{Limit, OnTimeLimit};
 use crate::observe::{self, Clock, Statistics, Who};
+use crate::run::BoxedError;
 use crate::thread_level::ThreadLevel;
 use crate::{mpi, run, settings};
 
@@ -233,7 +234,7 @@ impl Builder {
     /// What `f` returns, or why the runtime could not start or end.
     pub fn run<E>(self, f: impl Fn(Communicator) -> Result<(), E> + Send + Sync) -> Result<(), E>
     where
-        E: From<Error> + Display + Send,
+        E: From<Error> + Into<BoxedError> + Display + Send,
     {
         let environment = settings::environment()?;
         observe::start();

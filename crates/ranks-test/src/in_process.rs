@@ -59,7 +59,10 @@ impl fmt::Display for States {
 }
 
 /// Why a rank ended badly, for the runtime; the states hold it for the report.
+#[derive(Debug)]
 struct RankError(String);
+
+impl std::error::Error for RankError {}
 
 impl From<Error> for RankError {
     fn from(error: Error) -> Self {

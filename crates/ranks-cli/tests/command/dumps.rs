@@ -1,5 +1,7 @@
 //! Jobs that end badly, each in its way: the dumps that ranks leave, and that `ranks postmortem` names what they were in.
 
+use std::error::Error;
+use std::fmt;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -44,11 +46,18 @@ enum Called {
     Nothing,
 }
 
-const ENDS: [End; 7] = [
+const ENDS: [End; 8] = [
     End {
         how: "error",
         reason: "error",
         error: "MPI_Recv: message truncated: ",
+        call: Called::Failed("MPI_Recv of 2 i32 from rank 1, tag 0"),
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "error in a context",
+        reason: "error",
+        error: "exchanging the mesh: MPI_Recv: message truncated: ",
         call: Called::Failed("MPI_Recv of 2 i32 from rank 1, tag 0"),
         collective: "MPI_Barrier",
     },
@@ -96,6 +105,25 @@ const ENDS: [End; 7] = [
     },
 ];
 
+/// An error as applications make them: what they were about, and the cause beside it.
+#[derive(Debug)]
+struct InContext(&'static str, ranks::Error);
+
+impl fmt::Display for InContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match f.alternate() {
+            true => write!(f, "{}: {}", self.0, self.1),
+            false => f.write_str(self.0),
+        }
+    }
+}
+
+impl Error for InContext {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.1)
+    }
+}
+
 /// The job. It is a test so that this program can be started as it.
 #[test]
 fn job() {
@@ -114,7 +142,11 @@ fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
         "error" if is_first => {
             world.recv(&mut [0_i32; 2], 1, 0)?;
         }
-        "error" => world.send(&[0_i32; 9], 0, 0)?,
+        "error in a context" if is_first => {
+            let outcome = world.recv(&mut [0_i32; 2], 1, 0);
+            outcome.map_err(|error| InContext("exchanging the mesh", error))?;
+        }
+        "error" | "error in a context" => world.send(&[0_i32; 9], 0, 0)?,
         "panic" if is_first => panic!("out of luck"),
         "abort" if is_first => world.abort(3),
         "SIGTERM" if is_first => {
