@@ -24,6 +24,7 @@ pub mod fuzzing;
 mod operations;
 mod postmortem;
 mod probe;
+mod rank;
 mod run;
 mod self_test;
 mod tell;
@@ -50,6 +51,9 @@ enum Command {
     /// What `doctor` asks in a process of its own.
     #[command(hide = true)]
     Probe(probe::Arguments),
+    /// What `run` starts for each rank: a process that sees how the rank ends.
+    #[command(hide = true)]
+    Rank(rank::Arguments),
     /// What `doctor --run` runs.
     #[command(hide = true)]
     SelfTest,
@@ -66,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Timeline(arguments) => timeline::main(arguments),
         Command::Postmortem(arguments) => postmortem::main(&arguments),
         Command::Probe(arguments) => probe::main(&arguments),
+        Command::Rank(arguments) => rank::main(arguments),
         Command::SelfTest => self_test::main(),
     };
     outcome.unwrap_or_else(|error| {

@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use nix::sys::signal::{SigSet, Signal};
-use ranks_launch::{Installation, Job, Outcome, Written};
+use ranks_launch::{Allocation, Installation, Job, Outcome, Written};
 
 use crate::choice;
+use crate::rank::{End, Ends};
 
 /// What to run, and on what.
 #[derive(clap::Args)]
@@ -64,14 +65,32 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     }
     // `srun` ends a job of which a task dies; the launcher of the MPI starts its daemons on the nodes of the allocation.
     let by_srun = installation.is_some() && choice::in_slurm() && !arguments.fault_tolerant;
-    let mut job = Job::new(file)
+    // On other hosts this command need not be.
+    let ends =
+        if installation.is_some() && arguments.host.is_empty() && Allocation::detect().is_none() {
+            Some(Ends::new()?)
+        } else {
+            None
+        };
+    let threads = installation.is_none();
+    let start = match &ends {
+        Some(_) => std::env::current_exe()?,
+        None => file.clone(),
+    };
+    let noted = ends.iter().flat_map(|ends| {
+        let folder = ends.folder().as_os_str().to_owned();
+        ["rank".into(), folder, file.clone().into_os_string()]
+    });
+    let mut job = Job::new(start)
         .by_srun(by_srun)
         .fault_tolerant(arguments.fault_tolerant)
         .on(installation)
         .ranks(arguments.ranks)
         .hosts(arguments.host)
+        .args(noted)
         .args(program);
     job.timeout = arguments.time_limit;
+    job.reads_input = true;
     let signalled = watch_signals()?;
     let mut labels = Labels::new(arguments.ranks);
     let outcome = job.start()?.follow(
@@ -85,7 +104,21 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
             outcome.elapsed
         );
     }
-    Ok(ExitCode::from(status(&outcome, signal)))
+    let mut status = status(&outcome, signal);
+    if signal == 0 && !outcome.timed_out {
+        let ends = ends.map(|ends| ends.read()).unwrap_or_default();
+        for (rank, end) in &ends {
+            anstream::eprintln!("ranks: rank {rank}: {end}");
+        }
+        if let Some((_, first)) = ends.first().filter(|_| status != 0) {
+            status = first.status();
+        }
+        let by = outcome.status.and_then(|status| status.signal());
+        if let Some(by) = by.filter(|_| threads) {
+            anstream::eprintln!("ranks: the program: {}", End::Signal(by));
+        }
+    }
+    Ok(ExitCode::from(status))
 }
 
 /// Whether the launcher of this MPI lets a job go on without a rank that dies.

@@ -13,12 +13,15 @@ use crate::launchers::{Variables, outside_of_job, slurm_step};
 
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
+mod input;
 mod output;
+mod stand_in;
 mod supervisor;
 mod tree;
 
 pub use output::RankOutput;
 use output::{Labels, Splitter};
+pub use stand_in::stand_in;
 use supervisor::Supervised;
 
 /// Lets `srun`, by which launchers start their daemons as well, use what a step of Slurm holds: inside of one, as `srun --pty bash` is,
@@ -59,6 +62,8 @@ pub struct Job {
     pub directory: Option<PathBuf>,
     /// How long it may take; `None` is for ever.
     pub timeout: Option<Duration>,
+    /// Whether it reads what this process is given on standard input, as rank 0 does under `mpiexec`. Else there is nothing to read.
+    pub reads_input: bool,
 }
 
 impl Job {
@@ -75,6 +80,7 @@ impl Job {
             env: Vec::new(),
             directory: None,
             timeout: None,
+            reads_input: false,
         }
     }
 
@@ -149,7 +155,11 @@ impl Job {
         let mark = tree::Mark::new();
         command.env(tree::Mark::VARIABLE, mark.value());
         command
-            .stdin(Stdio::null())
+            .stdin(if self.reads_input && input::is_ours() {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let program = PathBuf::from(command.get_program());

@@ -92,7 +92,7 @@ impl fmt::Display for Launcher {
             Launcher::Flux => "flux run",
             Launcher::Jsm => "jsrun",
             Launcher::MpirunRsh => "mpirun_rsh",
-            Launcher::Pmix => "a launcher that offers PMIx, such as prterun,",
+            Launcher::Pmix => "a launcher that offers PMIx",
             Launcher::Pmi => "a launcher that offers PMI",
             Launcher::Torchrun => "torchrun",
         })

@@ -41,7 +41,7 @@ pub use family::Family;
 pub use ground::{Ground, Undecided};
 pub use host::{ControlGroups, Cpu, CpuSet, Domain, Gpu, Host, Meminfo, NumaNode, Processors};
 pub use installation::{Installation, NETWORK_ATOMICS};
-pub use job::{Job, JobError, Outcome, RankOutput, Running, Written};
+pub use job::{Job, JobError, Outcome, RankOutput, Running, Written, stand_in};
 pub use launcher::{Launcher, Pmi};
 pub use linker_script::LinkerScript;
 pub use mismatch::{LoadedMpi, Mismatch, check_after_init, check_before_init};

@@ -361,7 +361,7 @@ mod tests {
         let error = check_before_init(&by_prterun(0), &without).unwrap_err();
         let error = error.to_string();
         for part in [
-            "started by a launcher that offers PMIx, such as prterun, as rank 0, but MPICH 5.0.2 (libmpi.so.12) does not understand PMIx",
+            "started by a launcher that offers PMIx as rank 0, but MPICH 5.0.2 (libmpi.so.12) does not understand PMIx",
             "set RANKS_MPI to an MPI that understands PMIx",
         ] {
             assert!(error.contains(part), "{part}: {error}");

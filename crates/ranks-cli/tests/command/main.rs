@@ -7,6 +7,7 @@
 
 mod doctor;
 mod dumps;
+mod ends;
 mod little_memory;
 mod observed;
 mod on_mpi;

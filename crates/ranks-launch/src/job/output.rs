@@ -219,12 +219,14 @@ fn pieces(labels: Labels, ranks: usize, line: &[u8], write: &mut dyn FnMut(Optio
     }
 }
 
-/// One stream that is told apart while it comes.
+/// One stream that is told apart while it comes, and handed on in whole lines: launchers label what ranks write in pieces piece by piece.
 #[derive(Debug)]
 pub(super) struct Splitter {
     labels: Labels,
     ranks: usize,
     unfinished: Vec<u8>,
+    /// The lines that writers have begun.
+    begun: BTreeMap<Option<usize>, Vec<u8>>,
 }
 
 impl Splitter {
@@ -233,6 +235,7 @@ impl Splitter {
             labels,
             ranks,
             unfinished: Vec::new(),
+            begun: BTreeMap::new(),
         }
     }
 
@@ -250,7 +253,21 @@ impl Splitter {
         let whole = if at_end { self.unfinished.len() } else { whole };
         let lines: Vec<u8> = self.unfinished.drain(..whole).collect();
         for line in lines.split_inclusive(|&byte| byte == b'\n') {
-            pieces(self.labels, self.ranks, line, write);
+            pieces(self.labels, self.ranks, line, &mut |writer, text| {
+                let begun = self.begun.entry(writer).or_default();
+                begun.extend_from_slice(text);
+                if begun.ends_with(b"\n") {
+                    write(writer, begun);
+                    begun.clear();
+                }
+            });
+        }
+        if at_end {
+            for (writer, line) in std::mem::take(&mut self.begun) {
+                if !line.is_empty() {
+                    write(writer, &line);
+                }
+            }
         }
     }
 }
@@ -367,6 +384,34 @@ mod tests {
         assert_eq!(
             seen,
             [(Some(1), "a\n".to_owned()), (Some(0), "b".to_owned())]
+        );
+    }
+
+    /// A backtrace came out as `[1] 0`, `[1] : `, `[1] __rustc`, each on a line of its own.
+    #[test]
+    fn what_a_rank_writes_in_pieces_is_handed_on_as_lines() {
+        let mut splitter = Splitter::new(Labels::Orte, 2);
+        let mut seen: Vec<(Option<usize>, String)> = Vec::new();
+        for (part, at_end) in [
+            (
+                "[1,1]<stderr>:   0[1,1]<stderr>:: [1,0]<stderr>:other\n",
+                false,
+            ),
+            ("[1,1]<stderr>:__rustc\n[1,1]<stderr>:unfin", false),
+            ("ished", true),
+        ] {
+            splitter.take(part.as_bytes(), at_end, &mut |rank, text| {
+                seen.push((rank, String::from_utf8_lossy(text).into_owned()));
+            });
+        }
+        let seen: Vec<_> = seen.iter().map(|(rank, text)| (*rank, &**text)).collect();
+        assert_eq!(
+            seen,
+            [
+                (Some(0), "other\n"),
+                (Some(1), "   0: __rustc\n"),
+                (Some(1), "unfinished"),
+            ]
         );
     }
 }

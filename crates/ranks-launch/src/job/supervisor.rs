@@ -46,10 +46,13 @@ impl Supervised {
         let (tell_ended, ended) = channel();
         let shared = Arc::clone(&reaped);
         command.process_group(0);
-        end_with_parent(&mut command);
+        end_with_parent(&mut command, Signal::SIGTERM);
         let thread = std::thread::Builder::new().name("ranks-job".into());
         thread.spawn(move || match command.spawn() {
             Ok(mut child) => {
+                if let Some(pipe) = child.stdin.take() {
+                    super::input::hand_on(pipe);
+                }
                 let streams = (
                     Stream::read(child.stdout.take()),
                     Stream::read(child.stderr.take()),
@@ -142,9 +145,9 @@ impl Drop for Supervised {
     }
 }
 
-/// Lets the kernel send SIGTERM to the launcher when the thread that started it is gone, however that came about, and lets signals reach
+/// Lets the kernel send a signal to the process when the thread that started it is gone, however that came about, and lets signals reach
 /// it that this process has blocked for itself.
-fn end_with_parent(command: &mut Command) {
+pub(super) fn end_with_parent(command: &mut Command, signal: Signal) {
     let none_blocked = SigSet::empty();
     #[cfg(target_os = "linux")]
     let me = Pid::this();
@@ -155,7 +158,7 @@ fn end_with_parent(command: &mut Command) {
             none_blocked.thread_set_mask()?;
             #[cfg(target_os = "linux")]
             {
-                nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
+                nix::sys::prctl::set_pdeathsig(signal)?;
                 // If the parent went before the call, the signal will never come.
                 if nix::unistd::getppid() != me {
                     return Err(nix::errno::Errno::ESRCH.into());

@@ -158,7 +158,7 @@ fn a_launcher_that_offers_pmix_alone_starts_one_job_or_an_error() {
         assert_failed_soon(&name, &outcome);
         let said = said(&outcome);
         for part in [
-            "started by a launcher that offers PMIx, such as prterun, as rank ",
+            "started by a launcher that offers PMIx as rank ",
             "RANKS_MPI",
         ] {
             assert!(said.contains(part), "{name}: no {part:?} in {outcome}");

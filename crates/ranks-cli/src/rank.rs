@@ -1,0 +1,159 @@
+//! How ranks end: a process between the launcher and each of them notes it, and `ranks run` tells it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigSet, Signal, raise};
+use ranks_launch::{Environment, stand_in};
+
+use crate::Outcome;
+
+/// What a shell ends with when it does not find a program.
+const NOT_STARTED: u8 = 127;
+
+/// The rank, and where its end is noted.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder of the notes.
+    folder: PathBuf,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<OsString>,
+}
+
+/// The process between: it ends as the rank has ended.
+pub(crate) fn main(arguments: Arguments) -> Outcome {
+    let mut program = arguments.program.into_iter();
+    let file = PathBuf::from(program.next().ok_or("name a program")?);
+    let status = match stand_in(&file, program) {
+        Ok(status) => status,
+        Err(error) => {
+            anstream::eprintln!("ranks: {} could not be started: {error}", file.display());
+            return Ok(ExitCode::from(NOT_STARTED));
+        }
+    };
+    let (word, number) = match (status.signal(), status.code()) {
+        (Some(signal), _) => ("signal", signal),
+        (None, code) => ("status", code.unwrap_or(1)),
+    };
+    if let Some(rank) = Environment::detect().rank.filter(|_| !status.success()) {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH);
+        let time = time.map_or(0, |time| time.as_nanos());
+        // The folder is gone when the job was ended, and then nobody asks.
+        let _ = fs::write(
+            arguments.folder.join(rank.to_string()),
+            format!("{time} {word} {number}"),
+        );
+    }
+    if let Some(signal) = status
+        .signal()
+        .and_then(|signal| Signal::try_from(signal).ok())
+    {
+        end_by(signal)?;
+    }
+    Ok(ExitCode::from(u8::try_from(number).unwrap_or(1)))
+}
+
+/// Ends this process by a signal, without a core of its own.
+fn end_by(signal: Signal) -> nix::Result<()> {
+    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+    SigSet::from_iter([signal]).thread_unblock()?;
+    raise(signal)
+}
+
+/// How a rank ended badly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By a signal of this number.
+    Signal(i32),
+    /// With this status.
+    Status(i32),
+}
+
+impl End {
+    /// As the status of a shell.
+    pub(crate) fn status(self) -> u8 {
+        let status = match self {
+            End::Signal(signal) => 128 + signal,
+            End::Status(status) => status,
+        };
+        u8::try_from(status).unwrap_or(1)
+    }
+
+    /// Whether a launcher may have done it, when another rank had failed.
+    fn is_of_launchers(self) -> bool {
+        let signals = [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGINT];
+        let by = |&signal: &Signal| self == End::Signal(signal as i32);
+        matches!(self, End::Status(_)) || signals.iter().any(by)
+    }
+}
+
+/// `killed by signal 11 (SIGSEGV)`, `ended with status 3`.
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            End::Signal(signal) => {
+                write!(f, "killed by signal {signal}")?;
+                Signal::try_from(signal).map_or(Ok(()), |name| write!(f, " ({name})"))
+            }
+            End::Status(status) => write!(f, "ended with status {status}"),
+        }
+    }
+}
+
+/// The notes of a job's ranks, in a folder that is this user's alone and goes with this.
+#[derive(Debug)]
+pub(crate) struct Ends(PathBuf);
+
+impl Ends {
+    pub(crate) fn new() -> io::Result<Ends> {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH);
+        let time = time.map_or(0, |time| time.as_nanos());
+        let name = format!("ranks-run-{}-{time}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        // Not if there is one, whosever it is.
+        fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        Ok(Ends(folder))
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    /// The rank that was the first to end badly, and others that no launcher can have ended for it; the first one first.
+    pub(crate) fn read(&self) -> Vec<(usize, End)> {
+        let notes = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let mut ends: Vec<(u128, usize, End)> = notes
+            .filter_map(|note| {
+                let rank = note.file_name().to_str()?.parse().ok()?;
+                let text = fs::read_to_string(note.path()).ok()?;
+                let mut words = text.split(' ');
+                let time = words.next()?.parse().ok()?;
+                let end = match (words.next()?, words.next()?.parse().ok()?) {
+                    ("signal", signal) => End::Signal(signal),
+                    (_, status) => End::Status(status),
+                };
+                Some((time, rank, end))
+            })
+            .collect();
+        ends.sort_by_key(|&(time, rank, _)| (time, rank));
+        let ends = ends.into_iter().enumerate();
+        ends.filter(|(at, (_, _, end))| *at == 0 || !end.is_of_launchers())
+            .map(|(_, (_, rank, end))| (rank, end))
+            .collect()
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        // What cannot be removed is a small file of a folder for such.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
