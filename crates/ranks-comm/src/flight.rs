@@ -308,24 +308,11 @@ impl Flight {
     }
 
     /// Leaves it to the runtime, with the memory that it works on.
-    pub(crate) fn abandon(mut self, comm: &Communicator, memory: KeepAlive) {
-        match (&mut self, comm.backend()) {
-            (Self::InProcess(flight), _) => flight.abandon(comm),
-            // It goes on when it is asked alone.
-            (Self::Deferred(_) | Self::Over(_) | Self::Gone, _) => {}
-            (Self::Mpi(_) | Self::Pair(..) | Self::Scattered(_), backend) => {
-                return self.abandon_parts(comm, backend, memory);
-            }
-        }
-        if let Some(over) = Self::Gone.ended() {
-            memory.free(over);
-        }
-    }
-
-    /// The memory goes when all parts are over.
-    fn abandon_parts(self, comm: &Communicator, backend: &Backend, memory: KeepAlive) {
-        match (self, backend) {
+    pub(crate) fn abandon(self, comm: &Communicator, memory: KeepAlive) {
+        match (self, comm.backend()) {
             (Self::Mpi(flight), Backend::Mpi(comm)) => comm.abandon(flight, memory),
+            // Of another runtime: its memory is kept for ever.
+            (Self::Mpi(_), Backend::InProcess(_)) => {}
             (Self::Pair(_, pair), _) => {
                 let [of_one, of_other] = memory.for_both();
                 pair.0.abandon(comm, of_one);
@@ -333,7 +320,15 @@ impl Flight {
             }
             // Its message goes to memory of its own.
             (Self::Scattered(receive), _) => receive.0.abandon(comm, memory),
-            _ => {}
+            (mut rest, _) => {
+                // Among threads memory is touched by nobody but who asks.
+                if let Self::InProcess(flight) = &mut rest {
+                    flight.abandon(comm);
+                }
+                if let Some(over) = Self::Gone.ended() {
+                    memory.free(over);
+                }
+            }
         }
     }
 }
