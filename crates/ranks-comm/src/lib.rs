@@ -40,6 +40,7 @@ mod message;
 mod mpi;
 mod observe;
 mod outbox;
+mod own_file;
 mod owned;
 mod partitioned;
 mod persistent;

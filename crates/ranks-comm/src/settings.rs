@@ -8,12 +8,27 @@ use ranks_launch::{Environment, Ground, Undecided};
 use crate::checks::Checks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{self, Limit, OnTimeLimit, Origin};
+use crate::own_file;
 use crate::runtime::{Backend, Chosen};
 
 const OPERATION: &str = "MPI_Init_thread";
 
-/// Where this process runs.
+/// The variables that name folders for what ranks write at their end.
+const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];
+
+/// Where this process runs, and that it can write what it will be asked for at its end.
 pub(crate) fn environment() -> Result<Environment> {
+    for name in FOLDERS {
+        let folder = env::var_os(name).filter(|folder| !folder.is_empty());
+        let tried = folder.map(|folder| (own_file::try_folder(folder.as_ref()), folder));
+        if let Some((Err(reason), folder)) = tried {
+            let text = format!(
+                "{name} is {}, where nothing can be written: {reason}; name a folder that all nodes can write to, or unset it",
+                folder.display()
+            );
+            return Err(Error::with_text(ErrorKind::Argument, OPERATION, text).with_source(reason));
+        }
+    }
     Ok(Environment::detect())
 }
 

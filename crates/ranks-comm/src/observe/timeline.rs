@@ -5,13 +5,13 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::clock::Clock;
 use super::keeper::Who;
 use crate::error::ErrorKind;
+use crate::own_file;
 
 /// How many calls are kept of a rank: about twelve megabytes.
 const KEPT: usize = 1 << 17;
@@ -83,12 +83,8 @@ pub(super) fn file_name(rank: usize) -> String {
 
 /// Writes the file of a rank: a line that says whose it is, then a line for each call, all of them JSON.
 pub(super) fn write(folder: &Path, whose: &Whose<'_>, events: &Events) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let path = folder.join(file_name(whose.who.rank));
-    // Whoever reads meanwhile finds a whole file.
-    let unfinished = path.with_extension("unfinished");
-    fs::write(&unfinished, text(whose, events))?;
-    fs::rename(unfinished, path)
+    let name = file_name(whose.who.rank);
+    own_file::write(folder, &name, text(whose, events).as_bytes())
 }
 
 fn text(whose: &Whose<'_>, events: &Events) -> String {

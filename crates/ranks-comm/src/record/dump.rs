@@ -8,13 +8,13 @@ mod signal;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use content::Cause;
 
 use crate::observe;
+use crate::own_file;
 use crate::under_way;
 
 use super::recorder::{Recorder, recorders};
@@ -83,7 +83,6 @@ fn write_all(
     error: Option<&str>,
     rank: Option<usize>,
 ) -> std::io::Result<()> {
-    fs::create_dir_all(folder)?;
     for (place, recorders) in by_rank() {
         let mine = rank.is_none_or(|rank| rank == place.0);
         let mut cause = Cause {
@@ -104,10 +103,7 @@ fn write_all(
             here.map(|one| content::under_way(one)),
         );
         let name = format!("rank-{}.json", place.0);
-        // Under another name until it is whole.
-        let unfinished = folder.join(format!(".{name}.{}", std::process::id()));
-        fs::write(&unfinished, dump)?;
-        fs::rename(&unfinished, folder.join(name))?;
+        own_file::write(folder, &name, dump.as_bytes())?;
     }
     Ok(())
 }

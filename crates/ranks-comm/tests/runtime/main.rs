@@ -38,6 +38,8 @@ enum Failure {
     Comm(Error),
 }
 
+impl std::error::Error for Failure {}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Comm(error)

@@ -277,3 +277,21 @@ fn an_mpi_that_is_not_there_is_refused_without_a_launcher_too() {
     ]);
     assert!(outcome.success(), "{outcome}");
 }
+
+/// It was told at the end, when what was to be written was lost.
+#[test]
+fn a_folder_that_nothing_can_be_written_to_is_told_at_the_start() {
+    let folder = scratch("unwritable");
+    let file = folder.join("file");
+    fs::write(&file, "").unwrap();
+    let dumps = file.join("dumps").display().to_string();
+    for name in ["RANKS_DUMP", "RANKS_TIMELINE"] {
+        let outcome = alone(&[(name, &dumps)]);
+        assert_failed_soon(name, &outcome);
+        let said = &outcome.output[0].stderr;
+        let expected = format!("{name} is {dumps}, where nothing can be written: ");
+        assert!(said.contains(&expected), "{said}");
+        assert_eq!(outcome.output[0].stdout, "", "it ran: {outcome}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,125 @@
+//! Files that are written for the user under names that anybody may guess: dumps, timelines.
+//!
+//! In a folder that others can write to too, somebody may have put a link there before. So a file is made anew, for its user alone, and
+//! comes under its name when it is whole.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Writes a file into a folder, which is made if there is none. What bore the name, a link too, is replaced and not followed.
+pub(crate) fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    make(folder)?;
+    let unfinished = folder.join(format!(".{name}.{}", std::process::id()));
+    create(&unfinished)
+        .and_then(|mut file| file.write_all(content))
+        .and_then(|()| fs::rename(&unfinished, folder.join(name)))
+}
+
+/// Whether files can be written to a folder, found out by one that is gone again.
+pub(crate) fn try_folder(folder: &Path) -> io::Result<()> {
+    make(folder)?;
+    // Ranks of this process, and processes of this number on other hosts, may try at the same time.
+    static TRIALS: AtomicU64 = AtomicU64::new(0);
+    let (process, trial) = (std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time = time.map_or(0, |time| time.as_nanos());
+    let trial = folder.join(format!(".ranks.{process}.{trial}.{time}"));
+    create(&trial)?;
+    fs::remove_file(trial)
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// A new file. One of this user's that an earlier process of the same number has left goes first; nothing else does.
+fn create(path: &Path) -> io::Result<fs::File> {
+    let new = || {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        options.custom_flags(libc::O_NOFOLLOW).open(path)
+    };
+    match new() {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let there = fs::symlink_metadata(path)?;
+            let me = fs::symlink_metadata("/proc/self").map(|me| me.uid());
+            if !there.is_file() || me.is_ok_and(|me| me != there.uid()) {
+                let text = format!("{} is there, and is no file of this user", path.display());
+                return Err(io::Error::new(ErrorKind::AlreadyExists, text));
+            }
+            fs::remove_file(path)?;
+            new()
+        }
+        file => file,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("ranks-file-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_link_under_a_name_that_was_guessed_is_not_followed() {
+        let root = scratch("links");
+        let folder = root.join("dumps");
+        fs::create_dir(&folder).unwrap();
+        let victim = root.join("victim");
+        fs::write(&victim, "precious").unwrap();
+        symlink(&victim, folder.join("rank-0.json")).unwrap();
+        write(&folder, "rank-0.json", b"{}").unwrap();
+        assert!(
+            fs::symlink_metadata(folder.join("rank-0.json"))
+                .unwrap()
+                .is_file()
+        );
+
+        let unfinished = folder.join(format!(".rank-1.json.{}", std::process::id()));
+        symlink(&victim, &unfinished).unwrap();
+        let error = write(&folder, "rank-1.json", b"{}").unwrap_err();
+        assert!(
+            error.to_string().contains("no file of this user"),
+            "{error}"
+        );
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn what_is_written_is_its_users_alone_and_replaces_what_was_there() {
+        let root = scratch("modes");
+        let folder = root.join("a/b");
+        let left = folder.join(format!(".rank-0.json.{}", std::process::id()));
+        write(&folder, "rank-0.json", b"old").unwrap();
+        fs::write(&left, "half of").unwrap();
+        write(&folder, "rank-0.json", b"new").unwrap();
+        let file = folder.join("rank-0.json");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&file), mode(&folder)), (0o600, 0o700));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_found_out() {
+        let root = scratch("folder");
+        fs::write(root.join("file"), "").unwrap();
+        assert!(try_folder(&root.join("file/dumps")).is_err());
+        try_folder(&root.join("dumps")).unwrap();
+        assert_eq!(fs::read_dir(root.join("dumps")).unwrap().count(), 0);
+        fs::remove_dir_all(root).unwrap();
+    }
+}
