@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use ranks_launch::{Environment, Family, Installation, LinkerScript, LoadedMpi};
+use ranks_launch::{Environment, Family, Ground, Installation, LinkerScript, LoadedMpi};
 use ranks_load::Candidate;
 use serde::Serialize;
 
@@ -20,6 +20,8 @@ mod diagnosis;
 pub(super) struct Libraries {
     /// What the launcher, if any, told this process.
     pub(super) started: String,
+    /// What ranks of a program would be made of that is started as this one, or why that cannot be decided.
+    pub(super) ranks: String,
     /// Whether `RANKS_BACKEND` asks for no MPI.
     in_process: bool,
     /// Why `RANKS_MPI` cannot be followed.
@@ -119,6 +121,10 @@ impl Libraries {
         });
         Libraries {
             started: environment.to_string(),
+            ranks: match Ground::of(&environment) {
+                Ok(ground) => ground.to_string(),
+                Err(reason) => reason.to_string(),
+            },
             in_process: std::env::var("RANKS_BACKEND")
                 .is_ok_and(|backend| backend.trim() == "inprocess"),
             choice: choice.map(|error| error.to_string()),

@@ -81,6 +81,8 @@ fn mpi(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mpi = &report.mpi;
     heading(out, "MPI")?;
     writeln!(out, "  started    {}", mpi.started)?;
+    let ranks = mpi.ranks.lines().next().unwrap_or_default();
+    writeln!(out, "  so         {ranks}")?;
     match mpi.used() {
         Some(used) => {
             let (major, minor) = used.standard;

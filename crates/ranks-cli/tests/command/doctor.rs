@@ -20,6 +20,7 @@ fn a_bare_machine() {
     for part in [
         "used       none",
         "started    not started by a launcher",
+        "so         ranks are threads of one process",
         "libmpi-of-nobody.so.12: cannot open shared object file",
         "collectives                 yes         no",
         "/dev/shm",
@@ -171,4 +172,27 @@ fn the_report_as_json() {
         "{value}"
     );
     assert_eq!(value["features"][0]["on"][0], "yes");
+}
+
+/// It told of the library that programs would open, and they opened none, or did not start.
+#[test]
+fn what_ranks_would_be_is_told_as_programs_decide_it() {
+    let under_mpiexec = [
+        ("PMI_FD", "9"),
+        ("PMI_RANK", "1"),
+        ("PMI_SIZE", "2"),
+        ("MPI_LOCALRANKID", "1"),
+    ];
+    let told = |backend: &str| {
+        let mut command = bare();
+        command.arg("doctor").envs(under_mpiexec);
+        said(command.env("RANKS_BACKEND", backend)).text
+    };
+    let (mpi, threads) = (told("auto"), told("inprocess"));
+    assert!(
+        mpi.contains("so         ranks are processes, over MPI"),
+        "{mpi}"
+    );
+    let expected = "so         started by MPICH's mpiexec as rank 1 of 2, but RANKS_BACKEND=inprocess makes each";
+    assert!(threads.contains(expected), "{threads}");
 }

@@ -205,8 +205,15 @@ impl Libraries {
         if let Some(path) = in_path.filter(of_other)
             && let Some(other) = path.family
         {
+            // `ranks run` follows RANKS_MPI first, and then PATH.
+            let too = if chosen {
+                ""
+            } else {
+                ", as is what ranks run takes"
+            };
             let what = format!(
-                "two MPIs: programs that are started alone open {} ({}), and mpiexec in PATH is {other}'s ({})",
+                "two MPIs: programs that are to use one without a launcher (RANKS_BACKEND=mpi) open {} ({}), and mpiexec in PATH is \
+                 {other}'s ({}){too}",
                 used.name,
                 used.path.display(),
                 path.file.display()
