@@ -23,6 +23,8 @@ use crate::life::INIT;
 use crate::options::NvshmemOptions;
 
 const GET_ID: &str = "nvshmemx_get_uniqueid";
+/// What differs between hosts, and not between containers of one.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 const SET_ID: &str = "nvshmemx_set_attr_uniqueid_args";
 
 /// Contexts that the library works in, for as long as the process lives: what it does at the end of the process is done there.
@@ -68,6 +70,9 @@ impl Prepared {
     /// # Errors
     /// The same on all PEs; from the call of the library on it is not tried again.
     pub(crate) fn join(self, bootstrap: &dyn Bootstrap) -> Result<Box<dyn Backend>> {
+        let host = std::fs::read(BOOT).unwrap_or_default();
+        let hosts = all_succeed(bootstrap, INIT, Ok(host.clone()))?;
+        let beside = hosts.iter().filter(|other| **other == host).count();
         let id = if bootstrap.rank() == 0 {
             self.make_id()
         } else {
@@ -79,7 +84,7 @@ impl Prepared {
         let attr = told(bootstrap, claimed, |_| {
             standing::becomes(Standing::Unused);
         })?;
-        let begun = self.begin(attr, bootstrap);
+        let begun = self.begin(attr, bootstrap, beside);
         told(bootstrap, begun, |_| ())
             .map(|heap| Box::new(heap) as Box<dyn Backend>)
             .inspect_err(|error| standing::becomes(Standing::Failed(error.to_string())))
@@ -127,11 +132,12 @@ impl Prepared {
         Ok(attr)
     }
 
-    /// Calls the library.
+    /// Calls the library. So many PEs are on this host.
     fn begin(
         &self,
         attr: &'static mut nvshmemx_init_attr_t,
         bootstrap: &dyn Bootstrap,
+        beside: usize,
     ) -> Result<LibraryHeap> {
         let table = self.library.table();
         let init = self.function(INIT, table.nvshmemx_hostlib_init_attr)?;
@@ -175,11 +181,11 @@ impl Prepared {
             my_pe: rank,
             n_pes: size,
             limited: status == NVSHMEM_STATUS_LIMITED_MPG,
-            // From this status on PEs share GPUs, and nobody says how many of them.
+            // From this status on PEs share GPUs, and nobody says which of those on this host.
             room: Room::of(
                 self.library.version(),
                 if status >= NVSHMEM_STATUS_LIMITED_MPG {
-                    size
+                    beside
                 } else {
                     1
                 },

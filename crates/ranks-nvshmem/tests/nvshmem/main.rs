@@ -14,4 +14,5 @@ mod memory;
 mod misuse;
 #[cfg(feature = "conformance")]
 mod raw;
+mod room;
 mod support;
