@@ -89,6 +89,16 @@ impl Doubles {
         count(&self.hooks, name)
     }
 
+    /// From now on each device has so much memory.
+    pub(crate) fn set_device_memory(&self, bytes: usize) {
+        let hook = self.cuda.own_symbol(c"cudaDouble_set_device_memory");
+        let hook = hook.unwrap().as_ptr();
+        // SAFETY: the double's function has this type.
+        let hook: unsafe extern "C" fn(usize) = unsafe { transmute(hook) };
+        // SAFETY: it may be called at any time.
+        unsafe { hook(bytes) }
+    }
+
     /// What must never happen.
     fn accuse(&self) {
         assert_eq!(self.count(c"nvshmemDouble_uses_after_free"), 0);
