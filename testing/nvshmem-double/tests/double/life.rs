@@ -150,7 +150,11 @@ fn a_heap_has_the_same_places_at_other_addresses() {
     const TEST: &str = "life::a_heap_has_the_same_places_at_other_addresses";
     let Some(pe) = own_before() else {
         all_well(TEST, NEW, 3, &[]);
-        all_well(TEST, OLD, 3, &[("NVSHMEM_DOUBLE_REMOTE", "1")]);
+        let settings = [
+            ("NVSHMEM_DOUBLE_REMOTE", "1"),
+            ("NVSHMEM_DISABLE_CUDA_VMM", "1"),
+        ];
+        all_well(TEST, OLD, 3, &settings);
         return;
     };
     assert_eq!(pe.init(), 0);

@@ -202,3 +202,19 @@ fn a_team_that_is_always_there_is_not_destroyed() {
     assert_eq!(call!(pe, nvshmem_barrier(1)), 0);
     pe.end();
 }
+
+/// Before 3.8, unless it has a fixed size.
+#[test]
+fn a_heap_that_cannot_grow_is_lost() {
+    const TEST: &str = "misuse::a_heap_that_cannot_grow_is_lost";
+    let Some(pe) = own() else {
+        for ended in run(TEST, OLD, 2, &[]) {
+            assert_eq!(ended.status.code(), Some(255), "{}", ended.said);
+            assert!(ended.said.contains("was unmapped"), "{}", ended.said);
+        }
+        return;
+    };
+    let memory = pe.alloc(256);
+    assert!(call!(pe, nvshmem_malloc(1 << 30)).is_null());
+    call!(pe, nvshmem_free(memory));
+}
