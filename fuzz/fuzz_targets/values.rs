@@ -1,7 +1,7 @@
 //! Values that are made of the bytes of a message: of types as programs have them, and the topology of a job.
 #![no_main]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use libfuzzer_sys::fuzz_target;
 use ranks_collectives::fuzzing::{answers, topology};
@@ -9,8 +9,8 @@ use ranks_collectives::topology::Topology;
 use ranks_comm::ErrorKind;
 use ranks_comm::backend::{from_bytes, to_bytes};
 use ranks_fuzz::messages;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 type Deep = Vec<(
     Option<String>,
@@ -18,6 +18,27 @@ type Deep = Vec<(
     BTreeMap<u8, f64>,
     Result<bool, [i16; 3]>,
 )>;
+
+/// Types that contain themselves, and elements that take no bytes.
+#[derive(Serialize, Deserialize)]
+enum List {
+    Nil,
+    Cons(Box<List>),
+    Large(Box<Large>),
+    Tree(Vec<List>),
+    Map {
+        lists: HashMap<(), List>,
+        next: Option<Box<Wrapped>>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wrapped(Box<List>);
+
+#[derive(Serialize, Deserialize)]
+struct Large([[f64; 32]; 8], Option<Box<List>>);
+
+type Empty = Vec<(BTreeMap<(), [(); 32]>, Vec<Vec<()>>)>;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((kind, bytes)) = bytes.split_first() else {
@@ -33,6 +54,8 @@ fuzz_target!(|bytes: &[u8]| {
                 let _ = topology.to_string();
             }
         }
+        6 => value::<List>(bytes),
+        7 => value::<Empty>(bytes),
         _ => {
             let messages = messages(bytes);
             let all = answers(&messages);

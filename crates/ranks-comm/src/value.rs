@@ -3,6 +3,8 @@
 //! The bytes are in postcard's format: compact, the same on every machine, and without names or types. So both sides
 //! must mean the same type; where they do not, the bytes may be a value of the other type all the same.
 
+mod bounded;
+
 use std::any::type_name;
 use std::fmt::Display;
 
@@ -49,9 +51,10 @@ impl Communicator {
     /// [`ErrorKind::Value`] if the bytes are no value of this type: the message is gone then. From [`Source::Null`]
     /// come no bytes, which make a value of few types. Otherwise as [`recv_vec`](Self::recv_vec).
     ///
-    /// Bytes that are wrong take no more memory than the type's own `Deserialize` reserves; that of the standard
-    /// library's collections reserves a megabyte at most before elements arrive. But a type that contains itself is
-    /// built as deep as the bytes say, and elements that take no bytes, such as `()`, as often as they say.
+    /// No bytes overflow the stack or take for ever: a value is nested 128 deep at most, such as a list whose elements are
+    /// in boxes of each other, the parts that are within each other take 128 KiB at most, and there are 65 536 elements
+    /// at most that take no bytes, such as `()`. Bytes that are wrong take no more memory than the type's own `Deserialize`
+    /// reserves; that of the standard library's collections reserves a megabyte at most before elements arrive.
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
     pub fn recv_value<V: DeserializeOwned>(
@@ -108,7 +111,7 @@ pub fn from_bytes<V: DeserializeOwned, O: Display>(
     origin: impl FnOnce() -> O,
 ) -> Result<V> {
     let (length, element) = (bytes.len(), type_name::<V>());
-    match postcard::take_from_bytes(bytes) {
+    match bounded::read(bytes) {
         Ok((value, [])) => Ok(value),
         Ok((_, rest)) => Err(Error::new(
             ErrorKind::Value,
@@ -135,6 +138,8 @@ pub fn from_bytes<V: DeserializeOwned, O: Display>(
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+
+    use serde::Deserialize;
 
     use super::*;
 
@@ -175,6 +180,59 @@ mod tests {
         assert_eq!(map.unwrap_err().kind(), ErrorKind::Value);
         // Longer than any number.
         assert!(back::<u64>(&[0xff; 11]).is_err());
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    enum List {
+        Nil,
+        Cons(Box<List>),
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Large(
+        #[expect(dead_code, reason = "it only has to be large")] [[f64; 32]; 8],
+        #[expect(dead_code, reason = "it only has to be deep")] Option<Box<Large>>,
+    );
+
+    #[derive(Debug, Deserialize)]
+    struct Endless(#[expect(dead_code, reason = "nobody can make one")] Box<Endless>);
+
+    #[test]
+    fn a_message_cannot_overflow_the_stack() {
+        let deep = |depth: usize| [vec![1; depth], vec![0]].concat();
+        let long = (0..100).fold(List::Nil, |list, _| List::Cons(Box::new(list)));
+        assert_eq!(to_bytes("MPI_Send", &long).unwrap(), deep(100));
+        assert_eq!(back::<List>(&deep(100)).unwrap(), long);
+        for depth in [1_000_000, 128] {
+            let error = back::<List>(&deep(depth)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Value);
+            assert!(
+                error.to_string().contains("more than 128 values"),
+                "{error}"
+            );
+        }
+        // No bytes at all.
+        assert!(back::<Endless>(&[]).is_err());
+        let large = [vec![0; 8 * 32 * 8], vec![1]].concat();
+        let error = back::<Large>(&large.repeat(100)).unwrap_err();
+        assert!(error.to_string().contains("of the stack"), "{error}");
+    }
+
+    #[test]
+    fn elements_that_take_no_bytes_cannot_spin() {
+        let empty = vec![(); 60_000];
+        let bytes = to_bytes("MPI_Send", &empty).unwrap();
+        assert_eq!(back::<Vec<()>>(&bytes).unwrap(), empty);
+        let many = to_bytes("MPI_Send", &(1u64 << 60)).unwrap();
+        for error in [
+            back::<Vec<()>>(&many).unwrap_err(),
+            back::<std::collections::HashMap<(), [(); 3]>>(&many).unwrap_err(),
+            // Each of them few enough.
+            back::<Vec<Vec<()>>>(&[vec![3], bytes.repeat(3)].concat()).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Value);
+            assert!(error.to_string().contains("more elements than"), "{error}");
+        }
     }
 
     #[test]
