@@ -1,6 +1,7 @@
 //! What ranks tell each other before a collective call, and whether they do.
 
 use std::fmt::{Display, Write as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::Backend;
@@ -168,20 +169,20 @@ impl Communicator {
 
     /// What all ranks pass, in rank order; all pass as many bytes. Collective.
     #[doc(hidden)]
-    pub fn exchange(&self, operation: &'static str, mine: &[u8]) -> Result<Vec<u8>> {
+    pub fn exchange(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
         let _entered = self.enter(operation)?;
         self.exchange_within(operation, mine)
     }
 
     /// The same as a part of `operation`, which was entered.
     #[doc(hidden)]
-    pub fn exchange_within(&self, operation: &'static str, mine: &[u8]) -> Result<Vec<u8>> {
+    pub fn exchange_within(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
         self.must_be_in_step(operation)?;
         let limited = limit::may_end();
         let left = limited.as_ref().and_then(|under_way| under_way.left());
         let left = left.unwrap_or(Duration::MAX);
         let exchanged = match self.backend() {
-            Backend::Mpi(comm) => comm.exchange(mine, self.size(), left)?,
+            Backend::Mpi(comm) => comm.exchange(mine, self.size(), left)?.map(Into::into),
             Backend::InProcess(comm) => comm.exchange(mine, left)?,
         };
         if let (None, Some(under_way)) = (&exchanged, limited)

@@ -167,14 +167,18 @@ where
     }
     let mut outcomes: Vec<Outcome<E>> = thread::scope(|scope| {
         let (world, f) = (&world, &f);
-        let started: Vec<_> = (0..ranks)
-            .map(|number| {
-                let thread = thread::Builder::new().name(format!("rank {number}"));
-                thread.spawn_scoped(scope, move || rank(world, number, level, comparing, f))
-            })
-            .enumerate()
-            .map(|(number, thread)| thread.map_err(|reason| not_started(world, number, &reason)))
-            .collect();
+        let mut started = Vec::with_capacity(ranks);
+        for number in 0..ranks {
+            let thread = thread::Builder::new().name(format!("rank {number}"));
+            let thread =
+                thread.spawn_scoped(scope, move || rank(world, number, level, comparing, f));
+            let thread = thread.map_err(|reason| not_started(world, number, &reason));
+            let enough = thread.is_err();
+            started.push(thread);
+            if enough {
+                break;
+            }
+        }
         started
             .into_iter()
             .map(|thread| match thread {
@@ -233,7 +237,8 @@ fn rank<E: Display>(
 
 fn not_started(world: &World, number: usize, reason: &std::io::Error) -> Error {
     let text = format!(
-        "the thread of rank {number} of {} could not be started: {reason}",
+        "the thread of rank {number} of {} could not be started: {reason}; there is room for {number} ranks, so set \
+         RANKS_NP to fewer, or raise the limit of threads (ulimit -u, pids.max) or of memory",
         world.size()
     );
     world.fail(number, text.clone());

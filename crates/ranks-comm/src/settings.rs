@@ -54,6 +54,10 @@ pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chose
     }
 }
 
+/// How many in-process ranks there may be. A process that has as many mappings of memory as Linux allows ends, without
+/// an error, as soon as it starts a thread: each takes four of the 65 530 that are usual.
+const MOST_THREADS: usize = 1 << 13;
+
 /// How many in-process ranks: as the program asks, as `RANKS_NP` says, or one.
 pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
     let (ranks, who) = match asked {
@@ -68,6 +72,16 @@ pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
             ErrorKind::Argument,
             OPERATION,
             format!("{who} is 0; there must be at least one rank"),
+        ));
+    }
+    if ranks > MOST_THREADS {
+        return Err(Error::with_text(
+            ErrorKind::Argument,
+            OPERATION,
+            format!(
+                "{who} is {ranks}; in process every rank is a thread, and there may be {MOST_THREADS} at most: \
+                 run more ranks as processes, over an MPI"
+            ),
         ));
     }
     Ok(ranks)
@@ -183,5 +197,9 @@ mod tests {
         );
         assert_eq!(ranks(Some(0)).unwrap_err().kind(), ErrorKind::Argument);
         assert_eq!(ranks(Some(3)).unwrap(), 3);
+        assert_eq!(ranks(Some(8192)).unwrap(), 8192);
+        let error = ranks(Some(20_000)).unwrap_err().to_string();
+        assert!(error.contains("Builder::ranks is 20000"), "{error}");
+        assert!(error.contains("8192 at most"), "{error}");
     }
 }

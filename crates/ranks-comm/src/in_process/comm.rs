@@ -41,6 +41,8 @@ pub struct Comm {
     pub(super) info: Mutex<Info>,
     /// How many collectives that return at once this rank has begun.
     pub(super) begun: AtomicU64,
+    /// How many exchanges it has come to.
+    pub(super) exchanged: AtomicU64,
     pub(super) shape: Option<Arc<Shape>>,
     pub(super) channels: Channels,
 }
@@ -58,7 +60,7 @@ impl fmt::Debug for Comm {
 impl Comm {
     /// The communicator of all ranks, seen from `place`.
     pub(crate) fn world(place: Arc<Place>) -> Self {
-        let members: Arc<[usize]> = (0..place.world.size()).collect();
+        let members = Arc::clone(&place.world.ranks);
         let rank = place.rank;
         Self {
             place,
@@ -69,6 +71,7 @@ impl Comm {
             name: Mutex::new("MPI_COMM_WORLD".to_owned()),
             info: Mutex::default(),
             begun: AtomicU64::new(0),
+            exchanged: AtomicU64::new(0),
             shape: None,
             channels: Channels::default(),
         }
@@ -105,11 +108,11 @@ impl Comm {
     /// What is to be recorded of it, which nobody else has.
     pub(crate) fn recorder(&self) -> Arc<Recorder> {
         let world = self.place.home().world;
+        let members = Arc::clone(&self.members);
         if self.context == WORLD_CONTEXT {
-            Recorder::of_world(world, self.rank, self.size())
+            Recorder::of_world(world, self.rank, members)
         } else {
             let place = (self.place.rank, self.place.world.size());
-            let members = self.members.to_vec();
             Recorder::new(world, self.context, self.rank, self.size(), members, place)
         }
     }

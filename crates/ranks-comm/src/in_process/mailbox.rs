@@ -46,7 +46,7 @@ impl Receipt {
 }
 
 /// Which messages a receive takes; `None` is a wildcard.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) context: u64,
     pub(crate) source: Option<usize>,
@@ -69,6 +69,8 @@ pub(crate) struct Queues {
     by_context: HashMap<u64, VecDeque<Envelope>>,
     posted: Vec<Posted>,
     next_number: u64,
+    /// What the threads that sleep wait for: such a message, or something else.
+    awaited: Vec<Option<Pattern>>,
 }
 
 /// A receive that was posted before its message was looked for.
@@ -82,6 +84,29 @@ struct Posted {
 }
 
 impl Queues {
+    /// A thread sleeps from now on until such a message comes, or something else changes.
+    pub(super) fn sleeps(&mut self, until: Option<Pattern>) {
+        self.awaited.push(until);
+    }
+
+    /// One that slept so is awake.
+    pub(super) fn awakes(&mut self, until: Option<Pattern>) {
+        if let Some(index) = self.awaited.iter().position(|other| *other == until) {
+            self.awaited.swap_remove(index);
+        }
+    }
+
+    /// Whether any thread sleeps.
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.awaited.is_empty()
+    }
+
+    /// Whether a thread sleeps until such a message comes.
+    pub(super) fn awaits(&self, context: u64, message: &Envelope) -> bool {
+        let mut patterns = self.awaited.iter().flatten();
+        patterns.any(|pattern| pattern.context == context && pattern.matches(message))
+    }
+
     /// Leaves a message that has arrived; says whether a receive was waiting for it, and whom to tell so.
     pub(crate) fn push(&mut self, context: u64, message: Envelope) -> Option<Receipt> {
         let waiting = self.posted.iter().position(|posted| {
@@ -248,6 +273,29 @@ mod tests {
         assert!(queues.peek(&pattern(None, None)).is_none(), "swallowed");
         queues.push(1, message(0, 0, 2));
         assert_eq!(queues.take(&pattern(None, None)).unwrap().payload, [2]);
+    }
+
+    #[test]
+    fn who_sleeps_is_woken_by_its_own_message_alone() {
+        let mut queues = Queues::default();
+        let own = Some(pattern(Some(3), Some(7)));
+        assert!(!queues.is_awaited() && !queues.awaits(1, &message(3, 7, 0)));
+        queues.sleeps(own);
+        queues.sleeps(None);
+        queues.sleeps(own);
+        for (context, other) in [
+            (1, message(3, 6, 0)),
+            (1, message(2, 7, 0)),
+            (2, message(3, 7, 0)),
+        ] {
+            assert!(!queues.awaits(context, &other));
+        }
+        queues.awakes(own);
+        assert!(queues.awaits(1, &message(3, 7, 0)), "there is another one");
+        queues.awakes(own);
+        assert!(!queues.awaits(1, &message(3, 7, 0)) && queues.is_awaited());
+        queues.awakes(None);
+        assert!(!queues.is_awaited());
     }
 
     #[test]

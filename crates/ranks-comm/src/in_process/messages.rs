@@ -10,8 +10,13 @@ impl World {
     /// Leaves a message in the mailbox of `dest`, a rank of the world.
     pub(crate) fn deliver(&self, dest: usize, context: u64, message: Envelope) {
         let mailbox = &self.mailboxes[dest];
-        let receipt = lock(&mailbox.queues).push(context, message);
-        mailbox.changed.notify_all();
+        let mut queues = lock(&mailbox.queues);
+        let awaited = queues.awaits(context, &message);
+        let receipt = queues.push(context, message);
+        drop(queues);
+        if awaited {
+            mailbox.changed.notify_all();
+        }
         self.acknowledge(receipt.as_ref());
     }
 
@@ -176,17 +181,14 @@ impl World {
             if self.is_received(operation, receipt, dest)? {
                 return Ok(());
             }
-            queues = mailbox.rest(queues)?;
+            queues = mailbox.rest(queues, None)?;
         }
     }
 
     fn acknowledge(&self, receipt: Option<&Receipt>) {
         if let Some(receipt) = receipt {
-            let mailbox = &self.mailboxes[receipt.sender];
-            let queues = lock(&mailbox.queues);
             receipt.sign();
-            drop(queues);
-            mailbox.changed.notify_all();
+            self.wake(receipt.sender);
         }
     }
 }

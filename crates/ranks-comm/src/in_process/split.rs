@@ -135,6 +135,7 @@ impl Comm {
             name: Mutex::default(),
             info: Mutex::default(),
             begun: AtomicU64::default(),
+            exchanged: AtomicU64::default(),
             shape: None,
             channels: Channels::default(),
         }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::mailbox::{Pattern, Queues};
 use super::meetings::{Outcome, Word};
@@ -10,27 +11,46 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limit;
 
 impl Mailbox {
-    /// Waits until something has changed, or an operation has come to its limit.
+    /// Sleeps until such a message comes, something else changes, or the time is up.
+    pub(super) fn sleep<'a>(
+        &'a self,
+        mut queues: MutexGuard<'a, Queues>,
+        until: Option<Pattern>,
+        left: Option<Duration>,
+    ) -> MutexGuard<'a, Queues> {
+        queues.sleeps(until);
+        let mut queues = match left {
+            None => self.changed.wait(queues),
+            Some(left) => match self.changed.wait_timeout(queues, left) {
+                Ok((queues, _)) => Ok(queues),
+                Err(poisoned) => Ok(poisoned.into_inner().0),
+            },
+        }
+        .unwrap_or_else(PoisonError::into_inner);
+        queues.awakes(until);
+        queues
+    }
+
+    /// The same, or until an operation has come to its limit.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`].
     pub(super) fn rest<'a>(
         &'a self,
         queues: MutexGuard<'a, Queues>,
+        until: Option<Pattern>,
     ) -> Result<MutexGuard<'a, Queues>> {
         let limited = limit::in_time();
         let limited = limited.and_then(|under_way| under_way.left().map(|left| (under_way, left)));
         let Some((under_way, left)) = limited else {
-            let woken = self.changed.wait(queues);
-            return Ok(woken.unwrap_or_else(PoisonError::into_inner));
+            return Ok(self.sleep(queues, until, None));
         };
         if left.is_zero() {
             drop(queues);
             under_way.is_late(&under_way.states())?;
             return Ok(lock(&self.queues));
         }
-        let woken = self.changed.wait_timeout(queues, left);
-        Ok(woken.unwrap_or_else(PoisonError::into_inner).0)
+        Ok(self.sleep(queues, until, Some(left)))
     }
 }
 
@@ -52,10 +72,7 @@ impl World {
             if let Some(outcome) = outcome {
                 return outcome;
             }
-            queues = mailbox
-                .changed
-                .wait(queues)
-                .unwrap_or_else(PoisonError::into_inner);
+            queues = mailbox.sleep(queues, None, None);
         }
     }
 
@@ -67,11 +84,14 @@ impl World {
 
     /// Wakes a rank that waits, so that it looks again.
     ///
-    /// Locking the mailbox before waking means that no waiter can look and then sleep through the change.
+    /// Locking the mailbox before waking means that no waiter can look and then sleep through the change. Whoever does
+    /// not sleep by then has still to look.
     pub(super) fn wake(&self, rank: usize) {
         let mailbox = &self.mailboxes[rank];
-        drop(lock(&mailbox.queues));
-        mailbox.changed.notify_all();
+        let sleeps = lock(&mailbox.queues).is_awaited();
+        if sleeps {
+            mailbox.changed.notify_all();
+        }
     }
 
     /// Waits, as `me`, until `look` finds what it looks for; see [`World::look_for`].
@@ -87,7 +107,7 @@ impl World {
             if let Some(found) = self.look_for(operation, me, &mut look)? {
                 return Ok(found);
             }
-            queues = mailbox.rest(queues)?;
+            queues = mailbox.rest(queues, None)?;
         }
     }
 
@@ -132,7 +152,7 @@ impl World {
                 return Ok(found);
             }
             self.still_possible(operation, me, pattern, members)?;
-            queues = mailbox.rest(queues)?;
+            queues = mailbox.rest(queues, Some(*pattern))?;
         }
     }
 

@@ -5,9 +5,10 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::agreements::Agreements;
+use super::exchange::Exchanges;
 use super::failures::Failure;
 use super::mailbox::Queues;
 use super::meetings::Meetings;
@@ -26,6 +27,8 @@ pub(crate) struct World {
     pub(super) number: u64,
     /// When it began, for all of its ranks.
     pub(crate) job: u64,
+    /// All of them, in order.
+    pub(super) ranks: Arc<[usize]>,
     pub(super) mailboxes: Box<[Mailbox]>,
     next_context: AtomicU64,
     pub(super) agreements: Agreements,
@@ -35,6 +38,7 @@ pub(crate) struct World {
     /// How many they are.
     pub(super) failed: AtomicUsize,
     pub(super) meetings: Meetings,
+    pub(super) exchanges: Exchanges,
     /// Contexts of communicators that were revoked.
     pub(super) revoked: Mutex<HashSet<u64>>,
     pub(super) any_revoked: AtomicBool,
@@ -68,6 +72,7 @@ impl World {
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             job: observe::new_job(),
+            ranks: (0..size).collect(),
             mailboxes: (0..size).map(|_| Mailbox::default()).collect(),
             next_context: AtomicU64::new(WORLD_CONTEXT + 2),
             agreements: Agreements::default(),
@@ -75,6 +80,7 @@ impl World {
             failures: Mutex::default(),
             failed: AtomicUsize::new(0),
             meetings: Meetings::default(),
+            exchanges: Exchanges::default(),
             revoked: Mutex::default(),
             any_revoked: AtomicBool::new(false),
             limit: limit.map(|limit| (limit, Hold::new())),
@@ -110,8 +116,9 @@ impl World {
 
     /// Records that `rank` will neither send nor receive any more.
     pub(crate) fn end(&self, rank: usize) {
-        self.mailboxes[rank].ended.store(true, Ordering::Release);
-        self.wake_all();
+        if !self.mailboxes[rank].ended.swap(true, Ordering::AcqRel) {
+            self.wake_all();
+        }
     }
 }
 

@@ -232,7 +232,7 @@ impl Comm {
             origin,
             rank,
             size,
-            ranks.unwrap_or_default(),
+            ranks.unwrap_or_default().into(),
             session::whoami().unwrap_or((rank, size)),
         )
     }

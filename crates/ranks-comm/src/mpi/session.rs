@@ -123,7 +123,7 @@ impl Session {
     }
 
     fn world_recorder(&self, rank: usize, size: usize) -> Arc<Recorder> {
-        let new = || Recorder::of_world(Home::MPI.world, rank, size);
+        let new = || Recorder::of_world(Home::MPI.world, rank, (0..size).collect());
         Arc::clone(self.world_recorder.get_or_init(new))
     }
 

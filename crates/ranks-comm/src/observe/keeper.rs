@@ -189,7 +189,7 @@ impl Kept {
             id: recorder.id,
             name: facts::label(recorder),
             rank: recorder.rank,
-            world_ranks: recorder.world_ranks.clone(),
+            world_ranks: recorder.world_ranks.to_vec(),
         };
         self.members.insert(recorder.id, member);
     }

@@ -41,7 +41,7 @@ pub(crate) struct Recorder {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     /// Its ranks in the world; empty if they are not known.
-    pub(crate) world_ranks: Vec<usize>,
+    pub(crate) world_ranks: Arc<[usize]>,
     /// This rank in the world, and the size of the world.
     place: (usize, usize),
     name: Mutex<String>,
@@ -58,7 +58,7 @@ impl Recorder {
         origin: u64,
         rank: usize,
         size: usize,
-        world_ranks: Vec<usize>,
+        world_ranks: Arc<[usize]>,
         place: (usize, usize),
     ) -> Arc<Self> {
         let ranks = world_ranks.iter().map(|&rank| rank as u64);
@@ -82,8 +82,9 @@ impl Recorder {
     }
 
     /// For the communicator of all ranks.
-    pub(crate) fn of_world(world: u64, rank: usize, size: usize) -> Arc<Self> {
-        let recorder = Self::new(world, 0, rank, size, (0..size).collect(), (rank, size));
+    pub(crate) fn of_world(world: u64, rank: usize, all: Arc<[usize]>) -> Arc<Self> {
+        let size = all.len();
+        let recorder = Self::new(world, 0, rank, size, all, (rank, size));
         recorder.set_name("MPI_COMM_WORLD");
         recorder
     }

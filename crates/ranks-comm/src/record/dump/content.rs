@@ -47,7 +47,7 @@ pub(super) fn communicator(recorder: &Recorder) -> String {
         .text("name", &recorder.name())
         .plain("size", recorder.size)
         .plain("rank", recorder.rank)
-        .list("world_ranks", &recorder.world_ranks)
+        .list("world_ranks", recorder.world_ranks.iter())
         .list("collectives", calls(&recorder.collectives))
         .list("messages", calls(&recorder.messages))
         .plain("begun", recorder.collectives.begun())
