@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use ranks_comm::backend::unused_number;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::agreement::{Call, all_ready};
@@ -26,6 +27,7 @@ pub struct Hierarchy {
     leaders: Option<Communicator>,
     /// For each rank its node, numbered in the order of their leaders, and its rank there.
     places: Arc<[[u64; 2]]>,
+    number: u64,
 }
 
 impl Hierarchy {
@@ -59,13 +61,15 @@ impl Hierarchy {
         let number = leaders.as_ref().map_or(0, Communicator::rank);
         let mut place = [number as u64];
         bcast::bcast(&node, &mut place, 0)?;
-        let mut places = vec![[0; 2]; comm.size()];
-        allgather::allgather(comm, &[[place[0], node.rank() as u64]], &mut places)?;
+        let mut all = vec![[0; 3]; comm.size()];
+        let told = [place[0], node.rank() as u64, unused_number()];
+        allgather::allgather(comm, &[told], &mut all)?;
         Ok(Self {
             whole: comm.clone(),
             node,
             leaders,
-            places: places.into(),
+            places: all.iter().map(|&[node, rank, _]| [node, rank]).collect(),
+            number: all[0][2],
         })
     }
 
@@ -85,6 +89,13 @@ impl Hierarchy {
     #[must_use]
     pub fn whole(&self) -> &Communicator {
         &self.whole
+    }
+
+    /// Its number, by which all ranks know it, among those that they have made of the whole.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Whether this rank is its node's leader.

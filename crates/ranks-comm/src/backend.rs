@@ -8,6 +8,7 @@ pub use crate::agree::digest;
 pub use crate::checks::{get_text, put_text};
 pub use crate::entered::Entered;
 pub use crate::flight::{Deferred, Keep, Pause};
+pub use crate::identity::unused_number;
 pub use crate::in_flight::InFlight;
 pub use crate::in_process::{Comm as InProcessComm, Watch};
 pub use crate::landing::{Role, Span};

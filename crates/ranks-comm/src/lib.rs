@@ -26,6 +26,7 @@ mod graph;
 mod grid;
 mod group;
 mod halo_exchange;
+mod identity;
 mod in_flight;
 mod in_process;
 mod info;
