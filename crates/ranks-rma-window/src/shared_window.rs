@@ -16,7 +16,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
-use ranks_comm::{Communicator, Result};
+use ranks_comm::Result;
 
 pub use atomic::HasAtomic;
 pub use builder::SharedWindowBuilder;
@@ -96,9 +96,9 @@ const FENCE: &str = "SharedWindow::fence";
 /// # Memory
 ///
 /// Segments may differ in length, and may be empty. Each begins at a multiple of 64 bytes, on every library, unless
-/// [`Spacing`] says something else, and holds zeros at first. No page is touched when the window is made, so that each comes to lie
-/// near the rank that writes to it first; [`Placement`] has other ways. Before anything is allocated the ranks look whether the
-/// node has the memory, and all get the same error if it has not. Over MPI it is one window of the library
+/// [`Spacing`] says something else, and holds zeros at first. Memory that processes share is taken from the system when the window is
+/// made, each page near the rank whose segment it is; [`Placement`] has other ways. If the node does not have it, all ranks get
+/// the same error. Over MPI it is one window of the library
 /// (`MPI_Win_allocate_shared`); if there is one rank only, or ranks are threads, it is the heap.
 ///
 /// # Ranks out of step
@@ -164,24 +164,21 @@ impl<T: Pod, P: Phase> SharedWindow<T, P> {
 
     /// Waits until all ranks are here for the same reason; what they have written before is seen then.
     fn pass(&mut self, goal: Goal) -> Result<()> {
-        self.arrive(goal)?;
-        self.wait()
+        // What it waits for is this call's, at the time limit too.
+        let _entered = self.segments.node().enter(FENCE)?;
+        Self::arrive(&self.segments, &mut self.step, goal)?;
+        Self::wait(&self.segments, &self.step)
     }
 
-    fn arrive(&mut self, goal: Goal) -> Result<()> {
-        drop(self.node().enter(FENCE)?);
-        self.segments.sync()?;
-        self.step.arrive(self.segments.marks(), goal);
+    fn arrive(segments: &Segments<T>, step: &mut Step, goal: Goal) -> Result<()> {
+        segments.sync()?;
+        step.arrive(segments.marks(), goal);
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<()> {
-        self.step.wait(self.segments.marks(), self.node())?;
-        self.segments.sync()
-    }
-
-    fn node(&self) -> &Communicator {
-        self.segments.node()
+    fn wait(segments: &Segments<T>, step: &Step) -> Result<()> {
+        step.wait(segments.marks(), segments.node())?;
+        segments.sync()
     }
 
     /// The same window after the ranks have gone on together.

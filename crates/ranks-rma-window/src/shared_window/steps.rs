@@ -4,10 +4,9 @@
 //! window is not waited for. A rank that waits lets the library go on with its messages, since the rank that it waits for
 //! may need them.
 
-use std::hint;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ranks_comm::backend::Pause;
+use ranks_comm::backend;
 use ranks_comm::{Communicator, Error, ErrorKind, Result, Source, Tag};
 
 use super::FENCE;
@@ -98,35 +97,41 @@ impl Step {
         }
     }
 
-    /// Waits until all ranks have arrived at the same.
+    /// Waits until all ranks have arrived at the same, as a part of a call that this thread has entered.
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`] if one arrives at something else, [`ErrorKind::PeerFailed`] if one has dropped its window
-    /// before; what the library reports.
+    /// before, [`ErrorKind::TimedOut`] at the time limit of the call; what the library reports.
     pub(super) fn wait(&self, marks: &Marks, node: &Communicator) -> Result<()> {
         self.wait_with(marks, || node.iprobe(Source::Any, Tag::Any).map(drop))
     }
 
     /// The same, with what to do between looks.
     fn wait_with(&self, marks: &Marks, mut progress: impl FnMut() -> Result<()>) -> Result<()> {
-        const SPINS: u32 = 64;
-        for (rank, mark) in marks.iter().enumerate() {
-            let (mut spins, mut pause) = (0, Pause::default());
-            while !self.has(rank, mark)? {
-                if spins < SPINS {
-                    spins += 1;
-                    hint::spin_loop();
-                    continue;
+        /// Who comes as soon as that is there before the library has anything to do.
+        const SOON: u32 = 64;
+        // Those before this one have arrived.
+        let (mut next, mut looks) = (0, 0);
+        backend::look(|| {
+            while let Some(mark) = marks.get(next) {
+                if !self.has(next, mark)? {
+                    break;
                 }
+                next += 1;
+            }
+            if next >= marks.len() {
+                return Ok(Some(()));
+            }
+            looks += 1;
+            if looks > SOON {
                 // The one that is waited for may itself wait for one that is gone.
                 for (rank, mark) in marks.iter().enumerate() {
                     self.is_there(rank, mark)?;
                 }
                 progress()?;
-                pause.rest();
             }
-        }
-        Ok(())
+            Ok(None)
+        })
     }
 
     /// Whether a rank has arrived where this one has.

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 
 use super::steps::Goal;
-use super::{Concurrent, HasAtomic, Read, SharedWindow, Write};
+use super::{Concurrent, FENCE, HasAtomic, Read, SharedWindow, Write};
 
 impl<T: Pod> SharedWindow<T, Write> {
     /// This rank's segment.
@@ -71,10 +71,13 @@ impl<T: Pod> SharedWindow<T, Write> {
         mut self,
         mut other: SharedWindow<U, Read>,
     ) -> Result<(SharedWindow<T, Read>, SharedWindow<U, Write>)> {
-        self.arrive(Goal::Read)?;
-        other.arrive(Goal::Write)?;
-        self.wait()?;
-        other.wait()?;
+        {
+            let _entered = self.segments.node().enter(FENCE)?;
+            Self::arrive(&self.segments, &mut self.step, Goal::Read)?;
+            SharedWindow::<U, Read>::arrive(&other.segments, &mut other.step, Goal::Write)?;
+            Self::wait(&self.segments, &self.step)?;
+            SharedWindow::<U, Read>::wait(&other.segments, &other.step)?;
+        }
         Ok((self.in_phase(), other.in_phase()))
     }
 }

@@ -9,5 +9,6 @@
 
 mod defects;
 mod jacobi;
+mod limits;
 mod phases;
 mod steps;
