@@ -17,7 +17,7 @@ use crate::locked::Locked;
 use crate::operations::Operations;
 use crate::passive::{LockKind, PassiveWindow};
 use crate::table::{Part, Table};
-use crate::window::{self, Window};
+use crate::window::{self, Told, Window};
 
 const ATTACH: &str = "MPI_Win_attach";
 const DETACH: &str = "MPI_Win_detach";
@@ -102,8 +102,8 @@ impl DynamicWindow {
         let inner = &self.window.inner;
         let (own, len) = (&inner.comm, vec.len());
         inner.agree(ATTACH)?;
-        window::agree_elements::<T>(own, ATTACH, len)?;
         let number = self.attached.0;
+        window::agree_elements::<T>(own, ATTACH, number, len)?;
         self.attached.0 += 1;
         let made = inner.dispatch_with(
             ATTACH,
@@ -168,10 +168,11 @@ impl DynamicWindow {
         let own = &self.window.inner.comm;
         let mine = belongs(&self.window.inner, DETACH, &attached);
         let number = mine.as_ref().map_or(u64::MAX, |()| attached.number);
-        let mut all = vec![0; own.size()];
-        own.allgather(&[number], &mut all)?;
+        let told: Told = [number, 0, window::kind_of(DETACH, 0, ""), 0];
+        let mut all = vec![told; own.size()];
+        own.allgather(&[told], &mut all)?;
         mine?;
-        if let Some(rank) = all.iter().position(|&other| other != number) {
+        if let Some(rank) = all.iter().position(|other| *other != told) {
             let detail = format_args!(
                 "rank {} detaches the {}th vector that was attached, rank {rank} another one; all must detach the same",
                 own.rank(),

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_collectives::Hierarchy;
+use ranks_comm::backend::digest;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::node_shared::{Form, Home, NodeBackend, NodeSharedBuilder, Whole, Wishes, all_alone};
+use crate::node_shared::{
+    Form, Having, Home, NodeBackend, NodeSharedBuilder, Whole, Wishes, all_alone,
+};
 
 /// Arrays begin at a multiple of this, a line of the cache: no two share one.
 const ALIGNMENT: usize = 64;
@@ -28,10 +31,13 @@ const ALIGNMENT: usize = 64;
 /// # }).unwrap();
 /// ```
 ///
-/// The arrays keep the memory: the arena may be dropped before them. The memory of an array that is dropped is not used again.
+/// The system gives the memory array by array, near the ranks that fill it. If a node has no more, the array is the same error on every
+/// rank. The arrays keep the memory: the arena may be dropped before them. The memory of an array that is dropped is not used again.
 #[derive(Debug)]
 pub struct NodeArena {
     whole: Arc<Whole>,
+    /// What all ranks know it by.
+    number: u64,
     used: usize,
 }
 
@@ -50,10 +56,14 @@ impl NodeArena {
     /// # Errors
     /// As there.
     pub fn allocate_on(nodes: &Hierarchy, bytes: usize, backend: &NodeBackend) -> Result<Self> {
-        Form::Arena.agree::<u8>(nodes.whole(), Some(bytes), Wishes::default())?;
+        const FORM: Form = Form::Arena;
+        let on = [nodes.number(), 0];
+        let plan = FORM.agree::<u8>(nodes.whole(), on, Some(bytes), Wishes::default())?;
+        let plan = plan.ok_or_else(|| FORM.mixed())?;
         let whole = Whole::make(nodes.clone(), bytes, backend)?;
         Ok(Self {
             whole: Arc::new(whole),
+            number: plan.number,
             used: 0,
         })
     }
@@ -61,14 +71,13 @@ impl NodeArena {
     /// How many bytes an array of `length` elements takes at most.
     #[must_use]
     pub const fn room_for<T: Pod>(length: usize) -> usize {
-        length
-            .saturating_mul(size_of::<T>())
-            .saturating_add(ALIGNMENT - 1)
-            / ALIGNMENT
-            * ALIGNMENT
+        let bytes = length.saturating_mul(size_of::<T>());
+        let skipped = align_of::<T>().saturating_sub(ALIGNMENT);
+        bytes.saturating_add(skipped).saturating_add(ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
     }
 
-    /// The next array, to be filled in one of the ways that its builder has. It begins at a multiple of 64 bytes.
+    /// The next array, to be filled in one of the ways that its builder has. It begins at a multiple of 64 bytes, or of what its
+    /// elements are aligned to.
     pub fn array<T: Pod>(&mut self) -> NodeSharedBuilder<'_, T> {
         NodeSharedBuilder::new(Home::Arena(self))
     }
@@ -109,14 +118,21 @@ impl NodeArena {
     /// The same on every rank: [`ErrorKind::Argument`] if a rank still has an array there; the memory goes with the last of them
     /// then. Otherwise what the library reports.
     pub fn free(mut self) -> Result<()> {
-        let alone = Arc::get_mut(&mut self.whole).is_some();
-        all_alone(self.nodes().whole(), "NodeArena::free", alone)?;
+        const OPERATION: &str = "NodeArena::free";
+        let having = Having::alone_if(Arc::get_mut(&mut self.whole).is_some());
+        let told = [digest(self.state()), 0, 0];
+        all_alone(self.nodes().whole(), OPERATION, having, told)??;
         Arc::into_inner(self.whole).map_or(Ok(()), Whole::free)
     }
 
-    /// The next bytes, which nobody has: the same on every rank, which pass the same number.
-    pub(crate) fn take(&mut self, bytes: usize) -> Result<(Arc<Whole>, usize)> {
-        let at = self.used.checked_next_multiple_of(ALIGNMENT);
+    /// Which one it is and how much of it is taken, so that ranks can compare that.
+    pub(crate) fn state(&self) -> [u64; 2] {
+        [self.number, self.used as u64]
+    }
+
+    /// The next bytes, which nobody has: the same on every rank, which pass the same numbers.
+    pub(crate) fn take(&mut self, bytes: usize, align: usize) -> Result<(Arc<Whole>, usize)> {
+        let at = self.used.checked_next_multiple_of(align.max(ALIGNMENT));
         let end = at.and_then(|at| at.checked_add(bytes));
         match (at, end.filter(|end| *end <= self.capacity())) {
             (Some(at), Some(end)) => {

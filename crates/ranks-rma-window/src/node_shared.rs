@@ -3,6 +3,7 @@
 mod backend;
 mod builder;
 mod fill;
+mod having;
 mod update;
 mod whole;
 
@@ -12,12 +13,13 @@ use std::ops::{Deref, Range};
 
 use bytemuck::Pod;
 use ranks_collectives::Hierarchy;
-use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_comm::{Communicator, Result};
 
 pub use backend::NodeBackend;
 pub(crate) use builder::Home;
 pub use builder::{NodeSharedBuilder, Progress};
 pub(crate) use fill::{Form, Wishes};
+pub(crate) use having::{Having, all_alone};
 use whole::Array;
 pub(crate) use whole::Whole;
 
@@ -188,23 +190,10 @@ impl<T: Pod> NodeShared<T> {
     /// [arena](crate::NodeArena); the memory goes with the last of them then. Otherwise what the library reports.
     pub fn free(mut self) -> Result<()> {
         const OPERATION: &str = "NodeShared::free";
-        let comm = self.nodes().whole().clone();
-        let alone = self.0.has_it_alone();
-        all_alone(&comm, OPERATION, alone)?;
+        let having = self.0.having_all();
+        let told = [self.0.number(), 0, 0];
+        all_alone(self.nodes().whole(), OPERATION, having, told)??;
         self.0.into_whole().map_or(Ok(()), Whole::free)
-    }
-}
-
-/// The same error on every rank if one of them has other handles. Collective.
-pub(crate) fn all_alone(comm: &Communicator, operation: &'static str, alone: bool) -> Result<()> {
-    let all = comm.exchange(operation, &[u8::from(alone)])?;
-    match all.iter().position(|&alone| alone == 0) {
-        None => Ok(()),
-        Some(rank) => Err(Error::new(
-            ErrorKind::Argument,
-            operation,
-            format_args!("rank {rank} has other handles of it; all ranks must have dropped them"),
-        )),
     }
 }
 

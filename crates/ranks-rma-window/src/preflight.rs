@@ -21,8 +21,8 @@ const OVERHEAD: u64 = 64 << 10;
 ///
 /// Each rank passes how many bytes it adds itself; what the ranks of a node add up to is compared with the free space of the
 /// folder that shared memory lies in, and with the memory that the node and the control group of its ranks have left.
-/// What cannot be found out is taken to be enough. Memory that was shared before and that nobody has written to yet is not
-/// seen. In process, where nothing is shared between processes, it is the same as [`memory`].
+/// What cannot be found out is taken to be enough. Memory that others have shared and that nobody has written to yet is not
+/// seen: what is made after this takes its pages from the system at once, and is an error if there are none. In process, where nothing is shared between processes, it is the same as [`memory`].
 ///
 /// # Errors
 /// [`ErrorKind::Memory`], the same on every rank, with the node, what it needs, what it has and what can be done about it;
@@ -40,6 +40,18 @@ pub fn shared_memory(comm: &Communicator, bytes_here: usize) -> Result<()> {
 /// As [`shared_memory`].
 pub fn memory(comm: &Communicator, bytes_here: usize) -> Result<()> {
     ask(comm, "preflight", bytes_here, || Room::here(false))
+}
+
+/// The same on every rank: [`ErrorKind::Memory`], with what the first has to say, if one of them got no memory. Collective.
+pub(crate) fn all_have(
+    comm: &Communicator,
+    operation: &'static str,
+    taken: Result<()>,
+) -> Result<()> {
+    comm.agree(taken).map_err(|error| match error.kind() {
+        ErrorKind::PeerFailed => Error::with_text(ErrorKind::Memory, operation, error.to_string()),
+        _ => error,
+    })
 }
 
 /// What each rank tells the others: which machine it is on, what it needs there, and what it found to be free.

@@ -20,7 +20,7 @@ use crate::preflight;
 use heap::Heap;
 use mapping::Mapping;
 pub(crate) use mapping::Nameless;
-pub(crate) use page::page_size;
+pub(crate) use page::{page_size, take};
 use window::Window;
 
 /// What a region is made of.
@@ -163,6 +163,27 @@ impl Region {
             Memory::Window(_) => Backing::MpiWindow,
             Memory::Mapping(_) => Backing::Mapping,
         }
+    }
+
+    /// Has the system give the pages of these bytes now, near this rank, so that whoever writes there later finds them. Not those
+    /// of a heap, which are no file's, nor those of a file in a folder, which were reserved. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`] if there are none.
+    ///
+    /// # Safety
+    /// The bytes are zero, and nobody else touches them.
+    pub(crate) unsafe fn take(&self, bytes: Range<usize>) -> Result<()> {
+        let bytes = bytes.start..bytes.end.min(self.len);
+        match &self.memory {
+            Memory::Heap(_) => return Ok(()),
+            Memory::Mapping(mapping) if mapping.is_reserved() => return Ok(()),
+            Memory::Mapping(_) | Memory::Window(_) => {}
+        }
+        // SAFETY: it is not behind the end.
+        let first = unsafe { self.base().add(bytes.start.min(bytes.end)) };
+        // SAFETY: so many bytes are there; the rest by contract.
+        unsafe { take(first, bytes.len()) }
     }
 
     /// Orders what this rank has stored before what it does next, and what it loads next after what it has done. Local.

@@ -23,6 +23,9 @@ const ALLOCATE: &str = "MPI_Win_allocate";
 const CREATE: &str = "MPI_Win_create";
 const FREE: &str = "MPI_Win_free";
 
+/// Where a part begins that the system has no pages for, as ranks tell each other.
+const NO_MEMORY: usize = usize::MAX - 1;
+
 /// What the length of a part and where it begins are rounded up to at least.
 const LINE: usize = 64;
 
@@ -212,15 +215,26 @@ impl<T: Pod> Window<T> {
         let start = match &made {
             Ok(Backend::Mpi(window)) => window.start(),
             Ok(Backend::InProcess(window)) => window.base().align_offset(align_of::<T>()),
+            Err(error) if error.kind() == ErrorKind::Memory => NO_MEMORY,
             Err(_) => usize::MAX,
         };
         let mut all = vec![[0; 2]; own.size()];
         let told = own.allgather(&[[start, len]], &mut all);
-        let failed = all.iter().position(|&[start, _]| start == usize::MAX);
+        let failed = all.iter().position(|&[start, _]| start >= NO_MEMORY);
         let parts = all.iter().map(|&[start, len]| Part { len, start });
         let table = Table::new(parts.collect(), size_of::<T>());
         let fine = match (told, failed, table) {
             (Err(error), ..) => Err(error),
+            (Ok(()), Some(rank), _) if all[rank][0] == NO_MEMORY => Err(Error::new(
+                ErrorKind::Memory,
+                operation,
+                format_args!(
+                    "the system has no pages for the part of rank {rank}, of {} elements of {} bytes: others have taken what was free; \
+                     enlarge /dev/shm, ask for less, or free other shared memory",
+                    all[rank][1],
+                    size_of::<T>()
+                ),
+            )),
             (Ok(()), Some(rank), _) => Err(Error::new(
                 ErrorKind::PeerFailed,
                 operation,
@@ -246,6 +260,7 @@ impl<T: Pod> Window<T> {
                 }
                 Err(error)
             }
+            (Err(_), Err(error)) if error.kind() == ErrorKind::Memory => Err(error),
             (Err(error), _) => Err(error),
         }
     }
@@ -365,14 +380,24 @@ fn room<T>(len: usize) -> usize {
 /// A communicator of its own for a window of `len` elements here, if all ranks can make one. Collective.
 fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Result<Communicator> {
     let own = comm.dup()?;
-    agree_elements::<T>(&own, operation, len)?;
+    agree_elements::<T>(&own, operation, 0, len)?;
     Ok(own)
+}
+
+/// What ranks tell each other before they make, attach or detach something; the third word is that of [`kind_of`].
+pub(crate) type Told = [u64; 4];
+
+/// What is called, on the thing of which number, with elements of which type.
+pub(crate) fn kind_of(operation: &'static str, number: u64, element: &str) -> u64 {
+    let words = operation.bytes().chain(element.bytes()).map(u64::from);
+    digest(words.chain([number]))
 }
 
 /// The same error on every rank unless all can have a part of as many elements of one type as they ask for. Collective.
 pub(crate) fn agree_elements<T: Pod>(
     own: &Communicator,
     operation: &'static str,
+    number: u64,
     len: usize,
 ) -> Result<()> {
     let line = align_of::<T>().max(LINE);
@@ -380,16 +405,16 @@ pub(crate) fn agree_elements<T: Pod>(
         .checked_mul(size_of::<T>())
         .and_then(|bytes| bytes.checked_add(2 * line));
     let fits = bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok());
-    let element = digest(type_name::<T>().bytes().map(u64::from));
-    let words = [u64::from(fits), len as u64, element, size_of::<T>() as u64];
-    let mut all = vec![[0; 4]; own.size()];
+    let element = kind_of(operation, number, type_name::<T>());
+    let words: Told = [u64::from(fits), len as u64, element, size_of::<T>() as u64];
+    let mut all: Vec<Told> = vec![[0; 4]; own.size()];
     own.allgather(&[words], &mut all)?;
     let different = |&[_, _, element, width]: &[u64; 4]| [element, width] != all[0][2..];
     if let Some(rank) = all.iter().position(different) {
         let (width, first) = (all[rank][3], all[0][3]);
         let detail = format_args!(
-            "ranks make a window of different elements: rank 0 of {first} bytes each, rank {rank} of {width} bytes each and of \
-             another type; this rank of {}",
+            "ranks make windows of different elements, or in different ways: rank 0 of {first} bytes each, rank {rank} of {width} bytes each and of \
+             another type, or by another call; this rank of {}",
             type_name::<T>()
         );
         return Err(Error::new(ErrorKind::Mismatch, operation, detail));

@@ -1,6 +1,9 @@
 //! More shared memory than `/dev/shm` has room for.
 
-use ranks::{Collectives, ErrorKind, NodeBackend, NodeShared, preflight};
+use ranks::{
+    Collectives, Communicator, ErrorKind, Hierarchy, NodeArena, NodeBackend, NodeShared,
+    SharedWindow, Window, preflight,
+};
 
 use crate::outcome::{Failure, Outcome, refused};
 
@@ -28,6 +31,36 @@ pub(crate) fn main(bytes: &str) -> Outcome {
             return Err(format!("{array:?}: {}", array.why()).into());
         }
         println!("{error}");
+        let node = world.split_shared(0)?;
+        what_was_promised_before(&node)?;
         Ok::<_, Failure>(())
     })
+}
+
+/// Twice 40 MB: each fits as long as nobody has written to the other.
+fn what_was_promised_before(node: &Communicator) -> Result<(), Failure> {
+    const BYTES: usize = 40 << 20;
+    let each = BYTES / node.size();
+    let mut window = SharedWindow::<u8>::allocate(node, each)?;
+    let another = SharedWindow::<u8>::allocate(node, each);
+    refused("a second shared window", another, ErrorKind::Memory)?;
+    let mut arena = NodeArena::allocate_on(&Hierarchy::new(node)?, BYTES, &NodeBackend::MpiWindow);
+    let array = arena
+        .as_mut()
+        .map(|arena| arena.array().from_root(0, BYTES, |out| out.fill(1u8)));
+    if let Ok(array) = array {
+        refused("an array of an arena", array, ErrorKind::Memory)?;
+    }
+    let another = NodeShared::<u8>::builder(node).backend(NodeBackend::MpiWindow);
+    let another = another.fill_striped(BYTES, |_, out| out.fill(1));
+    refused("another array", another, ErrorKind::Memory)?;
+    let another = Window::<u8>::allocate(node, each);
+    refused("a window", another, ErrorKind::Memory)?;
+    // What was given is there.
+    window.mine_mut().fill(7);
+    window.fence()?.free()?;
+    drop(arena);
+    let mut window = SharedWindow::<u8>::allocate(node, each)?;
+    window.mine_mut().fill(8);
+    Ok(window.free()?)
 }

@@ -4,7 +4,9 @@ use std::thread;
 use std::time::Duration;
 
 use ranks::ops::Sum;
-use ranks::{Checks, Collectives, Communicator, ErrorKind, Runtime, SparseExchange};
+use ranks::{
+    Checks, Collectives, Communicator, ErrorKind, NodeShared, Runtime, SharedWindow, SparseExchange,
+};
 
 use crate::outcome::{Failure, Outcome};
 
@@ -35,6 +37,14 @@ pub(crate) fn main(what: &str) -> Outcome {
                 drop(window.fence()?);
                 return Ok(());
             }
+            "phase" => {
+                let node = world.split_shared(0)?;
+                let window = node.within(SILENCE, |node| SharedWindow::<u64>::allocate(node, 1))?;
+                wait_if(world.rank() == 1);
+                drop(window.fence()?);
+                return Ok(());
+            }
+            "update" => return update(&world),
             "sparse" => {
                 world.set_time_limit(Some(SILENCE))?;
                 let exchange = SparseExchange::new(&world)?;
@@ -47,6 +57,21 @@ pub(crate) fn main(what: &str) -> Outcome {
         wait_if(world.rank() == 1);
         what(&world)
     })
+}
+
+/// What an array is for a rank that has not come to the end of its update: the root may write to it still.
+fn update(world: &Communicator) -> Outcome {
+    let mut array = world.within(SILENCE, |world| {
+        NodeShared::from_root(world, 0, 1000, |out| out.fill(1u64))
+    })?;
+    wait_if(world.rank() == 1);
+    let Err(error) = array.update(0..1000, 0, &[2; 1000]) else {
+        return Err("it was not late".into());
+    };
+    if array.first().is_some() || array.update(0..1, 0, &[3]).is_ok() {
+        return Err("what others may write to can be read".into());
+    }
+    Err(error.into())
 }
 
 fn wait_if(silent: bool) {

@@ -18,6 +18,7 @@ use super::dynamic::Attachments;
 use super::nothing;
 use super::own_comm::OwnComm;
 use crate::epochs::Epochs;
+use crate::region::take;
 
 /// What elements are aligned to at least: the lines of a cache.
 const LINE: usize = 64;
@@ -180,6 +181,7 @@ impl<T: Pod> Window<T> {
         };
         let mut base: *mut c_void = ptr::null_mut();
         let mut start = 0;
+        let mut taken = Ok(());
         let child = comm.make_child(|| {
             let comm = OwnComm::dup(comm)?;
             let mut win = sys::MPI_WIN_NULL;
@@ -203,7 +205,11 @@ impl<T: Pod> Window<T> {
                     // SAFETY: the library gave `room` bytes, which are `align` more than those of the elements.
                     let first = unsafe { base.add(start) };
                     // SAFETY: as above; nobody else has the memory before all ranks have come out of the call that makes the window.
-                    unsafe { first.as_ptr().write_bytes(0, bytes) };
+                    taken = unsafe { take(first, bytes) };
+                    if taken.is_ok() {
+                        // SAFETY: as above.
+                        unsafe { first.as_ptr().write_bytes(0, bytes) };
+                    }
                     first.cast()
                 }
                 None if bytes > 0 => {
@@ -214,7 +220,13 @@ impl<T: Pod> Window<T> {
             };
             Made::new(win, comm, Elements { first, len }, memory, epochs)
         })?;
-        Ok(Self::of(child, start))
+        let window = Self::of(child, start);
+        if let Err(error) = taken {
+            // The others learn of it, and leave theirs as well.
+            window.abandon();
+            return Err(error);
+        }
+        Ok(window)
     }
 
     /// Makes a window of the memory of a vector.

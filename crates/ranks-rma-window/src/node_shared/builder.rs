@@ -183,12 +183,12 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
 
     /// Memory to be filled, in a way that all ranks agree on; `None` if the root has nothing to fill it with. Collective.
     fn announced(self, form: Form, length: Option<usize>) -> Result<Option<Filling<'a, T>>> {
-        let comm = match &self.home {
-            Home::Comm(comm) => comm,
-            Home::Nodes(nodes) => nodes.whole(),
-            Home::Arena(arena) => arena.nodes().whole(),
+        let (comm, on) = match &self.home {
+            Home::Comm(comm) => (*comm, [0; 2]),
+            Home::Nodes(nodes) => (nodes.whole(), [nodes.number(), 0]),
+            Home::Arena(arena) => (arena.nodes().whole(), arena.state()),
         };
-        let Some(plan) = form.agree::<T>(comm, length, self.wishes)? else {
+        let Some(plan) = form.agree::<T>(comm, on, length, self.wishes)? else {
             return Ok(None);
         };
         let (whole, at) = match self.home {
@@ -200,17 +200,14 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
                 let nodes = nodes.clone();
                 (Whole::make(nodes, plan.bytes, &self.backend)?.into(), 0)
             }
-            Home::Arena(arena) => arena.take(plan.bytes)?,
+            Home::Arena(arena) => arena.take(plan.bytes, align_of::<T>())?,
         };
         let whole: Arc<Whole> = whole;
         if self.wishes.huge_pages {
             whole.welcome_large_pages();
         }
         let filling = Filling::new(whole, at, plan, self.progress);
-        if self.wishes.placement != Placement::Owner {
-            filling.place(self.wishes)?;
-        }
-        Ok(Some(filling))
+        filling.placed(form, self.wishes).map(Some)
     }
 }
 

@@ -13,12 +13,13 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_collectives::Collectives;
-use ranks_comm::backend::digest;
+use ranks_comm::backend::{digest, unused_number};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use super::NodeShared;
 use super::builder::Progress;
 use super::whole::{Array, Whole};
+use crate::preflight;
 use crate::region::page_size;
 use crate::shared_window::Placement;
 
@@ -42,8 +43,6 @@ pub(crate) enum Form {
     Striped,
     /// Nobody yet: many arrays will lie there.
     Arena,
-    /// The root, these elements of what is there.
-    Update(usize, [usize; 2]),
 }
 
 /// What all ranks have agreed on.
@@ -55,6 +54,8 @@ pub(crate) struct Plan {
     pub(crate) bytes: usize,
     /// How many elements are sent at once.
     chunk: usize,
+    /// What all ranks know the new array or arena by.
+    pub(crate) number: u64,
 }
 
 /// How an array is to be made.
@@ -76,15 +77,14 @@ impl Default for Wishes {
     }
 }
 
-/// What a rank tells: what it calls, whether it has a length, the length, the chunk in elements.
-type Told = [u64; 4];
+/// What a rank tells: what it calls, what it calls that on, whether it has a length, the length, the chunk in elements, a number for
+/// what is made.
+type Told = super::having::Words;
 
 impl Form {
     fn root(self) -> Option<usize> {
         match self {
-            Self::Root(root) | Self::Slice(root) | Self::Reader(root) | Self::Update(root, _) => {
-                Some(root)
-            }
+            Self::Root(root) | Self::Slice(root) | Self::Reader(root) => Some(root),
             Self::EachNode | Self::Striped | Self::Arena => None,
         }
     }
@@ -102,29 +102,44 @@ impl Form {
     }
 
     /// The same plan on every rank, which all wish for the same but for chunks, where the root's count, or the same error; `None` everywhere if the root has no length. Collective.
+    ///
+    /// `on` is the number of the nodes or of the arena that it is made on, and how far that is.
     pub(crate) fn agree<T: Pod>(
         self,
         comm: &Communicator,
+        on: [u64; 2],
         length: Option<usize>,
         wishes: Wishes,
     ) -> Result<Option<Plan>> {
         let chunk = (wishes.chunk / size_of::<T>().max(1)).max(1);
         let told: Told = [
             self.number::<T>(wishes),
+            digest(on),
             u64::from(length.is_some()),
             length.unwrap_or(0) as u64,
             chunk as u64,
+            unused_number(),
         ];
         let all = comm.exchange(OPERATION, bytemuck::cast_slice(&told))?;
         let all: Vec<Told> = bytemuck::pod_collect_to_vec(&all);
-        let calls_the_same = all.iter().all(|other| other[0] == told[0]);
-        let same_length =
-            self.root().is_some() || all.iter().all(|other| other[1..3] == told[1..3]);
-        if !calls_the_same || !same_length {
+        let same = |words: Range<usize>| {
+            all.iter()
+                .all(|told| told[words.clone()] == all[0][words.clone()])
+        };
+        if !same(0..1) || (self.root().is_none() && !same(2..4)) {
             return Err(self.mixed());
         }
-        let size = comm.size();
-        let Some(&[_, is_there, length, chunk]) = all.get(self.root().unwrap_or(0)) else {
+        if !same(1..2) {
+            let why = "ranks pass different nodes or arenas, or an arena from which they have taken different arrays; all must pass the same";
+            return Err(Error::new(ErrorKind::Mismatch, OPERATION, why));
+        }
+        if align_of::<T>() > page_size() {
+            let (element, align) = (type_name::<T>(), align_of::<T>());
+            let why = format_args!("{element} is aligned to {align} bytes, more than a page");
+            return Err(Error::new(ErrorKind::Argument, OPERATION, why));
+        }
+        let (size, number) = (comm.size(), all[0][5]);
+        let Some(&[_, _, is_there, length, chunk, _]) = all.get(self.root().unwrap_or(0)) else {
             let root = self.root().unwrap_or(0);
             let why = format_args!("root {root} is not in this communicator of {size}");
             return Err(Error::new(ErrorKind::Root, OPERATION, why));
@@ -142,6 +157,7 @@ impl Form {
                 length,
                 bytes,
                 chunk: of(chunk).unwrap_or(usize::MAX),
+                number,
             })),
             _ => {
                 let element = type_name::<T>();
@@ -191,28 +207,60 @@ impl<'a, T: Pod> Filling<'a, T> {
         self.whole.nodes().whole()
     }
 
-    /// Has the pages come to lie near the ranks of each node that they are to be near. Collective.
+    /// Takes the pages from the system, near the ranks of each node that they are to be near. Collective.
     ///
     /// All ranks pass the same.
-    pub(super) fn place(&self, wishes: Wishes) -> Result<()> {
-        let (at, node) = (self.at, self.whole.nodes().node());
-        // In an arena the first page may hold the end of another array.
-        let skipped = at % page_size();
-        let bytes = skipped + self.plan.bytes;
-        let large = wishes.huge_pages;
-        for part in wishes
-            .placement
-            .parts(bytes, node.rank(), node.size(), large)
+    ///
+    /// # Errors
+    /// The same on every rank: [`ErrorKind::Memory`] if a node has none for them; the memory goes at once then.
+    pub(super) fn placed(self, form: Form, wishes: Wishes) -> Result<Self> {
+        let taken = self.take(form, wishes);
+        let taken = taken.and_then(|()| self.whole.sync());
+        let Err(error) = preflight::all_have(self.comm(), OPERATION, taken) else {
+            return Ok(self);
+        };
+        if error.kind() == ErrorKind::Memory
+            && let Some(whole) = Arc::into_inner(self.whole)
         {
-            let part = part.start.max(skipped) - skipped..part.end.max(skipped) - skipped;
-            // SAFETY: the shares of ranks are apart, and nobody fills them before `together`.
-            let bytes = unsafe { self.whole.elements_mut::<u8>(at + part.start, part.len()) };
-            for page in bytes.ok_or_else(outside)?.chunks_mut(page_size()) {
-                // A zero that is written where one is read is not left out if it is asked for.
-                std::hint::black_box(page)[0] = 0;
-            }
+            // All have come here, and nobody uses it.
+            whole.free()?;
         }
-        self.together(Ok(()))
+        Err(error)
+    }
+
+    /// Takes this rank's share of the pages.
+    fn take(&self, form: Form, wishes: Wishes) -> Result<()> {
+        let (nodes, large) = (self.whole.nodes(), wishes.huge_pages);
+        let (rank, size) = (nodes.node().rank(), nodes.node().size());
+        // In an arena the first page may hold the end of another array.
+        let skipped = self.at % page_size();
+        let parts = wishes
+            .placement
+            .parts(skipped + self.plan.bytes, rank, size, large)
+            .map(|part| part.start.max(skipped) - skipped..part.end.max(skipped) - skipped);
+        let own = match (wishes.placement, form) {
+            (Placement::Owner, Form::Striped) => {
+                let stripe = stripe::<T>(self.plan.length, rank, size);
+                Some(stripe.start * size_of::<T>()..stripe.end * size_of::<T>())
+            }
+            (Placement::Owner, _) if self.is_filled_here(form) => Some(0..self.plan.bytes),
+            _ => None,
+        };
+        for part in own.into_iter().chain(parts) {
+            let bytes = self.at + part.start..self.at + part.end;
+            // SAFETY: the shares of ranks are apart, and nobody fills them before all have come to `placed`.
+            unsafe { self.whole.take(bytes, wishes.placement != Placement::Owner) }?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is this rank that writes to its node's memory.
+    fn is_filled_here(&self, form: Form) -> bool {
+        let (nodes, me) = (self.whole.nodes(), self.comm().rank());
+        match form.root() {
+            Some(root) if nodes.node_of(root) == nodes.node_of(me) => root == me,
+            _ => nodes.is_leader(),
+        }
     }
 
     /// The root fills it where it lies on its node, and leaders pass it on.
@@ -331,7 +379,7 @@ impl<'a, T: Pod> Filling<'a, T> {
         self.together(outcome)?;
         self.whole.seal(self.at + self.plan.bytes);
         // SAFETY: all ranks have written what they had to, since they have come here together.
-        let array = unsafe { Array::of(self.whole, self.at, self.plan.length) };
+        let array = unsafe { Array::of(self.whole, self.plan.number, self.at, self.plan.length) };
         array.map(NodeShared).ok_or_else(outside)
     }
 }

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use ranks_collectives::Collectives;
+use ranks_comm::backend::digest;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use super::fill::{Form, Wishes, outside, together};
+use super::fill::{outside, together};
 use super::{NodeShared, all_alone};
 
 const OPERATION: &str = "NodeShared::update";
@@ -40,21 +41,26 @@ impl<T: Pod> NodeShared<T> {
     /// ```
     ///
     /// # Errors
-    /// The same on every rank, and nothing is changed: [`ErrorKind::Argument`] if a rank has another handle of the array,
-    /// [`ErrorKind::Root`], [`ErrorKind::Mismatch`] if ranks pass different ranges or roots, [`ErrorKind::PeerFailed`], with the
-    /// reason, if the range is not in the array or `data` is not as long. Otherwise what the library reports, which leaves some of both in
-    /// the range.
+    /// The same on every rank, and nothing is changed: [`ErrorKind::Mismatch`] if ranks pass different ranges or roots, or call it on
+    /// different arrays, [`ErrorKind::Argument`] if a rank has another handle of the array or the range is not in it,
+    /// [`ErrorKind::Root`], [`ErrorKind::Length`] if `data` is not as long as the range.
+    ///
+    /// Any other error, such as [`ErrorKind::TimedOut`], leaves ranks apart, of which some may write to the array still. So this rank
+    /// has lost it: the handle is that of an empty slice, and each later call on it is an error.
     pub fn update(&mut self, range: Range<usize>, root: usize, data: &[T]) -> Result<()> {
         let comm = self.nodes().whole().clone();
         let is_root = comm.rank() == root;
-        Form::Update(root, [range.start, range.end]).agree::<T>(
-            &comm,
-            Some(self.len()),
-            Wishes::default(),
-        )?;
-        let alone = self.0.is_only_one();
-        all_alone(&comm, OPERATION, alone)?;
-        comm.agree(fits(&range, self.len(), is_root.then_some(data.len())))?;
+        let (having, length) = (self.0.having(), self.len());
+        let call = digest([root, range.start, range.end].map(|word| word as u64));
+        let told = [self.0.number(), call, data.len() as u64];
+        // Who leaves before all are done must not be able to read what others write.
+        let hidden = self.0.hide();
+        let lengths = all_alone(&comm, OPERATION, having, told)?;
+        let refused = lengths.and_then(|lengths| fits(&range, length, root, &lengths));
+        if refused.is_err() {
+            self.0.show(hidden);
+            return refused;
+        }
         // From here on no rank of any node has a reference to the elements.
         let whole = self.0.whole();
         let at = self.0.at() + range.start * size_of::<T>();
@@ -78,25 +84,31 @@ impl<T: Pod> NodeShared<T> {
             // Also where it is already: MPICH 5.0.2 writes what it sends to the root's own buffer again.
             Some(leaders) => whole.unsealed(bytes, || leaders.bcast(elements()?, from)),
         };
-        together(whole, sent)
+        together(whole, sent)?;
+        self.0.show(hidden);
+        Ok(())
     }
 }
 
-/// Whether the range is in the array, and as long as the data where there are any.
-fn fits(range: &Range<usize>, length: usize, data: Option<usize>) -> Result<()> {
-    let error = |kind, why: String| Err(Error::new(kind, OPERATION, why));
-    if range.start > range.end || range.end > length {
-        let why = format!("elements {range:?} are not in an array of {length}");
-        return error(ErrorKind::Argument, why);
-    }
-    match data {
-        Some(data) if data != range.len() => {
-            let why = format!(
-                "the root has {data} elements for the {} of {range:?}",
-                range.len()
-            );
-            error(ErrorKind::Length, why)
+/// Whether there is such a root, and the range is in the array and as long as the root's data: what all ranks know.
+fn fits(range: &Range<usize>, length: usize, root: usize, lengths: &[u64]) -> Result<()> {
+    let (kind, why) = match lengths.get(root) {
+        None => {
+            let size = lengths.len();
+            let why = format!("root {root} is not in this communicator of {size}");
+            (ErrorKind::Root, why)
         }
-        _ => Ok(()),
-    }
+        Some(_) if range.start > range.end || range.end > length => {
+            let why = format!("elements {range:?} are not in an array of {length}");
+            (ErrorKind::Argument, why)
+        }
+        Some(&data) if data != range.len() as u64 => {
+            let (len, size) = (range.len(), lengths.len());
+            let why =
+                format!("root {root} of {size} has {data} elements for the {len} of {range:?}");
+            (ErrorKind::Length, why)
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(Error::new(kind, OPERATION, why))
 }

@@ -18,7 +18,8 @@ use ranks_collectives::Hierarchy;
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::backend::{Chosen, NodeBackend};
-use crate::region::{Region, page_size};
+use super::having::Having;
+use crate::region::{Backing, Region, page_size};
 
 /// A region, with the ranks that have one.
 #[derive(Debug)]
@@ -70,6 +71,32 @@ impl Whole {
         if let Some(region) = &self.region {
             region.welcome_large_pages();
         }
+    }
+
+    /// Has the system give the pages of these bytes; those of a heap if they are `placed` somewhere.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`] if there are none.
+    ///
+    /// # Safety
+    /// They are zero, and nobody else touches them.
+    pub(super) unsafe fn take(&self, bytes: Range<usize>, placed: bool) -> Result<()> {
+        let Some(region) = &self.region else {
+            return Ok(());
+        };
+        if region.backing() != Backing::Heap {
+            // SAFETY: by contract.
+            return unsafe { region.take(bytes) };
+        }
+        if placed {
+            // SAFETY: by contract.
+            let elements = unsafe { self.elements_mut::<u8>(bytes.start, bytes.len()) };
+            for page in elements.unwrap_or_default().chunks_mut(page_size()) {
+                // A zero that is written where one is read is not left out if it is asked for.
+                std::hint::black_box(page)[0] = 0;
+            }
+        }
+        Ok(())
     }
 
     /// Where `length` elements lie that begin at byte `at`, if they do lie there; aligned for elements of up to 64 bytes where `at` is.
@@ -161,14 +188,23 @@ impl Drop for Whole {
 #[derive(Debug)]
 pub(super) struct Array<T> {
     first: NonNull<T>,
+    /// 0 while the elements are [hidden](Self::hide).
     length: usize,
     piece: Arc<Piece>,
+    is_lost: bool,
 }
+
+/// Elements that were taken out of the reach of their handle; `None` if they were so before.
+#[derive(Debug)]
+#[must_use = "elements that are not shown again are lost"]
+pub(super) struct Hidden(Option<usize>);
 
 /// Counts the handles of one array, of several in the same memory.
 #[derive(Debug)]
 struct Piece {
     whole: Arc<Whole>,
+    /// What all ranks know the array by.
+    number: u64,
     at: usize,
 }
 
@@ -183,12 +219,18 @@ impl<T: Pod> Array<T> {
     ///
     /// # Safety
     /// All ranks of the node have stored what they had to store there, and store nothing else before each of them has
-    /// [one handle alone](Self::is_only_one).
-    pub(super) unsafe fn of(whole: Arc<Whole>, at: usize, length: usize) -> Option<Self> {
+    /// one handle alone and has [hidden](Self::hide) its elements.
+    pub(super) unsafe fn of(
+        whole: Arc<Whole>,
+        number: u64,
+        at: usize,
+        length: usize,
+    ) -> Option<Self> {
         Some(Self {
             first: whole.address(at, length)?,
             length,
-            piece: Arc::new(Piece { whole, at }),
+            piece: Arc::new(Piece { whole, number, at }),
+            is_lost: false,
         })
     }
 
@@ -202,14 +244,44 @@ impl<T: Pod> Array<T> {
         self.piece.at
     }
 
+    /// What all ranks know it by.
+    pub(super) fn number(&self) -> u64 {
+        self.piece.number
+    }
+
+    /// Takes the elements out of reach: the handle is that of an empty array until they are shown again.
+    pub(super) fn hide(&mut self) -> Hidden {
+        let was_lost = std::mem::replace(&mut self.is_lost, true);
+        let length = std::mem::take(&mut self.length);
+        Hidden((!was_lost).then_some(length))
+    }
+
+    /// Undoes that. No rank of the node stores there any more.
+    pub(super) fn show(&mut self, Hidden(length): Hidden) {
+        if let Some(length) = length {
+            self.length = length;
+            self.is_lost = false;
+        }
+    }
+
     /// Whether this rank has no other handle of the array.
-    pub(super) fn is_only_one(&mut self) -> bool {
-        Arc::get_mut(&mut self.piece).is_some()
+    pub(super) fn having(&mut self) -> Having {
+        let alone = Arc::get_mut(&mut self.piece).is_some();
+        self.if_not_lost(alone)
     }
 
     /// Whether this rank has no other handle of anything in that memory.
-    pub(super) fn has_it_alone(&mut self) -> bool {
-        Arc::get_mut(&mut self.piece).is_some_and(|piece| Arc::get_mut(&mut piece.whole).is_some())
+    pub(super) fn having_all(&mut self) -> Having {
+        let piece = Arc::get_mut(&mut self.piece);
+        let alone = piece.is_some_and(|piece| Arc::get_mut(&mut piece.whole).is_some());
+        self.if_not_lost(alone)
+    }
+
+    fn if_not_lost(&self, alone: bool) -> Having {
+        if self.is_lost {
+            return Having::Lost;
+        }
+        Having::alone_if(alone)
     }
 
     /// What it lies in, if nobody else has it.
@@ -225,6 +297,7 @@ impl<T> Clone for Array<T> {
             first: self.first,
             length: self.length,
             piece: Arc::clone(&self.piece),
+            is_lost: self.is_lost,
         }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum Nameless<'a> {
 pub(super) struct Mapping {
     base: NonNull<u8>,
     bytes: NonZeroUsize,
+    /// Whether its file has the room for it.
+    reserved: bool,
 }
 
 // SAFETY: it is an address, of pages that are given back once, by whoever drops it; nothing here reads or writes behind it.
@@ -140,15 +142,15 @@ impl Mapping {
         let all = node.exchange(OPERATION, &mine)?;
         let leaders = Told::from_bytes(&all);
         let mapped = told.and(made).and_then(|made| match made {
-            Some(file) => Self::of(&file, bytes).map(|mapping| (mapping, Some(file))),
-            None => Self::of(&leaders.open()?, bytes).map(|mapping| (mapping, None)),
+            Some(file) => Self::of(&file, bytes, kind).map(|mapping| (mapping, Some(file))),
+            None => Self::of(&leaders.open()?, bytes, kind).map(|mapping| (mapping, None)),
         });
         // The leader keeps its file open until all have come here.
         let (mapping, _file) = parent.agree(mapped)?;
         Ok(mapping)
     }
 
-    fn of(file: &File, bytes: usize) -> Result<Self> {
+    fn of(file: &File, bytes: usize, kind: Nameless<'_>) -> Result<Self> {
         let bytes = rounded(bytes)?;
         let rights = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: the system chooses an address that nothing else has.
@@ -157,7 +159,13 @@ impl Mapping {
         Ok(Self {
             base: base.cast(),
             bytes,
+            reserved: kind != Nameless::Memory,
         })
+    }
+
+    /// Whether its pages need not be asked for: `create` has reserved them.
+    pub(super) fn is_reserved(&self) -> bool {
+        self.reserved
     }
 
     pub(super) fn base(&self) -> NonNull<u8> {
@@ -256,7 +264,7 @@ mod tests {
         let told = Told::of(&file).unwrap();
         assert_eq!(Told::from_bytes(&told.to_bytes()), told);
         assert_eq!(Told::from_bytes(&[]), Told::NOTHING);
-        let mapping = Mapping::of(&told.open().unwrap(), 100).unwrap();
+        let mapping = Mapping::of(&told.open().unwrap(), 100, Nameless::Memory).unwrap();
         assert_eq!(mapping.base().addr().get() % page_size(), 0);
     }
 

@@ -11,6 +11,7 @@ use super::plan::Plan;
 use super::segments::Segments;
 use super::steps::{Goal, Step};
 use super::{Placement, SharedWindow, Spacing, Write};
+use crate::preflight;
 use crate::region::{Backing, Region, page_size};
 
 const OPERATION: &str = "MPI_Win_allocate_shared";
@@ -136,7 +137,14 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
         if self.huge_pages {
             segments.welcome_large_pages();
         }
-        self.placement.touch(&segments, &plan, self.huge_pages);
+        let taken = self.placement.take(&segments, &plan, self.huge_pages);
+        if let Err(error) = preflight::all_have(comm, OPERATION, taken) {
+            if error.kind() == ErrorKind::Memory {
+                // All have come here, and nobody uses it.
+                segments.free()?;
+            }
+            return Err(error);
+        }
         let mut window = SharedWindow {
             segments,
             step: Step::first(comm.rank()),

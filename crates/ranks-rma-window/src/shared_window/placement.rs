@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use bytemuck::Pod;
+use ranks_comm::Result;
 
 use super::plan::Plan;
 use super::segments::Segments;
@@ -10,13 +11,13 @@ use crate::region::page_size;
 
 /// Near which ranks the memory of a window lies, where a node has several parts of memory, each nearer to some of its ranks.
 ///
-/// The system puts a page near whoever writes to it first. All but [`Owner`](Self::Owner) let some rank do so when the window is
-/// made: its memory is taken from the system then, and not when it is used.
+/// The system puts a page near whoever writes to it first. Memory that processes share is taken from the system when the window is
+/// made, each page by the rank that it is to be near; that of one process when it is used, unless another placement than
+/// [`Owner`](Self::Owner) is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Placement {
-    /// Near the rank whose segment it is, which writes to it first. Nothing is touched. The default. With
-    /// [`Spacing::Pages`](super::Spacing::Pages) no page belongs to two ranks.
+    /// Near the rank whose segment it is. The default. With [`Spacing::Pages`](super::Spacing::Pages) no page belongs to two ranks.
     #[default]
     Owner,
     /// All near rank 0.
@@ -63,13 +64,35 @@ impl Placement {
         parts.map(move |at| at..bytes.min(at + unit))
     }
 
-    /// Touches what this rank is to touch. All ranks do, before any of them uses the memory.
-    pub(super) fn touch<T: Pod>(self, segments: &Segments<T>, plan: &Plan, large: bool) {
-        let bytes = plan.bytes - plan.data;
-        for part in self.parts(bytes, segments.rank(), segments.size(), large) {
-            // SAFETY: the shares of ranks are apart, and each is touched before the first phase begins.
-            unsafe { segments.touch(plan.data + part.start, plan.data + part.end, page_size()) };
+    /// Takes from the system what this rank is to take, and touches it where it is on a heap. All ranks do, before any of them uses the
+    /// memory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`](ranks_comm::ErrorKind::Memory) if there is none.
+    pub(super) fn take<T: Pod>(
+        self,
+        segments: &Segments<T>,
+        plan: &Plan,
+        large: bool,
+    ) -> Result<()> {
+        let rank = segments.rank();
+        // The marks are near rank 0.
+        let marks = (rank == 0).then_some(0..plan.data);
+        let own = (self == Self::Owner).then(|| plan.segment::<T>(rank));
+        for bytes in marks.into_iter().chain(own) {
+            // SAFETY: the shares of ranks are apart, and each is taken before the first phase begins.
+            unsafe { segments.take(bytes) }?;
         }
+        for part in self.parts(plan.bytes - plan.data, rank, segments.size(), large) {
+            let part = plan.data + part.start..plan.data + part.end;
+            // SAFETY: as above.
+            unsafe { segments.take(part.clone()) }?;
+            if segments.is_heap() {
+                // SAFETY: as above.
+                unsafe { segments.touch(part.start, part.end, page_size()) };
+            }
+        }
+        Ok(())
     }
 }
 

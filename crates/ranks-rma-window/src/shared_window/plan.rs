@@ -1,5 +1,7 @@
 //! Where the segments of a shared window lie in its memory.
 
+use std::ops::Range;
+
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::steps::Mark;
@@ -59,6 +61,13 @@ impl Plan {
             );
             Error::new(ErrorKind::Length, "MPI_Win_allocate_shared", why)
         })
+    }
+
+    /// Where the segment of a rank is, of elements of that type.
+    pub(super) fn segment<T>(&self, rank: usize) -> Range<usize> {
+        let (start, len) = self.segments.get(rank).copied().unwrap_or_default();
+        // No overflow: the end of each was computed when the plan was made.
+        start..start + len * size_of::<T>()
     }
 
     fn checked(lens: &[usize], size: usize, step: usize) -> Option<Self> {

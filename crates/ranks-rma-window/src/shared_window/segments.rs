@@ -11,6 +11,7 @@
 //! * References live no longer than the `Segments`, with which the memory goes.
 
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
 
@@ -147,6 +148,18 @@ impl<T: Pod> Segments<T> {
         let &Segment { start, len } = self.of(self.rank);
         // SAFETY: so many elements lie there, which nobody else touches, by this function's contract.
         unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
+    }
+
+    /// Takes the pages of a part of the memory, all of whose bytes are zero, from the system.
+    ///
+    /// # Errors
+    /// As [`Region::take`].
+    ///
+    /// # Safety
+    /// Nobody else touches the part, and no element lies there yet.
+    pub(super) unsafe fn take(&self, bytes: Range<usize>) -> Result<()> {
+        // SAFETY: by contract.
+        unsafe { self.region.take(bytes) }
     }
 
     /// Has the pages of a part of the memory, all of whose bytes are zero, come to lie near this rank.

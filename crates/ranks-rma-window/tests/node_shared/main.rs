@@ -12,6 +12,7 @@ mod backends;
 mod cosmoforge;
 mod fill;
 mod huge;
+mod identity;
 mod mistakes;
 mod preflight;
 mod threads;

@@ -7,7 +7,7 @@ use ranks_launch::Job;
 use super::{assert_done, assert_failed_soon, job, named, said};
 
 /// What is waited for, and what it is called.
-const WAITS: [(&str, &str); 11] = [
+const WAITS: [(&str, &str); 13] = [
     ("recv", "MPI_Recv"),
     ("ssend", "MPI_Ssend"),
     ("wait", "MPI_Wait (of MPI_Irecv)"),
@@ -18,6 +18,8 @@ const WAITS: [(&str, &str); 11] = [
     ("dup", "MPI_Comm_dup"),
     ("sparse", "SparseExchange::alltoallv"),
     ("fence", "MPI_Win_fence"),
+    ("phase", "SharedWindow::fence"),
+    ("update", "NodeShared::update"),
     ("finalize", "MPI_Finalize"),
 ];
 
