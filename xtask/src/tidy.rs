@@ -18,6 +18,7 @@ mod text;
 pub(crate) mod tree;
 mod umbrella;
 mod unsafety;
+mod waits;
 
 use finding::Finding;
 use metadata::Metadata;
@@ -34,7 +35,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 10] = [
+const CHECKS: [Check; 11] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -51,6 +52,9 @@ const CHECKS: [Check; 10] = [
         |_, metadata| edges::check(metadata),
     ),
     ("no file is too long", |tree, _| length::check(tree)),
+    ("nothing waits outside of the one wait", |tree, _| {
+        waits::check(tree)
+    }),
     (
         "a function that calls C is found by its C name",
         |tree, _| names::check(tree),

@@ -208,6 +208,14 @@ impl Communicator {
         Ok(())
     }
 
+    /// How long what this thread does here may wait, if it ends with an error then.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn time_limit(&self) -> Option<Duration> {
+        let limit = limit_of(self).filter(|limit| limit.then == OnTimeLimit::Error);
+        limit.map(|limit| limit.duration)
+    }
+
     /// Calls `f` with this communicator; each operation of this thread in it may wait as long as `limit`, whatever other limits
     /// say.
     ///

@@ -6,11 +6,14 @@ use std::fmt;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Pause;
+use crate::limit;
 use crate::request::Request;
 use crate::source::Destination;
 
 const OPERATION: &str = "MPI_Isend";
+
+/// What errors call the wait for room.
+const SEND: &str = "Outbox::send";
 
 /// Sends copies, so that the caller goes on at once and has its buffer back, and holds at most so many bytes of them.
 ///
@@ -82,7 +85,7 @@ impl Outbox {
     ///
     /// # Errors
     /// [`ErrorKind::Rank`], [`ErrorKind::Tag`], [`ErrorKind::Length`] if there is no memory for the copy, or what became
-    /// of an earlier message. This one was not sent then.
+    /// of an earlier message; [`ErrorKind::TimedOut`] if there is no room at the time limit. This one was not sent then.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Isend`).
     pub fn send<T: Pod + Send>(
@@ -92,9 +95,10 @@ impl Outbox {
         tag: i32,
     ) -> Result<()> {
         let bytes = size_of_val(data);
-        let mut pause = Pause::default();
-        while self.sync()? > 0 && self.held.saturating_add(bytes) > self.limit {
-            pause.rest();
+        if !self.has_room(bytes)? {
+            let comm = self.comm.clone();
+            let _entered = comm.enter(SEND)?;
+            limit::look(|| Ok(self.has_room(bytes)?.then_some(())))?;
         }
         let mut copy = Vec::new();
         copy.try_reserve_exact(data.len()).map_err(|reason| {
@@ -108,6 +112,10 @@ impl Outbox {
         self.held += bytes;
         self.staged.push_back(Staged { bytes, request });
         Ok(())
+    }
+
+    fn has_room(&mut self, bytes: usize) -> Result<bool> {
+        Ok(self.sync()? == 0 || self.held.saturating_add(bytes) <= self.limit)
     }
 
     /// Lets go of the copies that are no longer needed, and says how many messages are still under way. Waits for none.

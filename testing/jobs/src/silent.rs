@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use ranks::ops::Sum;
 use ranks::{
-    Checks, Collectives, Communicator, ErrorKind, NodeShared, Runtime, SharedWindow, SparseExchange,
+    Checks, Collectives, Communicator, ErrorKind, NodeShared, Outbox, Runtime, SharedWindow,
+    SparseExchange,
 };
 
 use crate::outcome::{Failure, Outcome};
@@ -45,6 +46,14 @@ pub(crate) fn main(what: &str) -> Outcome {
                 return Ok(());
             }
             "update" => return update(&world),
+            "outbox" => {
+                let mut outbox = Outbox::new(&world, 1);
+                wait_if(world.rank() == 1);
+                for _ in 0..2 {
+                    outbox.send(&vec![0u8; 8 << 20], 1, 0)?;
+                }
+                return Ok(outbox.finish()?);
+            }
             "sparse" => {
                 world.set_time_limit(Some(SILENCE))?;
                 let exchange = SparseExchange::new(&world)?;

@@ -37,7 +37,8 @@ impl RawOptions {
         Self::default()
     }
 
-    /// How long [`sync`](super::RawCollectives::sync) and [`barrier`](super::RawCollectives::barrier) wait. For ever if this is not given.
+    /// How long [`sync`](super::RawCollectives::sync) and [`barrier`](super::RawCollectives::barrier) wait. If this is not given: as long as
+    /// operations of the communicator may when it is made (`RANKS_TIMEOUT`), or else for ever.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self

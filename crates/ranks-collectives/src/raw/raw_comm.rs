@@ -83,7 +83,8 @@ impl RawComm {
     /// # Errors
     /// What the library reports; [`WrongThread`](ErrorKind::WrongThread) if there is to be a progress thread and the thread level does not
     /// allow one; [`Argument`](ErrorKind::Argument) if no thread can be started.
-    pub fn new(comm: &Communicator, options: RawOptions) -> Result<Self> {
+    pub fn new(comm: &Communicator, mut options: RawOptions) -> Result<Self> {
+        options.time_limit = options.time_limit.or_else(|| comm.time_limit());
         Self::with_own(comm.dup()?, options)
     }
 

@@ -98,3 +98,18 @@ fn world_works(world: &Communicator) -> Result<()> {
     use ranks_collectives::Collectives;
     world.barrier()
 }
+
+/// A limit of the communicator, or `RANKS_TIMEOUT`, was not one of the raw communicator that was made of it.
+#[ranks_test::ranks(2, in_process_only)]
+fn a_raw_communicator_waits_no_longer_than_its_communicator_may(world: Communicator) -> Result<()> {
+    let limited = world.dup()?;
+    limited.set_time_limit(Some(Duration::from_millis(300)))?;
+    let comm = super::raw(&limited)?;
+    if world.rank() == 0 {
+        let error = comm.barrier().expect_err("rank 1 does nothing");
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        world.send(&[1_u8], 1, 0)
+    } else {
+        world.recv(&mut [0_u8], 0, 0).map(drop)
+    }
+}

@@ -18,7 +18,7 @@ impl Comm {
     /// One of those that are left; they have taken note of all who are not.
     pub(crate) fn shrink(&self, operation: &'static str) -> Result<Self> {
         let (world, me) = (&self.place.world, self.place.rank);
-        let outcome = self.meet_those_left(0);
+        let outcome = self.meet_those_left(0)?;
         let rank = outcome.left.iter().position(|&rank| rank == me);
         let Some(rank) = rank else {
             let why = "this rank has failed, and the others have gone on without it";
@@ -33,7 +33,7 @@ impl Comm {
             let why = "the ranks of two groups agree only where an MPI library has this";
             return Err(Error::new(ErrorKind::NotInLibrary, operation, why));
         }
-        let outcome = self.meet_those_left(flags);
+        let outcome = self.meet_those_left(flags)?;
         let failures = self.place.world.failed_ranks(outcome.failures);
         let mut later = failures.iter().skip(outcome.acknowledged);
         let news = later.any(|rank| self.members.contains(rank));
@@ -59,7 +59,7 @@ impl Comm {
         failed.into_iter().filter_map(rank_here).collect()
     }
 
-    fn meet_those_left(&self, flags: u32) -> Outcome {
+    fn meet_those_left(&self, flags: u32) -> Result<Outcome> {
         let (world, me) = (&self.place.world, self.place.rank);
         let acknowledged = world.acknowledged(me);
         let word = Word {

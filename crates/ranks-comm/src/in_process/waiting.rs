@@ -56,7 +56,16 @@ impl Mailbox {
 
 impl World {
     /// Meets all members that are left, and returns what they have come to.
-    pub(super) fn meet(&self, context: u64, me: usize, members: &[usize], word: Word) -> Outcome {
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`].
+    pub(super) fn meet(
+        &self,
+        context: u64,
+        me: usize,
+        members: &[usize],
+        word: Word,
+    ) -> Result<Outcome> {
         let number = self.meetings.come(context, me, word);
         self.wake_all();
         let mailbox = &self.mailboxes[me];
@@ -70,9 +79,9 @@ impl World {
                 .meetings
                 .outcome(meeting, members, gone, &failed, new_context);
             if let Some(outcome) = outcome {
-                return outcome;
+                return Ok(outcome);
             }
-            queues = mailbox.sleep(queues, None, None);
+            queues = mailbox.rest(queues, None)?;
         }
     }
 

@@ -107,3 +107,22 @@ fn a_limit_of_zero_is_none(world: Communicator) -> Result<()> {
         Ok(())
     })
 }
+
+/// In process the agreement on what is left waited without an end.
+#[ranks_test::ranks(2, in_process_only)]
+fn an_agreement_that_a_rank_never_comes_to_ends_at_the_time_limit(
+    world: Communicator,
+) -> Result<()> {
+    let comm = world.dup()?;
+    comm.set_time_limit(Some(LIMIT))?;
+    if world.rank() == 0 {
+        assert_eq!(comm.agree_flags(1).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(
+            comm.shrink().map(drop).unwrap_err().kind(),
+            ErrorKind::TimedOut
+        );
+        world.send(&[1u8], 1, 0)
+    } else {
+        world.recv(&mut [0u8], 0, 0).map(drop)
+    }
+}

@@ -7,7 +7,7 @@ use ranks_launch::Job;
 use super::{assert_done, assert_failed_soon, job, named, said};
 
 /// What is waited for, and what it is called.
-const WAITS: [(&str, &str); 13] = [
+const WAITS: [(&str, &str); 14] = [
     ("recv", "MPI_Recv"),
     ("ssend", "MPI_Ssend"),
     ("wait", "MPI_Wait (of MPI_Irecv)"),
@@ -20,6 +20,7 @@ const WAITS: [(&str, &str); 13] = [
     ("fence", "MPI_Win_fence"),
     ("phase", "SharedWindow::fence"),
     ("update", "NodeShared::update"),
+    ("outbox", "Outbox::send"),
     ("finalize", "MPI_Finalize"),
 ];
 
