@@ -332,7 +332,8 @@ impl<'a, T: Pod> Locked<'a, T> {
         self.synchronise("MPI_Win_sync", mpi::Window::sync)
     }
 
-    /// This rank's elements, if this is an exclusive lock on this rank: nobody else has access then.
+    /// This rank's elements, if this is an exclusive lock on this rank: nobody else has access then. What this rank has begun to itself is
+    /// completed before.
     #[must_use]
     pub fn local(&mut self) -> Option<&[T]> {
         self.local_mut().map(|local| &*local)
@@ -341,10 +342,22 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// The same, to be written to.
     #[must_use]
     pub fn local_mut(&mut self) -> Option<&mut [T]> {
-        let mine = self.hold == Hold::Rank(self.inner.comm.rank());
+        let me = self.inner.comm.rank();
+        if self.hold != Hold::Rank(me) || !self.exclusive {
+            return None;
+        }
+        // Requests to this rank itself may be under way, though they were waited for or dropped.
+        let done = {
+            let _entered = self.inner.enter_to_end(FLUSH);
+            let done = |_: &LocalWindow| Ok(());
+            self.inner.on_backend(|window| window.flush(me), done)
+        };
+        if let Err(error) = done {
+            self.inner.abort(&error);
+        }
         // SAFETY: no other rank has access while this one holds an exclusive lock on itself, and this one accesses it by way
-        // of this guard alone, which is borrowed.
-        (mine && self.exclusive).then(|| unsafe { self.inner.local_mut() })
+        // of this guard alone, which is borrowed, and has nothing under way.
+        Some(unsafe { self.inner.local_mut() })
     }
 
     /// Completes what is under way, and lets go of the lock.

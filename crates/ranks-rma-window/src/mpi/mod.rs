@@ -14,6 +14,7 @@ mod dynamic;
 mod epochs;
 mod exposure;
 mod layouts;
+mod narrow_sums;
 mod network_atomics;
 mod own;
 mod own_comm;

@@ -8,6 +8,7 @@ use ranks_comm::backend::{Begun, TypeOf, check_with};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, native};
 
+use super::narrow_sums;
 use super::transfer::{attempt, known, wide};
 use super::window::Window;
 use crate::accumulation::Accumulation;
@@ -81,6 +82,13 @@ impl<T: Pod> Window<T> {
     ) -> Result<Begun> {
         const NAME: &str = "MPI_Raccumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
+        if narrow_sums::may_be_wrong(op, size_of::<T>()) {
+            // Several operations have no request in common.
+            // SAFETY: by contract; a rank that there are requests to is locked.
+            unsafe { self.accumulate_narrow::<O>(data, place) }?;
+            narrow_sums::all_or_none(self.flush(place.rank), false)?;
+            return Ok(Begun::Over);
+        }
         let from = data.as_ptr().cast();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
         begin(NAME, data.len(), place, |request| {
@@ -116,6 +124,12 @@ impl<T: Pod> Window<T> {
     ) -> Result<Begun> {
         const NAME: &str = "MPI_Rget_accumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
+        if narrow_sums::may_be_wrong(op, size_of::<T>()) {
+            // SAFETY: by contract.
+            unsafe { self.get_accumulate::<O>(data, into, place) }?;
+            narrow_sums::all_or_none(self.flush(place.rank), false)?;
+            return Ok(Begun::Over);
+        }
         let (from, to) = (data.as_ptr().cast(), into.as_mut_ptr().cast());
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
         begin(NAME, data.len(), place, |request| {

@@ -9,8 +9,8 @@ use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
 
-use super::network_atomics;
 use super::window::Window;
+use super::{narrow_sums, network_atomics};
 use crate::accumulation::Accumulation;
 use crate::table::Place;
 
@@ -121,6 +121,51 @@ impl<T: Pod> Window<T> {
     ) -> Result<()> {
         const NAME: &str = "MPI_Accumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
+        if narrow_sums::may_be_wrong(op, size_of::<T>()) {
+            // SAFETY: by contract.
+            return unsafe { self.accumulate_narrow::<O>(data, place) };
+        }
+        // SAFETY: by contract.
+        unsafe { self.accumulate_at_once(data, place, op, datatype) }
+    }
+
+    /// The same in pieces that the library adds rightly.
+    ///
+    /// # Safety
+    /// As [`put`](Self::put).
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn accumulate_narrow<O: Accumulation<T>>(
+        &self,
+        data: &[T],
+        place: Place,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Accumulate";
+        let (op, datatype) = known::<T, O>(NAME)?;
+        let piece = narrow_sums::piece(NAME)?;
+        let first = place.at_bytes;
+        let mut at_bytes = first;
+        for data in data.chunks(piece) {
+            let place = Place { at_bytes, ..place };
+            // SAFETY: by contract, of a part.
+            let begun = unsafe { self.accumulate_at_once(data, place, op, datatype) };
+            narrow_sums::all_or_none(begun, at_bytes == first)?;
+            at_bytes += size_of_val(data);
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`put`](Self::put).
+    #[inline(always)]
+    unsafe fn accumulate_at_once(
+        &self,
+        data: &[T],
+        place: Place,
+        op: MPI_Op,
+        datatype: MPI_Datatype,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Accumulate";
         let from = data.as_ptr().cast();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
         let code = match c_int::try_from(data.len()) {
@@ -151,6 +196,34 @@ impl<T: Pod> Window<T> {
     ) -> Result<()> {
         const NAME: &str = "MPI_Get_accumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
+        if !narrow_sums::may_be_wrong(op, size_of::<T>()) {
+            // SAFETY: by contract.
+            return unsafe { self.get_accumulate_at_once(data, into, place, op, datatype) };
+        }
+        let piece = narrow_sums::piece(NAME)?;
+        let first = place.at_bytes;
+        let mut at_bytes = first;
+        for (data, into) in data.chunks(piece).zip(into.chunks_mut(piece)) {
+            let place = Place { at_bytes, ..place };
+            // SAFETY: by contract, of parts.
+            let begun = unsafe { self.get_accumulate_at_once(data, into, place, op, datatype) };
+            narrow_sums::all_or_none(begun, at_bytes == first)?;
+            at_bytes += size_of_val(data);
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`get_accumulate`](Self::get_accumulate).
+    unsafe fn get_accumulate_at_once(
+        &self,
+        data: &[T],
+        into: &mut [T],
+        place: Place,
+        op: MPI_Op,
+        datatype: MPI_Datatype,
+    ) -> Result<()> {
+        const NAME: &str = "MPI_Get_accumulate";
         let (from, to) = (data.as_ptr().cast(), into.as_mut_ptr().cast());
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
         let code = match c_int::try_from(data.len()) {

@@ -109,3 +109,27 @@ fn epochs_of_both_kinds_follow_each_other(world: Communicator) -> Result<()> {
     window.free()?;
     Ok(())
 }
+
+/// What was begun by a request to this rank itself was not completed before the slice was lent.
+#[ranks_test::ranks(1, 2)]
+fn what_this_rank_puts_to_itself_arrives_while_its_slice_is_lent(
+    world: Communicator,
+) -> Result<()> {
+    const LEN: usize = 200_000;
+    let me = world.rank();
+    let passive = Window::<u32>::allocate(&world, LEN)?.passive()?;
+    for round in 1..20 {
+        let mut locked = passive.lock(Exclusive, me)?;
+        drop(locked.rput(vec![round; LEN], me, 0)?);
+        let local = locked.local_mut().unwrap_or_default();
+        assert!(local.len() == LEN && local.iter().all(|&is| is == round));
+        local.fill(0);
+        locked.unlock()?;
+        let mut locked = passive.lock(Exclusive, me)?;
+        assert_eq!(
+            locked.local().map(|local| local.iter().all(|&is| is == 0)),
+            Some(true)
+        );
+    }
+    passive.close()?.free().map(drop)
+}

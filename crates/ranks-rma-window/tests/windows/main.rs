@@ -15,6 +15,7 @@ mod layouts;
 mod lifetime;
 mod locks;
 mod mistakes;
+mod narrow;
 mod pipelined;
 mod requests;
 mod swaps;
