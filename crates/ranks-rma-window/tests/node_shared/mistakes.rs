@@ -4,7 +4,7 @@ use std::io;
 
 use ranks_collectives::Collectives;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
-use ranks_rma_window::{NodeBackend, NodeShared};
+use ranks_rma_window::{NodeArena, NodeBackend, NodeShared};
 
 use crate::{expect, fill_with, nodes};
 
@@ -96,4 +96,30 @@ fn freeing_what_others_have(world: Communicator) -> Result<()> {
         expect(&other, 3, 70);
     }
     Ok::<(), Error>(())
+}
+
+/// As much as a line of the cache and more.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(256))]
+struct Wide([u64; 32]);
+
+/// More than any page.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(65536))]
+struct Wider([[u64; 1024]; 8]);
+
+#[ranks_test::ranks(1, 2)]
+fn elements_lie_where_their_alignment_says_by_luck(world: Communicator) -> Result<()> {
+    let array = NodeShared::from_root(&world, 0, 1, |_: &mut [Wider]| ());
+    let text = refused(&world, array.map(drop), ErrorKind::Argument);
+    assert!(text.contains("65536 bytes"), "{text}");
+    let bytes = NodeArena::room_for::<u8>(3) + NodeArena::room_for::<Wide>(2);
+    let mut arena = NodeArena::allocate(&world, bytes)?;
+    let first = arena.array().from_root(0, 3, |out| out.fill(1u8))?;
+    let wide = arena
+        .array()
+        .from_root(0, 2, |out| out.fill(Wide([7; 32])))?;
+    assert_eq!(wide.as_ptr().addr() % 256, 0);
+    assert_eq!((first[2], wide[1].0[31]), (1, 7));
+    Ok(())
 }
