@@ -8,6 +8,7 @@ use std::ops::{Deref, RangeBounds};
 use std::ptr;
 use std::sync::Arc;
 
+use ranks_comm::backend::unused_number;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Cuda, DeviceSlice, DeviceSliceMut, DeviceVec, DeviceViewMut, Event, Stream};
 use ranks_nccl_sys::{NCCL_WIN_COLL_SYMMETRIC, NCCL_WIN_REQUIRED_ALIGNMENT, ncclWindow_t};
@@ -32,6 +33,8 @@ pub struct Window<T: Element> {
     handle: ncclWindow_t,
     /// How many elements each rank has.
     lengths: Box<[usize]>,
+    /// What all ranks know it by.
+    number: u64,
     shared: Arc<Shared>,
 }
 
@@ -59,7 +62,7 @@ impl NcclCommunicator {
             return Err(Error::new(ErrorKind::Argument, REGISTER, detail));
         }
         shared.tidy_attic();
-        let lengths = self.lengths(memory.len())?;
+        let (lengths, numbers) = self.told(memory.len(), unused_number())?;
         if lengths.iter().any(|length| *length != memory.len()) {
             let detail = format_args!("the ranks pass different lengths: {lengths:?}");
             return Err(Error::new(ErrorKind::Length, REGISTER, detail));
@@ -79,23 +82,28 @@ impl NcclCommunicator {
             memory: ManuallyDrop::new(memory),
             handle,
             lengths: lengths.into(),
+            number: numbers.first().copied().unwrap_or(0),
             shared: Arc::clone(shared),
         })
     }
 
-    /// What each rank passes. Collective.
-    fn lengths(&self, mine: usize) -> Result<Vec<usize>> {
+    /// What each rank passes, of elements and as the number of a window. Collective.
+    fn told(&self, mine: usize, number: u64) -> Result<(Vec<usize>, Vec<u64>)> {
         let failed = |error| of_driver(REGISTER, error);
         let stream = self.shared().own_stream()?;
         let mine = self
             .context()
-            .device_vec_of(&[mine as u64])
+            .device_vec_of(&[mine as u64, number])
             .map_err(failed)?;
-        let mut all = self.context().alloc::<u64>(self.size()).map_err(failed)?;
+        let mut all = self
+            .context()
+            .alloc::<u64>(2 * self.size())
+            .map_err(failed)?;
         self.scope(stream, |s| s.allgather(&mine, &mut all))?;
         let all = all.to_vec().map_err(failed)?;
-        let number = |length: u64| usize::try_from(length).unwrap_or(usize::MAX);
-        Ok(all.into_iter().map(number).collect())
+        let pairs = all.chunks_exact(2);
+        let length = |length: u64| usize::try_from(length).unwrap_or(usize::MAX);
+        Ok(pairs.map(|told| (length(told[0]), told[1])).unzip())
     }
 }
 
@@ -120,7 +128,8 @@ impl<T: Element> Window<T> {
     /// Waits for all ranks, and for those who work on the memory here, takes the window back and gives the memory. Collective.
     ///
     /// # Errors
-    /// As [all operations](crate::nccl#operations). The memory is then freed with the communicator.
+    /// [`Mismatch`](ErrorKind::Mismatch) on all ranks if they free different windows; as [all operations](crate::nccl#operations). The
+    /// memory is then freed with the communicator.
     #[doc(alias = "ncclCommWindowDeregister")]
     pub fn free(self) -> Result<DeviceVec<T>> {
         const CALL: &str = "ncclCommWindowDeregister";
@@ -130,7 +139,12 @@ impl<T: Element> Window<T> {
         let over = || event.query().map_err(|error| of_driver(CALL, error));
         shared.until(CALL, None, over)?;
         // Nobody puts to it any more when all have come here, for puts are over then too.
-        NcclCommunicator::of(Arc::clone(&shared)).lengths(self.memory.len())?;
+        let comm = NcclCommunicator::of(Arc::clone(&shared));
+        let (_, numbers) = comm.told(self.memory.len(), self.number)?;
+        if numbers.iter().any(|number| *number != numbers[0]) {
+            let text = "ranks free different windows; all must free the same";
+            return Err(Error::new(ErrorKind::Mismatch, CALL, text));
+        }
         shared.forget(self.known())?;
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so that its fields are taken once. So below.

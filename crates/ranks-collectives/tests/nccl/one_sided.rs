@@ -141,3 +141,23 @@ fn windows_of_different_lengths_or_of_other_memory_are_refused() {
         });
     });
 }
+
+/// Each gave its memory back while others could put to it.
+#[test]
+fn ranks_that_free_different_windows_are_told() {
+    let test = "one_sided::ranks_that_free_different_windows_are_told";
+    isolated(test, &[], || {
+        each(&on_devices(2), |comm| {
+            let window = || comm.window(comm.alloc::<i32>(LEN).unwrap()).unwrap();
+            let (first, second) = (window(), window());
+            let (freed, kept) = match comm.rank() {
+                0 => (first, second),
+                _ => (second, first),
+            };
+            let error = freed.free().map(drop).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+            drop(kept);
+            assert!(window().free().is_ok());
+        });
+    });
+}
