@@ -28,6 +28,7 @@
 //! **Overflow.** Integer [`Sum`] and [`Prod`] wrap, in process as under MPI. One exception is known: on processors
 //! with AVX, Open MPI 4.1 and later stop sums of 8- and 16-bit integers at the largest or smallest value, for most
 //! elements of a block but not for all (<https://github.com/open-mpi/ompi/issues/8045>). Add such numbers as `i32`.
+//! Sums in windows are not concerned.
 //!
 //! **Unsigned extremes.** MPICH 4.0.2 compares unsigned integers as signed ones in [`Min`] and [`Max`]
 //! (<https://github.com/pmodels/mpich/issues/6083>), so values with the top bit set come out wrong there.
