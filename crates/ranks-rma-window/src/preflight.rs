@@ -48,6 +48,10 @@ pub(crate) fn all_have(
     operation: &'static str,
     taken: Result<()>,
 ) -> Result<()> {
+    let lacking = comm.exchange(operation, &[u8::from(taken.is_err())])?;
+    if lacking.iter().all(|&lacks| lacks == 0) {
+        return Ok(());
+    }
     comm.agree(taken).map_err(|error| match error.kind() {
         ErrorKind::PeerFailed => Error::with_text(ErrorKind::Memory, operation, error.to_string()),
         _ => error,
