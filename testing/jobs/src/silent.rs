@@ -52,6 +52,9 @@ pub(crate) fn main(what: &str) -> Outcome {
                 for _ in 0..2 {
                     outbox.send(&vec![0u8; 8 << 20], 1, 0)?;
                 }
+                if world.rank() == 0 {
+                    eprintln!("there was room");
+                }
                 return Ok(outbox.finish()?);
             }
             "sparse" => {

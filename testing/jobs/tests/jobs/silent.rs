@@ -7,7 +7,7 @@ use ranks_launch::Job;
 use super::{assert_done, assert_failed_soon, job, named, said};
 
 /// What is waited for, and what it is called.
-const WAITS: [(&str, &str); 14] = [
+const WAITS: [(&str, &str); 13] = [
     ("recv", "MPI_Recv"),
     ("ssend", "MPI_Ssend"),
     ("wait", "MPI_Wait (of MPI_Irecv)"),
@@ -20,7 +20,6 @@ const WAITS: [(&str, &str); 14] = [
     ("fence", "MPI_Win_fence"),
     ("phase", "SharedWindow::fence"),
     ("update", "NodeShared::update"),
-    ("outbox", "Outbox::send"),
     ("finalize", "MPI_Finalize"),
 ];
 
@@ -74,6 +73,25 @@ fn ends_at_its_limit(name: &str, job: Job, operation: &str) -> String {
         assert!(said.contains(text), "{name}: no {text:?} in {outcome}");
     }
     said
+}
+
+/// There are libraries that have let go of 8 MiB before anybody receives them (Intel MPI 2021.19): with these there is always room.
+#[test]
+#[ignore = "needs an MPI"]
+fn an_outbox_waits_for_room_no_longer_than_the_limit() {
+    for installation in named() {
+        let name = format!("{}, outbox", installation.name);
+        let job = job(&["silent", "outbox"]).on(installation).ranks(2);
+        let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
+        assert_failed_soon(&name, &outcome);
+        let said = said(&outcome);
+        let late = format!("Outbox::send: not over within the time limit of {LIMIT}");
+        let words = [late.as_str(), "there was room"];
+        assert!(
+            words.iter().any(|text| said.contains(text)),
+            "{name}: {outcome}"
+        );
+    }
 }
 
 #[test]
