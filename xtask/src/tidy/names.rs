@@ -53,6 +53,7 @@ const HELPERS: [Helpers; 3] = [
             "MPI_Get_address",
             "MPI_Group_free",
             "MPI_Group_incl",
+            "MPI_Reduce_local",
             "MPI_Win_get_group",
             "MPI_Win_set_errhandler",
         ],
