@@ -19,7 +19,7 @@ const WAITS: [&str; 7] = [
 ];
 
 /// The same by more than a word.
-const LOOPS: [&str; 2] = ["Pause::default", ".recv()"];
+const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
 /// Files and folders that pass time, and why they may.
 const MAY: [(&str, &str); 31] = [
@@ -203,7 +203,7 @@ mod tests {
             "hint::spin_loop();",
             "let mut pause = Pause::default();",
             "changed: Condvar,",
-            "let word = channel.recv();",
+            "let (sender, words) = mpsc::channel();",
             "std::thread::park();",
         ] {
             assert_eq!(
