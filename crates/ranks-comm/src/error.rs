@@ -3,6 +3,8 @@
 use std::error::Error as StdError;
 use std::fmt;
 
+use crate::status::Status;
+
 /// What every fallible operation returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -31,6 +33,8 @@ struct Details {
     class: Option<i32>,
     text: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
+    /// Of operations that were completed together, with their numbers.
+    statuses: Vec<(usize, Result<Status>)>,
 }
 
 /// The kinds of failure that a program may want to tell apart.
@@ -57,7 +61,8 @@ pub enum ErrorKind {
     Type,
     /// A value that cannot be serialised, or bytes that are no value of the type asked for.
     Value,
-    /// A call from a thread that the thread level forbids.
+    /// A call that this thread may not make now: the thread level forbids it, another thread is in a collective of the same
+    /// communicator, or the thread is in an operation of the program's that a reduction applies.
     WrongThread,
     /// The runtime has been finalized.
     Finalized,
@@ -149,6 +154,7 @@ impl Error {
             class: None,
             text: text.into(),
             source: None,
+            statuses: Vec::new(),
         }))
     }
 
@@ -166,6 +172,51 @@ impl Error {
     pub(crate) fn with_class(mut self, class: i32) -> Self {
         self.0.class = Some(class);
         self
+    }
+
+    /// Of operations that `operation` has completed together, one of which has failed at least.
+    #[cold]
+    pub(crate) fn in_status(
+        operation: &'static str,
+        statuses: Vec<(usize, Result<Status>)>,
+    ) -> Self {
+        let failed = |(number, status): &'_ (usize, Result<Status>)| {
+            let first = status.as_ref().err()?;
+            let text = format!("operation {number}: {first}");
+            Some((first.kind(), first.0.code, first.0.class, text))
+        };
+        let many = statuses.iter().filter(|(_, status)| status.is_err()).count();
+        let (kind, code, class, text) = statuses.iter().find_map(failed).unwrap_or((
+            ErrorKind::Library,
+            None,
+            None,
+            String::new(),
+        ));
+        let all = statuses.len();
+        let mut error = Self::new(
+            kind,
+            operation,
+            format_args!("{many} of {all} operations failed; {text}"),
+        );
+        (error.0.code, error.0.class) = (code, class);
+        error.with_statuses(statuses)
+    }
+
+    /// The same error with the statuses of operations that were completed together.
+    #[must_use]
+    pub(crate) fn with_statuses(mut self, statuses: Vec<(usize, Result<Status>)>) -> Self {
+        self.0.statuses = statuses;
+        self
+    }
+
+    /// How each of several operations went that a call was to complete: with its key in [`Requests`](crate::Requests), or its
+    /// place among those passed. Empty for other calls.
+    ///
+    /// MPI 5.0 §3.7.5 (`MPI_ERR_IN_STATUS`).
+    #[doc(alias = "MPI_ERR_IN_STATUS")]
+    #[must_use]
+    pub fn statuses(&self) -> &[(usize, Result<Status>)] {
+        &self.0.statuses
     }
 
     /// The same error with what caused it.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::communicator::Communicator;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{Flight, Pause};
 use crate::limit;
 use crate::mpi;
@@ -16,6 +16,28 @@ use crate::under_way;
 ///
 /// Each has a key: how many were put in before it. An operation that is over leaves; when none is left, `wait_any`
 /// and its kin say so by `None` or an empty list. Dropped, each is treated as if it were dropped alone.
+///
+/// If one that a call completes has failed, the call is an error, of the kind of the first that has. The error has the
+/// [statuses](crate::Error::statuses) of all that the call has completed, [`take_ended`](Self::take_ended) their buffers:
+///
+/// ```
+/// # use ranks_comm::{Communicator, ErrorKind, Requests, Result};
+/// # fn example(world: &Communicator) -> Result<()> {
+/// let mut arriving: Requests<_> = [1, 3]
+///     .map(|room| world.irecv(vec![0u8; room], world.rank(), room as i32))
+///     .into_iter()
+///     .collect::<Result<_>>()?;
+/// world.isend(vec![7u8; 3], world.rank(), 1)?.wait()?; // into room for 1
+/// world.isend(vec![7u8; 3], world.rank(), 3)?.wait()?;
+/// let error = arriving.wait_all().expect_err("the first message is too long");
+/// assert_eq!(error.kind(), ErrorKind::Truncated);
+/// let failed: Vec<_> = error.statuses().iter().map(|(_, status)| status.is_err()).collect();
+/// assert_eq!(failed, [true, false]);
+/// let ended = arriving.take_ended();
+/// assert_eq!((ended[1].key, &ended[1].buffer), (1, &vec![7; 3]));
+/// # Ok(()) }
+/// # ranks_comm::run(|world| example(&world)).unwrap();
+/// ```
 ///
 /// ```
 /// # use ranks_comm::{Requests, Result};
@@ -38,18 +60,24 @@ pub struct Requests<R: Pending> {
     /// With their keys.
     pending: Vec<(usize, R)>,
     next: usize,
+    /// What had ended when a call failed.
+    ended: Vec<Ended<R::Buffer>>,
 }
 
-/// An operation that has ended.
+/// An operation that is over.
 #[derive(Debug)]
-pub struct Completed<B> {
+#[must_use = "it has the buffer of the operation, and says how much of it was received"]
+pub struct Completed<B, S = Status> {
     /// How many operations were put in before it.
     pub key: usize,
     /// Its buffer.
     pub buffer: B,
     /// How it went.
-    pub status: Result<Status>,
+    pub status: S,
 }
+
+/// An operation that is over, well if it has a status.
+type Ended<B> = Completed<B, Option<Status>>;
 
 /// What can be put into [`Requests`]: [`Request`] and [`ScopedRequest`].
 pub trait Pending: sealed::Sealed<Memory = Self::Buffer> {
@@ -140,6 +168,7 @@ impl<R: Pending> Requests<R> {
         Self {
             pending: Vec::new(),
             next: 0,
+            ended: Vec::new(),
         }
     }
 
@@ -151,13 +180,13 @@ impl<R: Pending> Requests<R> {
         key
     }
 
-    /// How many have not been given back.
+    /// How many have not ended, as far as was asked.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pending.len()
     }
 
-    /// Whether all have been given back.
+    /// Whether all have ended.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
@@ -166,24 +195,28 @@ impl<R: Pending> Requests<R> {
     /// Waits for all of them; they come in the order in which they were put in.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) and
-    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized); what was not waited for goes on by itself. How each operation
-    /// went is told with it.
+    /// If any has failed, as that one, when all are over; [`Error::statuses`] has all of them, and
+    /// [`take_ended`](Self::take_ended) their buffers. [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread),
+    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized) and, at a time limit,
+    /// [`ErrorKind::TimedOut`](crate::ErrorKind::TimedOut) mean that what was not waited for goes on by itself.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
     pub fn wait_all(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
-        let mut all = Vec::with_capacity(self.pending.len());
-        for (key, request) in std::mem::take(&mut self.pending) {
-            all.push(completed(key, request)?);
-        }
-        Ok(all)
+        let pending = std::mem::take(&mut self.pending);
+        let (ended, left) = end_each(pending);
+        self.tell("MPI_Waitall", ended, left)
+    }
+
+    /// Takes what had ended when a call failed: each with its buffer, and with its status if it went well.
+    pub fn take_ended(&mut self) -> Vec<Completed<R::Buffer, Option<Status>>> {
+        std::mem::take(&mut self.ended)
     }
 
     /// Waits for one of them, whichever ends first; `None` if there is none.
     ///
     /// # Errors
-    /// As [`wait_all`](Self::wait_all), but nothing leaves.
+    /// If that one has failed. As [`wait_all`](Self::wait_all) otherwise, but then nothing leaves.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitany`).
     #[doc(alias = "MPI_Waitany")]
@@ -194,21 +227,22 @@ impl<R: Pending> Requests<R> {
         let comm = under_way::is_wanted().then(|| self.pending[0].1.comm().clone());
         let entered = comm.as_ref().map(|comm| comm.enter("MPI_Waitany"));
         let mut entered = entered.transpose()?;
-        let done = match limit::in_time() {
-            Some(call) => call.look(|| self.test_any()),
+        let index = match limit::in_time() {
+            Some(call) => call.look(|| self.one_that_is_over()),
             None => self.wait_for_one(),
         };
         if let Some(entered) = &mut entered {
-            entered.note(&done);
+            entered.note(&index);
         }
-        done.map(Some)
+        self.give("MPI_Waitany", index?).map(Some)
     }
 
-    fn wait_for_one(&mut self) -> Result<Completed<R::Buffer>> {
+    /// The place of one that is over.
+    fn wait_for_one(&mut self) -> Result<usize> {
         let mut pause = Pause::default();
         loop {
-            if let Some(done) = self.test_any()? {
-                return Ok(done);
+            if let Some(index) = self.one_that_is_over()? {
+                return Ok(index);
             }
             if !self.library_waits()? {
                 pause.rest();
@@ -224,11 +258,10 @@ impl<R: Pending> Requests<R> {
     /// MPI 5.0 §3.7.5 (`MPI_Waitsome`).
     #[doc(alias = "MPI_Waitsome")]
     pub fn wait_some(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
-        let mut some: Vec<_> = self.wait_any()?.into_iter().collect();
-        if !some.is_empty() {
-            some.extend(self.test_some()?);
+        match self.wait_any()? {
+            None => Ok(Vec::new()),
+            Some(first) => self.some("MPI_Waitsome", Some(first)),
         }
-        Ok(some)
     }
 
     /// One of them that is over; `None` if none is. Does not wait.
@@ -239,34 +272,22 @@ impl<R: Pending> Requests<R> {
     /// MPI 5.0 §3.7.5 (`MPI_Testany`).
     #[doc(alias = "MPI_Testany")]
     pub fn test_any(&mut self) -> Result<Option<Completed<R::Buffer>>> {
-        for index in 0..self.pending.len() {
-            if self.pending[index].1.is_over()? {
-                let (key, request) = self.pending.remove(index);
-                return completed(key, request).map(Some);
-            }
-        }
-        Ok(None)
+        let index = self.one_that_is_over()?;
+        index
+            .map(|index| self.give("MPI_Testany", index))
+            .transpose()
     }
 
     /// All that are over. Does not wait.
     ///
     /// # Errors
-    /// As [`wait_any`](Self::wait_any).
+    /// If any of them has failed; [`Error::statuses`] has all of them, and [`take_ended`](Self::take_ended) their buffers. As
+    /// [`wait_all`](Self::wait_all) otherwise.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Testsome`).
     #[doc(alias = "MPI_Testsome")]
     pub fn test_some(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
-        let mut some = Vec::new();
-        let mut index = 0;
-        while index < self.pending.len() {
-            if self.pending[index].1.is_over()? {
-                let (key, request) = self.pending.remove(index);
-                some.push(completed(key, request)?);
-            } else {
-                index += 1;
-            }
-        }
-        Ok(some)
+        self.some("MPI_Testsome", None)
     }
 
     /// All of them, if all are over; `None` if one is not, and nothing leaves then. Does not wait.
@@ -288,6 +309,91 @@ impl<R: Pending> Requests<R> {
         }
     }
 
+    /// The place of one that is over, if any is.
+    fn one_that_is_over(&mut self) -> Result<Option<usize>> {
+        for (index, (_, request)) in self.pending.iter_mut().enumerate() {
+            if request.is_over()? {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives the one at `index`, which is over.
+    fn give(&mut self, operation: &'static str, index: usize) -> Result<Completed<R::Buffer>> {
+        let (ended, left) = end_each([self.pending.remove(index)]);
+        let mut given = self.tell(operation, ended, left)?;
+        given.pop().ok_or_else(|| gone(operation))
+    }
+
+    /// Gives all that are over, besides `first`.
+    fn some(
+        &mut self,
+        operation: &'static str,
+        first: Option<Completed<R::Buffer>>,
+    ) -> Result<Vec<Completed<R::Buffer>>> {
+        let mut over = Vec::new();
+        let mut index = 0;
+        let mut asked = Ok(());
+        while index < self.pending.len() && asked.is_ok() {
+            match self.pending[index].1.is_over() {
+                Ok(true) => over.push(self.pending.remove(index)),
+                Ok(false) => index += 1,
+                Err(error) => asked = Err(error),
+            }
+        }
+        let (mut ended, left) = end_each(over);
+        if let Some(first) = first {
+            ended.insert(
+                0,
+                Completed {
+                    key: first.key,
+                    buffer: first.buffer,
+                    status: Ok(first.status),
+                },
+            );
+        }
+        self.tell(operation, ended, left.and(asked))
+    }
+
+    /// Gives what has ended if all of it went well and nothing else is wrong; puts it aside otherwise.
+    fn tell(
+        &mut self,
+        operation: &'static str,
+        ended: Vec<Completed<R::Buffer, Result<Status>>>,
+        otherwise: Result<()>,
+    ) -> Result<Vec<Completed<R::Buffer>>> {
+        if otherwise.is_ok() && ended.iter().all(|one| one.status.is_ok()) {
+            let well = ended.into_iter().filter_map(|one| {
+                let (key, buffer, status) = (one.key, one.buffer, one.status.ok()?);
+                Some(Completed {
+                    key,
+                    buffer,
+                    status,
+                })
+            });
+            return Ok(well.collect());
+        }
+        let mut statuses = Vec::with_capacity(ended.len());
+        for Completed {
+            key,
+            buffer,
+            status,
+        } in ended
+        {
+            self.ended.push(Completed {
+                key,
+                buffer,
+                status: status.as_ref().ok().copied(),
+            });
+            statuses.push((key, status));
+        }
+        Err(match otherwise {
+            Ok(()) => Error::in_status(operation, statuses),
+            Err(error) => error.with_statuses(statuses),
+        })
+    }
+
     /// Has the library wait for one of them, if it has all of them; whether it did.
     fn library_waits(&mut self) -> Result<bool> {
         let flights = self
@@ -301,13 +407,32 @@ impl<R: Pending> Requests<R> {
     }
 }
 
-fn completed<R: Pending>(key: usize, request: R) -> Result<Completed<R::Buffer>> {
-    let (buffer, status) = request.end()?;
-    Ok(Completed {
-        key,
-        buffer,
-        status,
-    })
+/// What became of each; an error means that this thread may not wait for more.
+#[expect(clippy::type_complexity, reason = "both are used at once")]
+fn end_each<R: Pending>(
+    requests: impl IntoIterator<Item = (usize, R)>,
+) -> (Vec<Completed<R::Buffer, Result<Status>>>, Result<()>) {
+    let mut ended = Vec::new();
+    for (key, request) in requests {
+        match request.end() {
+            Ok((buffer, status)) => ended.push(Completed {
+                key,
+                buffer,
+                status,
+            }),
+            Err(error) => return (ended, Err(error)),
+        }
+    }
+    (ended, Ok(()))
+}
+
+#[cold]
+fn gone(operation: &'static str) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        operation,
+        "the operation is not under way",
+    )
 }
 
 impl<R: Pending> Default for Requests<R> {

@@ -49,23 +49,18 @@ impl<B: Send + 'static> Active<B> {
     /// Waits for all of them. Their statuses are in [`Persistent::status`].
     ///
     /// # Errors
-    /// That of the first that has failed; all of them are over and lost then. [`WrongThread`](crate::ErrorKind::WrongThread)
-    /// and [`Finalized`](crate::ErrorKind::Finalized): they go on without you.
+    /// If any has failed, as the first that has, with the [statuses](Error::statuses) of all; all of them are over and lost
+    /// then. [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized): they go on
+    /// without you.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
     pub fn wait_all(mut requests: Vec<Self>) -> Result<Vec<Persistent<B>>> {
-        let mut first: Option<(usize, Error)> = None;
-        let mut ended = |index, outcome: Result<Status>| match outcome {
-            Err(error) if first.as_ref().is_none_or(|first| index < first.0) => {
-                first = Some((index, error));
-            }
-            _ => {}
-        };
+        let mut outcomes = Vec::with_capacity(requests.len());
         // What the library has goes on by itself while the others are looked at.
         for (index, request) in requests.iter_mut().enumerate() {
             if request.0.phase != Phase::Started {
-                ended(index, request.0.wait()?);
+                outcomes.push((index, request.0.wait()?));
             }
         }
         let started = requests.iter_mut().enumerate();
@@ -76,14 +71,15 @@ impl<B: Send + 'static> Active<B> {
                 break;
             }
             let natives = some.iter_mut().filter_map(|(_, one)| one.0.native.as_mut());
-            let outcomes = mpi::finish_all(&mut natives.collect::<Vec<_>>())?;
-            for ((index, request), outcome) in some.into_iter().zip(outcomes) {
+            let ended = mpi::finish_all(&mut natives.collect::<Vec<_>>())?;
+            for ((index, request), outcome) in some.into_iter().zip(ended) {
                 request.0.has_ended(&outcome);
-                ended(index, outcome);
+                outcomes.push((index, outcome));
             }
         }
-        if let Some((_, error)) = first {
-            return Err(error);
+        if outcomes.iter().any(|(_, outcome)| outcome.is_err()) {
+            outcomes.sort_by_key(|(index, _)| *index);
+            return Err(Error::in_status("MPI_Waitall", outcomes));
         }
         Ok(requests
             .into_iter()

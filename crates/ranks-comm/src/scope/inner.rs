@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use crate::communicator::Communicator;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{Flight, Pause};
 use crate::limit;
 use crate::mpi::{Batch, Lanes, Rooms};
@@ -36,6 +36,8 @@ pub(super) struct Inner<'a> {
     beginning: Cell<bool>,
     /// Whether one of them has come to its time limit.
     late: Cell<bool>,
+    /// What was seen to have failed and was not told.
+    failed: Cell<Option<Error>>,
 }
 
 /// Where an operation is kept.
@@ -56,6 +58,7 @@ impl<'a> Inner<'a> {
             finished: Cell::new(false),
             beginning: Cell::new(false),
             late: Cell::new(false),
+            failed: Cell::new(None),
         }
     }
 
@@ -65,6 +68,13 @@ impl<'a> Inner<'a> {
         let begun = begin().map(|flight| self.keep(flight));
         self.beginning.set(false);
         begun
+    }
+
+    /// An operation has failed, which only the end of the scope can tell.
+    #[cold]
+    pub(super) fn fails(&self, error: Error) {
+        let first = self.failed.take();
+        self.failed.set(Some(first.unwrap_or(error)));
     }
 
     fn keep(&self, flight: Flight) -> Place {
@@ -143,7 +153,10 @@ impl<'a> Inner<'a> {
         }
         // What is left after an error (a forbidden thread, say) is for `drop`.
         self.finished.set(outcome.is_ok() || self.is_idle());
-        outcome
+        match self.failed.take() {
+            None => outcome,
+            Some(failed) => Err(failed),
+        }
     }
 
     #[inline]

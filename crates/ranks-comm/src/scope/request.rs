@@ -118,6 +118,16 @@ impl<B: Borrowed> ScopedRequest<'_, B> {
     }
 }
 
+/// What nobody has waited for is told at the end of the scope.
+impl<B> Drop for ScopedRequest<'_, B> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.over.take() {
+            self.inner.fails(error);
+        }
+    }
+}
+
 impl<B> fmt::Debug for ScopedRequest<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScopedRequest")
