@@ -2,6 +2,7 @@
 //!
 //! [`Checks::Collective`]: ranks_comm::Checks::Collective
 
+mod begun;
 mod edges;
 
 use std::borrow::Cow;
@@ -16,6 +17,8 @@ use crate::layouts::Pattern;
 use crate::neighbors::{Division, Edge, Trade};
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
+
+pub(crate) use begun::begin;
 
 /// What a rank calls, as far as it must be the same everywhere.
 #[derive(Clone, Copy)]

@@ -40,7 +40,7 @@ pub(crate) fn allgatherv_into<T: Pod>(
 ) -> Result<()> {
     let call = record::Call::of(const { &Kind::moving::<T>(NAME) }).few(send.len());
     if let Some(ints) = blocks.ready_ints(TypeOf::<T>::items())
-        && let Some(over) = comm.express(1)
+        && let Some(over) = comm.express_collective(1)
     {
         let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
         return mpi::allgatherv_small(comm.recorded(over, call), ints, gathering);

@@ -23,7 +23,7 @@ pub(crate) fn allreduce<T: Pod, O: Reduction<T>>(
 ) -> Result<()> {
     // Only MPI's own operations are quick to begin with; an item of theirs is an element.
     let call = record::Call::of(const { &Kind::reducing::<T, O>(NAME) }).few(send.len());
-    let express = O::predefined().and_then(|_| comm.express(send.len()));
+    let express = O::predefined().and_then(|_| comm.express_collective(send.len()));
     match express {
         Some(over) => {
             let transfer = Transfer::equal(NAME, send, recv)?;

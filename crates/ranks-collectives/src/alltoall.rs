@@ -15,7 +15,7 @@ const NAME: &str = "MPI_Alltoall";
 #[inline]
 pub(crate) fn alltoall<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T]) -> Result<()> {
     let call = record::Call::of(const { &Kind::moving::<T>(NAME) }).few(send.len());
-    match comm.express(send.len() * TypeOf::<T>::items()) {
+    match comm.express_collective(send.len() * TypeOf::<T>::items()) {
         Some(over) => {
             let transfer = Transfer::exchanged(NAME, comm, send, recv)?;
             mpi::alltoall_small::<T>(comm.recorded(over, call), transfer)

@@ -13,7 +13,7 @@ const NAME: &str = "MPI_Barrier";
 #[inline]
 pub(crate) fn barrier(comm: &Communicator) -> Result<()> {
     let call = record::Call::of(const { &Kind::of(Class::Collective, NAME) });
-    match comm.express(1) {
+    match comm.express_collective(1) {
         Some(over) => mpi::barrier(comm.recorded(over, call)),
         None => in_full(comm),
     }

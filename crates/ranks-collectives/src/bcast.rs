@@ -17,7 +17,7 @@ pub(crate) fn bcast<T: Pod>(comm: &Communicator, data: &mut [T], root: usize) ->
     let call = record::Call::of(const { &Kind::moving::<T>(NAME).rooted() })
         .few(data.len())
         .root(root);
-    match comm.express(data.len() * TypeOf::<T>::items()) {
+    match comm.express_collective(data.len() * TypeOf::<T>::items()) {
         Some(over) => {
             let transfer = Transfer::broadcast(NAME, comm, data, root)?;
             mpi::bcast_small::<T>(comm.recorded(over, call), transfer)

@@ -22,7 +22,7 @@ pub(crate) fn gather<T: Pod>(
     let call = record::Call::of(const { &Kind::moving::<T>(NAME).rooted() })
         .few(send.len())
         .root(root);
-    match comm.express(send.len() * TypeOf::<T>::items()) {
+    match comm.express_collective(send.len() * TypeOf::<T>::items()) {
         Some(over) => {
             let transfer = Transfer::gathered_at(NAME, comm, send, recv, root)?;
             mpi::gather_small::<T>(comm.recorded(over, call), transfer)

@@ -10,7 +10,7 @@ use ranks_comm::{Communicator, Neighborhood, Result};
 pub(crate) use pairing::{Edge, Order, slots};
 pub(crate) use trade::{Division, Trade};
 
-use crate::agreement::Call;
+use crate::agreement::{Call, begin};
 use crate::blocks::Blocks;
 use crate::in_time::carry_out_in_time;
 use crate::lasting::{Lasting, Slices};
@@ -181,9 +181,10 @@ pub(crate) fn ineighbor_allgather<T: Pod>(
     slices: Lasting<Slices<'_, T>>,
 ) -> Result<Begun> {
     let name = INEIGHBOR_ALLGATHER.operation();
-    let trade = slices.proven(|Slices { send, recv }| Trade::gathered(name, around, send, recv))?;
-    comm.dispatch_with(
-        name,
+    let trade = slices.proven(|Slices { send, recv }| Trade::gathered(name, around, send, recv));
+    begin(
+        comm,
+        Call::moving::<T>(name),
         trade,
         mpi::ineighbor_allgather,
         in_process::ineighbor_exchange,
@@ -198,9 +199,10 @@ pub(crate) fn ineighbor_allgatherv<T: Pod>(
 ) -> Result<Begun> {
     let name = INEIGHBOR_ALLGATHERV.operation();
     let trade = slices
-        .proven(|Slices { send, recv }| Trade::gathered_into(name, around, send, (recv, blocks)))?;
-    comm.dispatch_with(
-        name,
+        .proven(|Slices { send, recv }| Trade::gathered_into(name, around, send, (recv, blocks)));
+    begin(
+        comm,
+        Call::moving::<T>(name),
         trade,
         mpi::ineighbor_allgatherv,
         in_process::ineighbor_exchange,
@@ -213,10 +215,10 @@ pub(crate) fn ineighbor_alltoall<T: Pod>(
     slices: Lasting<Slices<'_, T>>,
 ) -> Result<Begun> {
     let name = INEIGHBOR_ALLTOALL.operation();
-    let trade =
-        slices.proven(|Slices { send, recv }| Trade::exchanged(name, around, send, recv))?;
-    comm.dispatch_with(
-        name,
+    let trade = slices.proven(|Slices { send, recv }| Trade::exchanged(name, around, send, recv));
+    begin(
+        comm,
+        Call::moving::<T>(name),
         trade,
         mpi::ineighbor_alltoallv,
         in_process::ineighbor_exchange,
@@ -233,9 +235,10 @@ pub(crate) fn ineighbor_alltoallv<T: Pod>(
     let name = INEIGHBOR_ALLTOALLV.operation();
     let trade = slices.proven(|Slices { send, recv }| {
         Trade::exchanged_into(name, around, (send, send_blocks), (recv, recv_blocks))
-    })?;
-    comm.dispatch_with(
-        name,
+    });
+    begin(
+        comm,
+        Call::moving::<T>(name),
         trade,
         mpi::ineighbor_alltoallv,
         in_process::ineighbor_exchange,
@@ -252,9 +255,10 @@ pub(crate) fn ineighbor_alltoallw<T: Pod>(
     let name = INEIGHBOR_ALLTOALLW.operation();
     let trade = slices.proven(|Slices { send, recv }| {
         Trade::laid_out(name, around, (send, send_layouts), (recv, recv_layouts))
-    })?;
-    comm.dispatch_with(
-        name,
+    });
+    begin(
+        comm,
+        Call::moving::<T>(name),
         trade,
         mpi::ineighbor_alltoallw,
         in_process::ineighbor_alltoallw,

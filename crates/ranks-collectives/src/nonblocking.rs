@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::backend::{Begun, Role};
 use ranks_comm::{Communicator, Result};
 
+use crate::agreement::{Call, begin};
 use crate::blocks::Blocks;
 use crate::finishing::Finishing;
 use crate::lasting::{Lasting, Slices};
@@ -33,7 +34,13 @@ pub(crate) static IREDUCE_SCATTER: Role = Role::of("MPI_Ireduce_scatter");
 
 pub(crate) fn ibarrier(comm: &Communicator) -> Result<Begun> {
     let name = IBARRIER.operation();
-    comm.dispatch(name, mpi::ibarrier, in_process::ibarrier)
+    begin(
+        comm,
+        Call::of(name),
+        Ok(()),
+        |comm, ()| mpi::ibarrier(comm),
+        |comm, ()| in_process::ibarrier(comm),
+    )
 }
 
 pub(crate) fn ibcast<T: Pod>(
@@ -42,8 +49,14 @@ pub(crate) fn ibcast<T: Pod>(
     root: usize,
 ) -> Result<Begun> {
     let name = IBCAST.operation();
-    let transfer = slices.proven(|slices| Transfer::broadcast(name, comm, slices.recv, root))?;
-    comm.dispatch_with(name, transfer, mpi::ibcast, in_process::ibcast)
+    let transfer = slices.proven(|slices| Transfer::broadcast(name, comm, slices.recv, root));
+    begin(
+        comm,
+        Call::moving::<T>(name).at(root),
+        transfer,
+        mpi::ibcast,
+        in_process::ibcast,
+    )
 }
 
 pub(crate) fn igather<T: Pod>(
@@ -52,9 +65,15 @@ pub(crate) fn igather<T: Pod>(
     root: usize,
 ) -> Result<Begun> {
     let name = IGATHER.operation();
-    let transfer = slices
-        .proven(|Slices { send, recv }| Transfer::gathered_at(name, comm, send, recv, root))?;
-    comm.dispatch_with(name, transfer, mpi::igather, in_process::igather)
+    let transfer =
+        slices.proven(|Slices { send, recv }| Transfer::gathered_at(name, comm, send, recv, root));
+    begin(
+        comm,
+        Call::moving::<T>(name).at(root),
+        transfer,
+        mpi::igather,
+        in_process::igather,
+    )
 }
 
 pub(crate) fn iscatter<T: Pod>(
@@ -64,8 +83,14 @@ pub(crate) fn iscatter<T: Pod>(
 ) -> Result<Begun> {
     let name = ISCATTER.operation();
     let transfer = slices
-        .proven(|Slices { send, recv }| Transfer::scattered_from(name, comm, send, recv, root))?;
-    comm.dispatch_with(name, transfer, mpi::iscatter, in_process::iscatter)
+        .proven(|Slices { send, recv }| Transfer::scattered_from(name, comm, send, recv, root));
+    begin(
+        comm,
+        Call::moving::<T>(name).at(root),
+        transfer,
+        mpi::iscatter,
+        in_process::iscatter,
+    )
 }
 
 pub(crate) fn iallgather<T: Pod>(
@@ -74,8 +99,14 @@ pub(crate) fn iallgather<T: Pod>(
 ) -> Result<Begun> {
     let name = IALLGATHER.operation();
     let transfer =
-        slices.proven(|Slices { send, recv }| Transfer::gathered(name, comm, send, recv))?;
-    comm.dispatch_with(name, transfer, mpi::iallgather, in_process::iallgather)
+        slices.proven(|Slices { send, recv }| Transfer::gathered(name, comm, send, recv));
+    begin(
+        comm,
+        Call::moving::<T>(name),
+        transfer,
+        mpi::iallgather,
+        in_process::iallgather,
+    )
 }
 
 pub(crate) fn ialltoall<T: Pod>(
@@ -84,8 +115,14 @@ pub(crate) fn ialltoall<T: Pod>(
 ) -> Result<Begun> {
     let name = IALLTOALL.operation();
     let transfer =
-        slices.proven(|Slices { send, recv }| Transfer::exchanged(name, comm, send, recv))?;
-    comm.dispatch_with(name, transfer, mpi::ialltoall, in_process::ialltoall)
+        slices.proven(|Slices { send, recv }| Transfer::exchanged(name, comm, send, recv));
+    begin(
+        comm,
+        Call::moving::<T>(name),
+        transfer,
+        mpi::ialltoall,
+        in_process::ialltoall,
+    )
 }
 
 pub(crate) fn igatherv<T: Pod>(
@@ -95,11 +132,12 @@ pub(crate) fn igatherv<T: Pod>(
     root: usize,
 ) -> Result<Begun> {
     let name = IGATHERV.operation();
-    let gathering = slices
-        .proven(|Slices { send, recv }| Gathering::at(name, comm, send, recv, blocks, root))?;
+    let gathering =
+        slices.proven(|Slices { send, recv }| Gathering::at(name, comm, send, recv, blocks, root));
     let me = comm.rank();
-    comm.dispatch_with(
-        name,
+    begin(
+        comm,
+        Call::moving::<T>(name).at(root),
         gathering,
         |over, gathering| mpi::igatherv(over, me, gathering),
         in_process::igatherv,
@@ -114,10 +152,11 @@ pub(crate) fn iscatterv<T: Pod>(
 ) -> Result<Begun> {
     let name = ISCATTERV.operation();
     let scattering = slices
-        .proven(|Slices { send, recv }| Scattering::from(name, comm, send, recv, blocks, root))?;
+        .proven(|Slices { send, recv }| Scattering::from(name, comm, send, recv, blocks, root));
     let me = comm.rank();
-    comm.dispatch_with(
-        name,
+    begin(
+        comm,
+        Call::moving::<T>(name).at(root),
         scattering,
         |over, scattering| mpi::iscatterv(over, me, scattering),
         in_process::iscatterv,
@@ -131,10 +170,11 @@ pub(crate) fn iallgatherv<T: Pod>(
 ) -> Result<Begun> {
     let name = IALLGATHERV.operation();
     let gathering =
-        slices.proven(|Slices { send, recv }| Gathering::new(name, comm, send, recv, blocks))?;
+        slices.proven(|Slices { send, recv }| Gathering::new(name, comm, send, recv, blocks));
     let me = comm.rank();
-    comm.dispatch_with(
-        name,
+    begin(
+        comm,
+        Call::moving::<T>(name),
         gathering,
         |over, gathering| mpi::iallgatherv(over, me, gathering),
         in_process::iallgatherv,
@@ -150,8 +190,14 @@ pub(crate) fn ialltoallv<T: Pod>(
     let name = IALLTOALLV.operation();
     let exchange = slices.proven(|Slices { send, recv }| {
         Exchange::new(name, comm, (send, send_blocks), (recv, recv_blocks))
-    })?;
-    comm.dispatch_with(name, exchange, mpi::ialltoallv, in_process::ialltoallv)
+    });
+    begin(
+        comm,
+        Call::moving::<T>(name),
+        exchange,
+        mpi::ialltoallv,
+        in_process::ialltoallv,
+    )
 }
 
 pub(crate) fn ialltoallw<T: Pod>(
@@ -163,8 +209,14 @@ pub(crate) fn ialltoallw<T: Pod>(
     let name = IALLTOALLW.operation();
     let pattern = slices.proven(|Slices { send, recv }| {
         Pattern::among_all(name, comm, (send, send_layouts), (recv, recv_layouts))
-    })?;
-    comm.dispatch_with(name, pattern, mpi::ialltoallw, in_process::ialltoallw)
+    });
+    begin(
+        comm,
+        Call::moving::<T>(name),
+        pattern,
+        mpi::ialltoallw,
+        in_process::ialltoallw,
+    )
 }
 
 pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
@@ -176,9 +228,10 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     let name = IREDUCE.operation();
     let finishing = Finishing::of(&mut slices, op, comm.size()).filter(|_| comm.rank() == root);
     let transfer =
-        slices.proven(|Slices { send, recv }| Transfer::to_root(name, comm, send, recv, root))?;
-    let begun = comm.dispatch_with(
-        name,
+        slices.proven(|Slices { send, recv }| Transfer::to_root(name, comm, send, recv, root));
+    let begun = begin(
+        comm,
+        Call::reducing::<T, O>(name).at(root),
         transfer,
         |comm, transfer| mpi::ireduce::<T, O>(comm, mpi::keeping::<T, O>(op), transfer),
         |comm, transfer| in_process::ireduce(comm, op, transfer),
@@ -193,9 +246,10 @@ pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
 ) -> Result<Begun> {
     let name = IALLREDUCE.operation();
     let finishing = Finishing::of(&mut slices, op, comm.size());
-    let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv))?;
-    let begun = comm.dispatch_with(
-        name,
+    let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv));
+    let begun = begin(
+        comm,
+        Call::reducing::<T, O>(name),
         transfer,
         |comm, transfer| mpi::iallreduce::<T, O>(comm, mpi::keeping::<T, O>(op), transfer),
         |comm, transfer| in_process::iallreduce(comm, op, transfer),
@@ -209,9 +263,10 @@ pub(crate) fn iscan<T: Pod, O: Op<T> + Send + 'static>(
     op: O,
 ) -> Result<Begun> {
     let name = ISCAN.operation();
-    let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv))?;
-    comm.dispatch_with(
-        name,
+    let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv));
+    begin(
+        comm,
+        Call::reducing::<T, O>(name),
         transfer,
         |comm, transfer| mpi::iscan::<T, O>(comm, mpi::keeping::<T, O>(op), transfer),
         |comm, transfer| in_process::iscan(comm, op, transfer),
@@ -224,9 +279,10 @@ pub(crate) fn iexscan<T: Pod, O: Op<T> + Send + 'static>(
     op: O,
 ) -> Result<Begun> {
     let name = IEXSCAN.operation();
-    let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv))?;
-    comm.dispatch_with(
-        name,
+    let transfer = slices.proven(|Slices { send, recv }| Transfer::equal(name, send, recv));
+    begin(
+        comm,
+        Call::reducing::<T, O>(name),
         transfer,
         |comm, transfer| mpi::iexscan::<T, O>(comm, mpi::keeping::<T, O>(op), transfer),
         |comm, transfer| in_process::iexscan(comm, op, transfer),
@@ -241,9 +297,10 @@ pub(crate) fn ireduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
     let name = IREDUCE_SCATTER_BLOCK.operation();
     let finishing = Finishing::of(&mut slices, op, comm.size());
     let transfer =
-        slices.proven(|Slices { send, recv }| Transfer::scattered(name, comm, send, recv))?;
-    let begun = comm.dispatch_with(
-        name,
+        slices.proven(|Slices { send, recv }| Transfer::scattered(name, comm, send, recv));
+    let begun = begin(
+        comm,
+        Call::reducing::<T, O>(name),
         transfer,
         |comm, transfer| {
             mpi::ireduce_scatter_block::<T, O>(comm, mpi::keeping::<T, O>(op), transfer)
@@ -262,9 +319,10 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     let name = IREDUCE_SCATTER.operation();
     let finishing = Finishing::of(&mut slices, op, comm.size());
     let transfer =
-        slices.proven(|Slices { send, recv }| Transfer::dealt(name, comm, send, recv, blocks))?;
-    let begun = comm.dispatch_with(
-        name,
+        slices.proven(|Slices { send, recv }| Transfer::dealt(name, comm, send, recv, blocks));
+    let begun = begin(
+        comm,
+        Call::reducing::<T, O>(name),
         transfer,
         |comm, transfer| {
             mpi::ireduce_scatter::<T, O>(comm, mpi::keeping::<T, O>(op), transfer, blocks)

@@ -26,7 +26,7 @@ pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     let call = record::Call::of(const { &Kind::reducing::<T, O>(NAME).rooted() })
         .few(send.len())
         .root(root);
-    let express = O::predefined().and_then(|_| comm.express(send.len()));
+    let express = O::predefined().and_then(|_| comm.express_collective(send.len()));
     match express {
         Some(over) => {
             let transfer = Transfer::to_root(NAME, comm, send, recv, root)?;

@@ -22,7 +22,7 @@ pub(crate) fn scatter<T: Pod>(
     let call = record::Call::of(const { &Kind::moving::<T>(NAME).rooted() })
         .few(recv.len())
         .root(root);
-    match comm.express(recv.len() * TypeOf::<T>::items()) {
+    match comm.express_collective(recv.len() * TypeOf::<T>::items()) {
         Some(over) => {
             let transfer = Transfer::scattered_from(NAME, comm, send, recv, root)?;
             mpi::scatter_small::<T>(comm.recorded(over, call), transfer)

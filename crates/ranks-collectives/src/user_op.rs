@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytemuck::Pod;
+use ranks_comm::backend::calling_back;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op};
 
@@ -35,8 +36,9 @@ use crate::ops::{Op, Reduction};
 ///
 /// # What the closure must not do
 ///
-/// It must not communicate: libraries call it from within the operation, and may then wait for ever. It may run on a
-/// thread that the library has started for its progress, hence the bound [`Sync`].
+/// It cannot communicate: libraries call it from within the operation, and would wait for ever. Every call of ranks
+/// that communicates is an error there, [`WrongThread`](ErrorKind::WrongThread). It may run on a thread that the library has started
+/// for its progress, hence the bound [`Sync`].
 ///
 /// A panic does not leave the library's call: it is caught, and the operation is an
 /// [`Argument`](ErrorKind::Argument) error on the rank where the closure panicked, once the call has ended. MPI has no
@@ -137,7 +139,8 @@ impl Panicked {
     /// Runs `fold`, which calls an operation for elements.
     pub(crate) fn catch(fold: impl FnOnce()) -> std::result::Result<(), Self> {
         // What is half done is elements, of which any bytes make some.
-        catch_unwind(AssertUnwindSafe(fold)).map_err(|payload| Self(said(payload.as_ref())))
+        let fold = AssertUnwindSafe(|| calling_back(fold));
+        catch_unwind(fold).map_err(|payload| Self(said(payload.as_ref())))
     }
 
     /// The error of `operation` (the C name) that ended so.

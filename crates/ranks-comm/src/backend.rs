@@ -5,6 +5,7 @@ use ranks_mpi_sys::{MPI_Request, native};
 use crate::error::Error;
 
 pub use crate::agree::digest;
+pub use crate::callback::{calling_back, do_what_is_left};
 pub use crate::checks::{get_text, put_text};
 pub use crate::entered::Entered;
 pub use crate::flight::{Deferred, Keep, Pause};

@@ -2,7 +2,7 @@
 
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
-use crate::gate::Gate;
+use crate::inside::Inside;
 use crate::record::{Call, Class, Recorder, Ring};
 use crate::under_way::{self, Held};
 
@@ -10,7 +10,9 @@ use crate::under_way::{self, Held};
 #[must_use = "the call is over as soon as this is dropped"]
 #[derive(Debug)]
 pub struct Entered<'a> {
-    serialized: Option<&'a Gate>,
+    serialized: Option<&'a Inside>,
+    /// Which thread is in the collectives of the communicator, if this is one.
+    collective: Option<&'a Inside>,
     /// Where it was recorded to begin.
     recorded: Option<&'a Ring>,
     /// That it is under way, where anybody wants to know.
@@ -23,27 +25,32 @@ impl<'a> Entered<'a> {
     pub(crate) fn freely() -> Self {
         Self {
             serialized: None,
+            collective: None,
             recorded: None,
             held: None,
         }
     }
 
     /// Let in alone, until this is dropped.
-    pub(crate) fn alone(gate: &'a Gate) -> Self {
+    pub(crate) fn alone(inside: &'a Inside) -> Self {
         Self {
-            serialized: Some(gate),
+            serialized: Some(inside),
+            collective: None,
             recorded: None,
             held: None,
         }
     }
 
     /// Records the call, and puts it among those that are under way, if anybody wants to know of them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) if it is a collective, and another thread is in one.
     #[inline]
-    pub(crate) fn begin(&mut self, comm: &'a Communicator, call: Call) {
+    pub(crate) fn begin(&mut self, comm: &'a Communicator, call: Call) -> Result<()> {
         if under_way::is_wanted() {
-            self.begin_watched(comm, call);
+            self.begin_watched(comm, call)
         } else {
-            self.record(comm.recorder(), call);
+            self.record(comm.recorder(), call)
         }
     }
 
@@ -56,23 +63,28 @@ impl<'a> Entered<'a> {
     }
 
     #[inline]
-    fn record(&mut self, recorder: &'a Recorder, call: Call) {
+    fn record(&mut self, recorder: &'a Recorder, call: Call) -> Result<()> {
+        if call.kind.class == Class::Collective {
+            self.collective = Some(recorder.one_collective(call.operation())?);
+        }
         if let Some(ring) = recorder.ring_of(&call) {
             ring.begin(call);
             self.recorded = Some(ring);
         }
+        Ok(())
     }
 
     /// What a call that this thread is in does itself, such as to wait for the end of what it has begun, is a part of that one.
     /// Collectives are calls wherever they are, since all ranks number them alike, whoever wants to know of them.
     #[cold]
     #[inline(never)]
-    fn begin_watched(&mut self, comm: &'a Communicator, call: Call) {
+    fn begin_watched(&mut self, comm: &'a Communicator, call: Call) -> Result<()> {
         let whole = call.kind.class == Class::Collective || !under_way::is_within_another();
         if whole {
-            self.record(comm.recorder(), call);
+            self.record(comm.recorder(), call)?;
         }
         self.hold(comm, call, whole);
+        Ok(())
     }
 
     #[cold]
@@ -98,8 +110,8 @@ impl Drop for Entered<'_> {
         if let Some(ring) = self.recorded {
             ring.end();
         }
-        if let Some(gate) = self.serialized {
-            gate.leave();
+        for inside in [self.collective, self.serialized].into_iter().flatten() {
+            inside.leave();
         }
     }
 }

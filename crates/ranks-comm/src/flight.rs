@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::backend::{Backend, Begun};
+use crate::callback;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::KeepAlive;
@@ -309,6 +310,10 @@ impl Flight {
 
     /// Leaves it to the runtime, with the memory that it works on.
     pub(crate) fn abandon(self, comm: &Communicator, memory: KeepAlive) {
+        if callback::is_under_way() {
+            let comm = comm.clone();
+            return callback::later(move || self.abandon(&comm, memory));
+        }
         match (self, comm.backend()) {
             (Self::Mpi(flight), Backend::Mpi(comm)) => comm.abandon(flight, memory),
             // Of another runtime: its memory is kept for ever.

@@ -1,10 +1,12 @@
 //! What every operation asks before it does: whether this thread may communicate now.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use crate::callback;
 use crate::entered::Entered;
 use crate::error::{Error, ErrorKind, Result};
 use crate::express::Express;
+use crate::inside::Inside;
 use crate::thread_level::{ThreadLevel, this_thread};
 
 const FINALIZED: u8 = 1;
@@ -20,10 +22,8 @@ pub(crate) struct Gate {
     express: Express,
     /// The thread that initialised, by [`this_thread`]; 0 before that.
     main: AtomicU64,
-    /// The thread inside, at `ONE_AT_A_TIME`; 0 if none.
-    inside: AtomicU64,
-    /// How deep the thread inside has entered; only that thread writes it.
-    depth: AtomicU32,
+    /// Who is inside, at `ONE_AT_A_TIME`.
+    inside: Inside,
 }
 
 impl Gate {
@@ -33,8 +33,7 @@ impl Gate {
             flags: AtomicU8::new(0),
             express: Express::new(),
             main: AtomicU64::new(0),
-            inside: AtomicU64::new(0),
-            depth: AtomicU32::new(0),
+            inside: Inside::new(),
         }
     }
 
@@ -93,6 +92,11 @@ impl Gate {
         }
     }
 
+    /// Whether anybody has initialised.
+    pub(crate) fn was_opened(&self) -> bool {
+        self.main.load(Ordering::Relaxed) != 0
+    }
+
     /// Whether this thread is the one that initialised.
     pub(crate) fn is_main(&self) -> bool {
         self.main.load(Ordering::Relaxed) == this_thread()
@@ -112,6 +116,7 @@ impl Gate {
     #[cold]
     #[inline(never)]
     pub(crate) fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
+        callback::none_is_under_way(operation)?;
         let flags = self.flags.load(Ordering::Acquire);
         if flags & FINALIZED != 0 {
             return Err(Error::new(
@@ -131,31 +136,15 @@ impl Gate {
         if flags & ONE_AT_A_TIME == 0 {
             return Ok(Entered::freely());
         }
-        let me = this_thread();
-        let entered = self
-            .inside
-            .compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed);
-        match entered {
-            Ok(_) => {}
-            Err(other) if other == me => {}
-            Err(_) => {
-                return Err(Error::new(
-                    ErrorKind::WrongThread,
-                    operation,
-                    "called while another thread is inside a call, but the thread level is \
-                     MPI_THREAD_SERIALIZED; ask for ThreadLevel::Multiple, or let one call end before the next begins",
-                ));
-            }
+        if self.inside.enter().is_none() {
+            return Err(Error::new(
+                ErrorKind::WrongThread,
+                operation,
+                "called while another thread is inside a call, but the thread level is \
+                 MPI_THREAD_SERIALIZED; ask for ThreadLevel::Multiple, or let one call end before the next begins",
+            ));
         }
-        self.depth.fetch_add(1, Ordering::Relaxed);
-        Ok(Entered::alone(self))
-    }
-
-    /// One call of the thread inside is over, at `ONE_AT_A_TIME`.
-    pub(crate) fn leave(&self) {
-        if self.depth.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.inside.store(0, Ordering::Release);
-        }
+        Ok(Entered::alone(&self.inside))
     }
 }
 

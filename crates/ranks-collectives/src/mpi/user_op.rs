@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Keep, check};
+use ranks_comm::backend::{Keep, check, do_what_is_left};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Datatype, MPI_Op};
 
@@ -104,6 +104,7 @@ impl<'o> Registered<'o> {
     /// # Errors
     /// [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if the closure panicked.
     pub(super) fn end(self, name: &'static str) -> Result<()> {
+        do_what_is_left();
         self.outcome(name)
     }
 

@@ -30,6 +30,7 @@ mod located;
 mod mistakes;
 mod model;
 mod neighbors;
+mod one_at_a_time;
 #[cfg(any(feature = "half", feature = "num-complex"))]
 mod other_numbers;
 mod reduce;

@@ -2,6 +2,7 @@
 
 use super::Communicator;
 use crate::backend::Backend;
+use crate::callback;
 use crate::entered::Entered;
 use crate::error::{ErrorKind, Result};
 use crate::express::Express;
@@ -16,6 +17,18 @@ impl Communicator {
     #[must_use]
     pub fn express(&self, items: usize) -> Option<&mpi::Comm> {
         self.0.way.express(items)
+    }
+
+    /// The same for a collective, which must be the only one that a thread of this process is in.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub fn express_collective(&self, items: usize) -> Option<&mpi::Comm> {
+        if self.0.recorder.collectives.is_idle() {
+            self.express(items)
+        } else {
+            None
+        }
     }
 
     /// The same for a call that receives at most `bytes`, whatever arrives, and sends `items`, 1 if it does not send.
@@ -57,7 +70,7 @@ impl Communicator {
     pub fn enter(&self, call: impl Into<Call>) -> Result<Entered<'_>> {
         let call = call.into();
         let mut entered = self.let_in(call.operation())?;
-        entered.begin(self, call);
+        entered.begin(self, call)?;
         Ok(entered)
     }
 
@@ -72,6 +85,8 @@ impl Communicator {
 
     #[inline]
     fn let_in(&self, operation: &'static str) -> Result<Entered<'_>> {
+        callback::none_is_under_way(operation)?;
+        callback::do_what_is_left();
         match self.backend() {
             Backend::Mpi(_) if mpi::GATE.is_open() => Ok(Entered::freely()),
             Backend::Mpi(_) => mpi::GATE.enter(operation),

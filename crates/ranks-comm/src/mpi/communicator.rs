@@ -16,6 +16,7 @@ use super::error::check;
 use super::peer::Sentinels;
 use super::session::Session;
 use super::status::CountWord;
+use crate::callback;
 use crate::communicator::Comparison;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit;
@@ -211,19 +212,26 @@ impl Comm {
 
 impl Drop for Comm {
     fn drop(&mut self) {
-        self.session.leave(&self.claims);
-        let Some((key, origin)) = &self.origin else {
-            return;
-        };
-        if self.freed.load(Ordering::Relaxed) {
-            return;
-        }
-        self.session.put_aside(*key, Waiting::Comm(self.canonical));
-        match origin {
-            Origin::Parent { siblings, number } => siblings.is_dropped(*number, *key),
-            Origin::Apart { members, number } => {
-                self.session.apart.is_dropped(members, *number, *key);
+        let (session, claims) = (Arc::clone(&self.session), Arc::clone(&self.claims));
+        let (canonical, origin) = (self.canonical, self.origin.take());
+        let is_freed = self.freed.load(Ordering::Relaxed);
+        let leave = move || {
+            session.leave(&claims);
+            let Some((key, origin)) = origin.filter(|_| !is_freed) else {
+                return;
+            };
+            session.put_aside(key, Waiting::Comm(canonical));
+            match origin {
+                Origin::Parent { siblings, number } => siblings.is_dropped(number, key),
+                Origin::Apart { members, number } => {
+                    session.apart.is_dropped(&members, number, key);
+                }
             }
+        };
+        if callback::is_under_way() {
+            callback::later(leave);
+        } else {
+            leave();
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
@@ -15,6 +16,7 @@ use super::peer::to_standard;
 use super::session::GATE;
 use super::side::{Side, Statuses};
 use super::status;
+use crate::callback;
 use crate::element::Pod;
 use crate::error::Result;
 use crate::flight::{self, Keep};
@@ -133,6 +135,11 @@ impl Comm {
 
     /// Frees a request that is not started, now if this thread may, or later.
     pub(crate) fn retire(&self, mut native: Native) -> Result<()> {
+        if callback::is_under_way() {
+            let session = Arc::clone(&self.session);
+            callback::later(move || session.retire_later(native));
+            return Ok(());
+        }
         match GATE.enter("MPI_Request_free") {
             Ok(_entered) => native.release(),
             Err(_) => {

@@ -7,6 +7,8 @@ use super::call::Call;
 use super::kind::Class;
 use super::ring::Ring;
 use crate::agree::digest;
+use crate::error::{Error, ErrorKind, Result};
+use crate::inside::Inside;
 
 /// A rank of the world: a process of MPI is one, an in-process world has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,6 +36,8 @@ impl Home {
 pub(crate) struct Recorder {
     pub(crate) collectives: Ring,
     pub(crate) messages: Ring,
+    /// Which thread is in a collective that was not on an express way.
+    inside: Inside,
     /// Whose it is.
     pub(crate) home: Home,
     /// The same on all its ranks, and another for each communicator.
@@ -65,6 +69,7 @@ impl Recorder {
         let recorder = Arc::new(Self {
             collectives: Ring::new(),
             messages: Ring::new(),
+            inside: Inside::new(),
             home: Home::of(world, place.0),
             id: digest([origin, size as u64].into_iter().chain(ranks)),
             rank,
@@ -108,6 +113,34 @@ impl Recorder {
 
     pub(crate) fn set_name(&self, name: &str) {
         name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Lets this thread into a collective, until it [leaves](Inside::leave): also if it is in one, of which this is a part.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`] while another thread is in one.
+    #[inline]
+    pub(crate) fn one_collective(&self, operation: &'static str) -> Result<&Inside> {
+        match self.inside.enter() {
+            Some(0) if !self.collectives.is_idle() => self.inside.leave(),
+            Some(_) => return Ok(&self.inside),
+            None => {}
+        }
+        Err(self.two_collectives(operation))
+    }
+
+    #[cold]
+    fn two_collectives(&self, operation: &'static str) -> Error {
+        let last = self.collectives.entries().pop();
+        let other = last.map_or("a collective", |last| last.call.operation());
+        Error::new(
+            ErrorKind::WrongThread,
+            operation,
+            format_args!(
+                "called while another thread is, or was at the same time as one before, in {other} on this communicator; \
+                 collectives of one communicator follow each other: give each thread one of its own (Communicator::dup)"
+            ),
+        )
     }
 
     /// Where a call is recorded, if it is.

@@ -81,6 +81,13 @@ impl Ring {
         self.ended.store(ended, Ordering::Relaxed);
     }
 
+    /// Whether no call is under way. If two have begun or ended at the same time, fewer are counted than there were, and there
+    /// seems to be one for ever.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.begun.load(Ordering::Relaxed) == self.ended.load(Ordering::Relaxed)
+    }
+
     /// How many calls have begun.
     pub(crate) fn begun(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)

@@ -1,0 +1,42 @@
+//! One thread at a time, as often as it likes.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::thread_level::this_thread;
+
+/// Which thread is inside, and how deep.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    /// By [`this_thread`]; 0 if none.
+    thread: AtomicU64,
+    /// How deep it has entered; only that thread writes it.
+    depth: AtomicU32,
+}
+
+impl Inside {
+    pub(crate) const fn new() -> Self {
+        Self {
+            thread: AtomicU64::new(0),
+            depth: AtomicU32::new(0),
+        }
+    }
+
+    /// Enters, until [`leave`](Self::leave), unless another thread is inside; how deep this one was.
+    pub(crate) fn enter(&self) -> Option<u32> {
+        let me = this_thread();
+        let entered = self
+            .thread
+            .compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed);
+        match entered {
+            Err(other) if other != me => None,
+            _ => Some(self.depth.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
+    /// Undoes one [`enter`](Self::enter).
+    pub(crate) fn leave(&self) {
+        if self.depth.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.thread.store(0, Ordering::Release);
+        }
+    }
+}
