@@ -7,6 +7,7 @@ use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::InFlight;
+use crate::in_process::Sent;
 use crate::source::Destination;
 
 /// How many bytes of an attached buffer a message takes besides its own, at most, on any library.
@@ -98,7 +99,7 @@ impl Communicator {
         self.fits_attached(OPERATION, size_of_val(data))?;
         match self.backend() {
             Backend::Mpi(comm) => comm.bsend(data, dest, tag),
-            Backend::InProcess(comm) => comm.send(bytemuck::cast_slice(data), dest, tag),
+            Backend::InProcess(comm) => comm.send(Sent::of(data), dest, tag),
         }
     }
 

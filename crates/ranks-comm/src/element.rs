@@ -1,5 +1,10 @@
 //! What travels: any `bytemuck::Pod`.
 //!
+//! What is sent as one type should be received as the same. In process, numbers of one type that arrive for numbers of another
+//! are an error of the receiver, [`ErrorKind::Type`](crate::ErrorKind::Type). Bytes, arrays and structs may be received as anything
+//! that they are a whole number of. Over MPI a message bears no type: there a length that does not fit is an error, and nothing
+//! else is seen. Collectives compare the names of types where [`Checks::Collective`](crate::Checks::Collective) is in force.
+//!
 //! Sending needs that a value has no uninitialised bytes, receiving that any bytes make a value; [`Pod`] is both.
 //! `bool`, `char`, enums, references and padded structs are refused by the compiler:
 //!

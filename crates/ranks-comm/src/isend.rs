@@ -6,6 +6,7 @@ use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
 use crate::flight::Flight;
+use crate::in_process::Sent;
 use crate::mpi::SendMode;
 use crate::owned::SendBuffer;
 use crate::record::{Call, Kind};
@@ -139,7 +140,7 @@ impl Communicator {
             Backend::Mpi(comm) => unsafe { comm.isend(mode, data, dest, tag) },
             Backend::InProcess(comm) => {
                 let synchronous = mode == SendMode::Synchronous;
-                Ok(comm.isend(role, bytemuck::cast_slice(data), dest, tag, synchronous))
+                Ok(comm.isend(role, Sent::of(data), dest, tag, synchronous))
             }
         }
     }

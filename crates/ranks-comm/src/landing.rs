@@ -50,8 +50,13 @@ pub(crate) struct Element {
     name: fn() -> &'static str,
 }
 
+/// The types of elements that are told apart, by name. Bytes are not among them: they may be parts of anything.
+const TOLD_APART: [&str; 10] = [
+    "i16", "u16", "i32", "u32", "i64", "u64", "i128", "u128", "f32", "f64",
+];
+
 impl Element {
-    const fn of<T>() -> Self {
+    pub(crate) const fn of<T>() -> Self {
         Self {
             width: size_of::<T>(),
             name: type_name::<T>,
@@ -64,6 +69,20 @@ impl Element {
             0 => bytes == 0,
             width => bytes.is_multiple_of(width),
         }
+    }
+
+    /// An error if elements of type `sent` must not be received as these: if both are numbers, of different types. Bytes and
+    /// structs, of which nobody knows the parts, are received as anything of the same size.
+    pub(crate) fn takes(self, operation: &'static str, bytes: usize, sent: Self) -> Result<()> {
+        if std::ptr::fn_addr_eq(sent.name, self.name) || bytes == 0 {
+            return Ok(());
+        }
+        let [theirs, ours] = [sent, self].map(|element| (element.name)());
+        let told_apart = [theirs, ours].iter().all(|name| TOLD_APART.contains(name));
+        if theirs == ours || !told_apart {
+            return Ok(());
+        }
+        Err(error::other_type(operation, bytes, theirs, ours))
     }
 
     #[cold]

@@ -9,7 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::express::Express;
 use crate::flight::{Flight, Landed};
 use crate::in_flight::{InFlight, Over};
-use crate::landing::{Landing, Role, Span};
+use crate::in_process::Sent;
+use crate::landing::{Element, Landing, Role, Span};
 use crate::limit;
 use crate::mpi::{Native, ROOMS, SendMode, Side, Silent};
 use crate::owned::{RecvBuffer, SendBuffer};
@@ -111,7 +112,7 @@ struct Plan<B> {
 }
 
 enum What<B> {
-    Send(SendMode, Destination, i32, fn(&mut B) -> Span),
+    Send(SendMode, Destination, i32, fn(&mut B) -> Span, Element),
     Recv(Source, Tag, fn(&mut B) -> Span),
     /// What a sibling crate begins.
     Other(Again<B>),
@@ -406,13 +407,19 @@ fn begin<B>(comm: &Communicator, plan: &mut Plan<B>, buffer: &mut B) -> Result<F
         (&mut What::Recv(source, tag, span), Backend::InProcess(over)) => {
             Ok(over.irecv(role, Landing::Into(span(buffer)), source, tag))
         }
-        (&mut What::Send(mode, dest, tag, span), Backend::InProcess(over)) => {
+        (&mut What::Send(mode, dest, tag, span, element), Backend::InProcess(over)) => {
             // SAFETY: the elements of the buffer, which is there and nobody's but ours.
             let bytes = unsafe { span(buffer).as_bytes() };
             if mode == SendMode::Buffered {
                 comm.fits_attached(role.operation, bytes.len())?;
             }
-            Ok(over.isend(role, bytes, dest, tag, mode == SendMode::Synchronous))
+            Ok(over.isend(
+                role,
+                Sent::with(bytes, element),
+                dest,
+                tag,
+                mode == SendMode::Synchronous,
+            ))
         }
         (What::Other(again), _) => {
             let begun = again(comm, buffer)?;

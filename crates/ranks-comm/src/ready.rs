@@ -4,6 +4,7 @@
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::in_process::Sent;
 use crate::source::Destination;
 
 impl Communicator {
@@ -37,7 +38,7 @@ impl Communicator {
                 // SAFETY: by this function's contract.
                 unsafe { comm.rsend(data, dest, tag) }
             },
-            |comm| comm.send(bytemuck::cast_slice(data), dest, tag),
+            |comm| comm.send(Sent::of(data), dest, tag),
         )
     }
 }

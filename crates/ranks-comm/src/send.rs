@@ -3,6 +3,7 @@
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::in_process::Sent;
 use crate::limit;
 use crate::mpi::{self, TypeOf};
 use crate::owned::Plain;
@@ -71,7 +72,7 @@ impl Communicator {
                 Some(_) => self.isend(Plain::copy(data), dest, tag)?.wait().map(drop),
                 None => comm.send(data, dest, tag),
             },
-            |comm| comm.send(bytemuck::cast_slice(data), dest, tag),
+            |comm| comm.send(Sent::of(data), dest, tag),
         )
     }
 
@@ -88,7 +89,7 @@ impl Communicator {
                 Some(_) => self.issend(Plain::copy(data), dest, tag)?.wait().map(drop),
                 None => comm.ssend(data, dest, tag),
             },
-            |comm| comm.ssend(OPERATION, bytemuck::cast_slice(data), dest, tag),
+            |comm| comm.ssend(OPERATION, Sent::of(data), dest, tag),
         )
     }
 }

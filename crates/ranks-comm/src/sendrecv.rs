@@ -3,6 +3,7 @@
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::in_process::Sent;
 use crate::limit;
 use crate::mpi::TypeOf;
 use crate::owned::{Plain, SendBuffer as _};
@@ -82,7 +83,7 @@ impl Communicator {
                 None => comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
             },
             |comm, recv| {
-                comm.send(bytemuck::cast_slice(send), dest, send_tag)?;
+                comm.send(Sent::of(send), dest, send_tag)?;
                 comm.recv(OPERATION, recv, source, recv_tag)
             },
         )?;
@@ -169,7 +170,7 @@ impl Communicator {
                 None => comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
             },
             |comm, buf| {
-                comm.send(bytemuck::cast_slice(buf), dest, send_tag)?;
+                comm.send(Sent::of(buf), dest, send_tag)?;
                 comm.recv(OPERATION, buf, source, recv_tag)
             },
         )?;

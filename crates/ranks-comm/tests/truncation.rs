@@ -5,7 +5,7 @@
     reason = "numbers of ranks are small"
 )]
 
-use ranks_comm::{Communicator, ErrorKind, Result};
+use ranks_comm::{Backend, Communicator, ErrorKind, Result, Runtime};
 
 const CANARY: u64 = 0xDEAD_BEEF_0BAD_CAFE;
 
@@ -122,12 +122,53 @@ fn both_lengths_are_in_the_text(world: Communicator) -> Result<()> {
         let text = error.to_string();
         assert!(
             text.starts_with(
-                "MPI_Recv: message truncated: 9000 elements arrived, the buffer holds 100 (MPI_ERR_TRUNCATE, "
+                "MPI_Recv: message truncated: 36000 bytes arrived, the buffer holds 400 bytes (100 elements of 4) (MPI_ERR_TRUNCATE, "
             ) || text.starts_with(
-                "MPI_Recv: message truncated: a longer message arrived than the buffer's 100 elements (MPI_ERR_TRUNCATE, "
+                "MPI_Recv: message truncated: a longer message arrived, the buffer holds 400 bytes (100 elements of 4) (MPI_ERR_TRUNCATE, "
             ),
             "{text}"
         );
     }
     Ok(())
+}
+
+/// In process the type of elements travels with them; over MPI nobody sees it.
+#[test]
+fn what_was_sent_as_one_type_was_received_as_another() {
+    fn refused<R>(outcome: Result<R>) {
+        let error = outcome.map(drop).expect_err("another type");
+        assert_eq!(error.kind(), ErrorKind::Type, "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("16 bytes of f64 arrived, to be received as i32"),
+            "{error}"
+        );
+    }
+    fn two_numbers(world: &Communicator) -> Result<()> {
+        let other = 1 - world.rank();
+        for tag in 0..7 {
+            world.send(&[0.5f64, 1.5], other, tag)?;
+        }
+        refused(world.recv(&mut [0i32; 4], other, 0));
+        refused(world.recv_vec::<i32>(other, 1));
+        refused(world.irecv(vec![0i32; 1], other, 2)?.wait());
+        refused(world.irecv_vec::<i32>(other, 3)?.wait());
+        let mut room = [0i32; 8];
+        refused(world.scope(|s| s.irecv(&mut room, other, 4).map(drop)));
+        // Bytes may be anything, and so may structs and arrays.
+        assert_eq!(world.recv_vec::<u8>(other, 5)?.0.len(), 16);
+        assert_eq!(world.recv_vec::<[f64; 2]>(other, 6)?.0, [[0.5, 1.5]]);
+        let (left, right) = (&[0u8; 8][..], &mut [1u64]);
+        world.sendrecv(left, other, 8, right, other, 8)?;
+        assert_eq!(right, &[0]);
+        // Persistent ones too; what there is nothing of is of any type.
+        let sending = world.send_init(vec![0.5f64, 1.5], other, 9)?.start()?;
+        refused(world.recv(&mut [0i32; 4], other, 9));
+        sending.wait()?;
+        world.send::<f32>(&[], other, 10)?;
+        world.recv::<u64>(&mut [7], other, 10).map(drop)
+    }
+    let world = Runtime::builder().backend(Backend::InProcess).ranks(2);
+    world.run(|world| two_numbers(&world)).expect("all as said");
 }

@@ -13,6 +13,7 @@ use crate::element::{Pod, whole};
 use crate::entered::Entered;
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::info::Info;
+use crate::landing::Element;
 use crate::limit::Limit;
 use crate::record::Recorder;
 use crate::source::{Destination, Source};
@@ -172,10 +173,10 @@ impl Comm {
     }
 
     /// Sends a copy of `bytes` and returns.
-    pub(crate) fn send(&self, bytes: &[u8], dest: Destination, tag: i32) -> Result<()> {
+    pub(crate) fn send(&self, sent: Sent<'_>, dest: Destination, tag: i32) -> Result<()> {
         if let Destination::Rank(dest) = dest {
             self.place.world.not_revoked("MPI_Send", self.context)?;
-            self.deliver(dest, self.context, tag, bytes, None);
+            self.deliver(dest, self.context, tag, sent, None);
         }
         Ok(())
     }
@@ -184,7 +185,7 @@ impl Comm {
     pub(crate) fn ssend(
         &self,
         operation: &'static str,
-        bytes: &[u8],
+        sent: Sent<'_>,
         dest: Destination,
         tag: i32,
     ) -> Result<()> {
@@ -192,7 +193,7 @@ impl Comm {
             return Ok(());
         };
         let receipt = Receipt::new(self.place.rank, self.context);
-        self.deliver(dest, self.context, tag, bytes, Some(receipt.clone()));
+        self.deliver(dest, self.context, tag, sent, Some(receipt.clone()));
         self.place
             .world
             .await_receipt(operation, &receipt, self.peers[dest])
@@ -356,7 +357,7 @@ impl Comm {
     pub fn numbered_send(&self, dest: usize, number: i32, bytes: &[u8]) -> Result<()> {
         self.check_member(dest)?;
         self.place.world.not_revoked(COLLECTIVE, self.context)?;
-        self.deliver(dest, self.context + 1, number, bytes, None);
+        self.deliver(dest, self.context + 1, number, Sent::bytes(bytes), None);
         Ok(())
     }
 
@@ -396,13 +397,14 @@ impl Comm {
         dest: usize,
         context: u64,
         tag: i32,
-        bytes: &[u8],
+        sent: Sent<'_>,
         receipt: Option<Receipt>,
     ) {
         let message = Envelope {
             source: self.rank,
             tag,
-            payload: bytes.to_vec(),
+            payload: sent.bytes.to_vec(),
+            element: sent.element,
             receipt,
         };
         self.place.world.deliver(self.peers[dest], context, message);
@@ -426,6 +428,28 @@ impl Comm {
     }
 }
 
+/// What is sent, and what it is of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent<'a> {
+    bytes: &'a [u8],
+    element: Element,
+}
+
+impl<'a> Sent<'a> {
+    pub(crate) fn of<T: Pod>(data: &'a [T]) -> Self {
+        Self::with(bytemuck::cast_slice(data), Element::of::<T>())
+    }
+
+    pub(crate) fn bytes(bytes: &'a [u8]) -> Self {
+        Self::of(bytes)
+    }
+
+    /// The bytes of such elements.
+    pub(crate) fn with(bytes: &'a [u8], element: Element) -> Self {
+        Self { bytes, element }
+    }
+}
+
 /// A message that has been taken out of the mailbox and not yet been copied to where it belongs.
 #[derive(Debug)]
 pub(crate) struct Matched(Envelope);
@@ -439,6 +463,11 @@ impl Matched {
         &self.0.payload
     }
 
+    /// An error if it must not be received as elements of that type.
+    pub(super) fn is_for(&self, operation: &'static str, element: Element) -> Result<()> {
+        element.takes(operation, self.0.payload.len(), self.0.element)
+    }
+
     pub(crate) fn status(&self) -> Status {
         Status::local(self.0.source, self.0.tag, self.0.payload.len())
     }
@@ -449,6 +478,7 @@ impl Matched {
         operation: &'static str,
         buf: &mut [T],
     ) -> Result<Status> {
+        self.is_for(operation, Element::of::<T>())?;
         let payload = &self.0.payload;
         let into: &mut [u8] = bytemuck::cast_slice_mut(buf);
         let Some(into) = into.get_mut(..payload.len()) else {
@@ -469,6 +499,7 @@ impl Matched {
     }
 
     pub(crate) fn into_vec<T: Pod>(self, operation: &'static str) -> Result<(Vec<T>, Status)> {
+        self.is_for(operation, Element::of::<T>())?;
         let status = self.status();
         let payload = self.0.payload;
         let Some(count) = whole::<T>(payload.len()) else {
@@ -483,6 +514,7 @@ impl Matched {
         self,
         operation: &'static str,
     ) -> Result<(Buffer<T>, Status)> {
+        self.is_for(operation, Element::of::<T>())?;
         let payload = &self.0.payload;
         let Some(count) = whole::<T>(payload.len()) else {
             return Err(not_whole::<T>(operation, payload.len()));

@@ -1,6 +1,6 @@
 //! Receives that were posted, and synchronous sends that nobody has received yet.
 
-use super::comm::{Comm, LIBRARY, Matched};
+use super::comm::{Comm, LIBRARY, Matched, Sent};
 use super::mailbox::{Pattern, Receipt};
 use crate::backend::Backend;
 use crate::communicator::Communicator;
@@ -30,11 +30,11 @@ pub(crate) enum Flight {
 }
 
 impl Comm {
-    /// Sends a copy of `bytes`: over at once, or when it is matched.
+    /// Sends a copy: over at once, or when it is matched.
     pub(crate) fn isend(
         &self,
         role: &'static Role,
-        bytes: &[u8],
+        sent: Sent<'_>,
         dest: Destination,
         tag: i32,
         synchronous: bool,
@@ -43,11 +43,11 @@ impl Comm {
             return flight::Flight::over(Status::null());
         };
         if !synchronous {
-            self.deliver(dest, self.context, tag, bytes, None);
+            self.deliver(dest, self.context, tag, sent, None);
             return flight::Flight::over(Status::null());
         }
         let receipt = Receipt::new(self.place.rank, self.context);
-        self.deliver(dest, self.context, tag, bytes, Some(receipt.clone()));
+        self.deliver(dest, self.context, tag, sent, Some(receipt.clone()));
         let dest = self.peers[dest];
         flight::Flight::InProcess(Flight::Unmatched {
             receipt,
@@ -180,6 +180,7 @@ fn land(role: &Role, landing: Landing, message: Matched) -> Result<Landed> {
     let Some(element) = role.element else {
         return Ok(Landed::plain(status));
     };
+    message.is_for(role.operation, element)?;
     let refused = landing.refuses(role.operation, element, payload.len(), LIBRARY);
     if let Some(error) = refused {
         return Err(error);

@@ -9,6 +9,7 @@ use super::agreements::Purpose;
 use super::comm::Comm;
 use super::mailbox::{Envelope, Pattern};
 use crate::error::{Error, ErrorKind, Result};
+use crate::landing::Element;
 
 /// Set in the context of the two messages by which leaders make themselves known, so that no other receive sees them.
 const LEADERS: u64 = 1 << 63;
@@ -81,6 +82,7 @@ impl Comm {
             source: peer.rank,
             tag,
             payload: bytemuck::cast_slice(&words).to_vec(),
+            element: Element::of::<u64>(),
             receipt: None,
         };
         world.deliver(peer.members[remote_leader], context, card);

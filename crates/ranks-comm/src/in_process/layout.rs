@@ -1,8 +1,9 @@
 //! What layouts take, as copies.
 
-use super::comm::{Comm, LIBRARY, Matched};
+use super::comm::{Comm, LIBRARY, Matched, Sent};
 use crate::element::Pod;
 use crate::error::{self, Result};
+use crate::landing::Element;
 use crate::layout::{View, ViewMut};
 use crate::source::{Destination, Source};
 use crate::status::Status;
@@ -21,7 +22,7 @@ impl Comm {
         }
         let mut payload = Vec::new();
         data.gather(operation, &mut payload)?;
-        self.send(&payload, dest, tag)
+        self.send(Sent::with(&payload, Element::of::<T>()), dest, tag)
     }
 
     pub(crate) fn ssend_view<T: Pod>(
@@ -36,7 +37,12 @@ impl Comm {
         }
         let mut payload = Vec::new();
         data.gather(operation, &mut payload)?;
-        self.ssend(operation, &payload, dest, tag)
+        self.ssend(
+            operation,
+            Sent::with(&payload, Element::of::<T>()),
+            dest,
+            tag,
+        )
     }
 
     pub(crate) fn recv_view<T: Pod>(
@@ -60,6 +66,7 @@ impl Matched {
         operation: &'static str,
         buf: &mut ViewMut<'_, T>,
     ) -> Result<Status> {
+        self.is_for(operation, Element::of::<T>())?;
         let (payload, width) = (self.payload(), buf.taken.element.bytes());
         let length = payload.len();
         if length > buf.bytes() {

@@ -4,6 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::landing::Element;
+
 /// One message, as the sender left it.
 #[derive(Debug)]
 pub(crate) struct Envelope {
@@ -13,6 +15,8 @@ pub(crate) struct Envelope {
     pub(crate) tag: i32,
     /// The bytes.
     pub(crate) payload: Vec<u8>,
+    /// What they are of.
+    pub(crate) element: Element,
     /// Set for a synchronous send.
     pub(crate) receipt: Option<Receipt>,
 }
@@ -210,6 +214,7 @@ mod tests {
             source,
             tag,
             payload: vec![byte],
+            element: Element::of::<u8>(),
             receipt: None,
         }
     }

@@ -28,6 +28,6 @@ mod watch;
 pub(crate) mod world;
 
 pub use comm::Comm;
-pub(crate) use comm::{LIBRARY, Matched};
+pub(crate) use comm::{LIBRARY, Matched, Sent};
 pub(crate) use flight::Flight;
 pub use watch::Watch;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::comm::Comm;
+use super::comm::{Comm, Sent};
 use super::mailbox::Pattern;
 use crate::error::{Error, ErrorKind, Result};
 use crate::landing::Span;
@@ -52,7 +52,13 @@ impl Comm {
         message.extend_from_slice(&(start as u64).to_le_bytes());
         message.extend_from_slice(&(total as u64).to_le_bytes());
         message.extend_from_slice(bytes);
-        self.deliver(channel.peer, channel.context, channel.tag, &message, None);
+        self.deliver(
+            channel.peer,
+            channel.context,
+            channel.tag,
+            Sent::bytes(&message),
+            None,
+        );
     }
 
     /// Puts the next part where it belongs in `span`; where it begins and ends, or `None` if none has come.

@@ -11,7 +11,7 @@ use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{self, Result};
 use crate::flight::{Flight, Landed};
-use crate::in_process;
+use crate::in_process::{self, Sent};
 use crate::irecv::receive_of;
 use crate::landing::{Landing, Span};
 use crate::mpi::{self, SendMode};
@@ -95,7 +95,7 @@ impl Communicator {
             |comm| {
                 let mut payload = Vec::new();
                 data.gather(role.operation, &mut payload)?;
-                Ok(comm.isend(role, &payload, dest, tag, false))
+                Ok(comm.isend(role, Sent::bytes(&payload), dest, tag, false))
             },
         )
     }

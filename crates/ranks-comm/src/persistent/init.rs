@@ -5,7 +5,7 @@ use super::{Persistent, Plan, What};
 use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::in_flight::InFlight;
-use crate::landing::{Role, Span};
+use crate::landing::{Element, Role, Span};
 use crate::mpi::SendMode;
 use crate::owned::{RecvBuffer, SendBuffer};
 use crate::source::{Destination, Source};
@@ -173,7 +173,7 @@ impl Communicator {
             )
         })?;
         let span = |buffer: &mut B| Span::to_read(buffer.as_slice());
-        let what = What::Send(mode, dest, tag, span);
+        let what = What::Send(mode, dest, tag, span, Element::of::<B::Element>());
         let plan = Plan { role, what };
         Ok(Persistent::new(self, native, plan, buffer))
     }

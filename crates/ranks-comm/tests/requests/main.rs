@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ranks_comm::{Completed, Communicator, Error, ErrorKind, Requests, Result, Source, Tag};
+use ranks_comm::{Communicator, Completed, Error, ErrorKind, Requests, Result, Source, Tag};
 
 fn neighbours(world: &Communicator) -> (usize, usize) {
     let (rank, size) = (world.rank(), world.size());
@@ -463,11 +463,7 @@ fn one_that_fails_does_not_lose_the_others(world: Communicator) -> Result<()> {
         text.starts_with("MPI_Waitall: 1 of 4 operations failed; operation 2: "),
         "{text}"
     );
-    let failed: Vec<_> = error
-        .statuses()
-        .iter()
-        .map(|(_, s)| s.is_err())
-        .collect();
+    let failed: Vec<_> = error.statuses().iter().map(|(_, s)| s.is_err()).collect();
     assert_eq!(failed, [false, false, true, false]);
     let ended = arriving.take_ended();
     assert_eq!(ended.len(), 4);
