@@ -6,9 +6,9 @@ mod begun;
 mod edges;
 
 use std::borrow::Cow;
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Display};
 
-use ranks_comm::backend::{Backend, InProcessComm, MpiComm, digest, get_text, put_text};
+use ranks_comm::backend::{Backend, InProcessComm, MpiComm, Told, digest};
 use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
@@ -224,12 +224,10 @@ fn compared<P: Proven>(comm: &Communicator, call: Call, ready: Result<P>) -> Res
 #[cold]
 fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Result<P> {
     let told = match &proven {
-        Ok(proven) => Told::calling(call, &proven.lengths()),
+        Ok(proven) => told(call, &proven.lengths()),
         Err(error) => Told::refusing(error),
     };
-    let compared = comm
-        .exchange_within(call.kind.operation, &told.0)
-        .and_then(|all| compare(call.kind.operation, &all));
+    let compared = comm.compare_told(call.kind.operation, &told);
     // Why this rank refuses is more to the point than that one does.
     let proven = proven?;
     compared?;
@@ -248,44 +246,25 @@ fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Resu
     Ok(proven)
 }
 
-/// How many bytes a rank tells of its call.
-const ROOM: usize = 256;
-
-/// What a rank tells of its call: whether it refuses it, a digest of all that must be the same, and a text.
-struct Told([u8; ROOM]);
-
-impl Told {
-    fn new(refuses: bool, digest: u64, text: &str) -> Self {
-        let mut told = [0; ROOM];
-        told[0] = refuses.into();
-        told[1..9].copy_from_slice(&digest.to_le_bytes());
-        put_text(&mut told[9..], text);
-        Self(told)
-    }
-
-    fn calling(call: Call, lengths: &[usize]) -> Self {
-        let text = |text: &'static str| {
-            let length = text.len() as u64;
-            std::iter::once(length).chain(text.bytes().map(u64::from))
-        };
-        let element = call
-            .kind
-            .element
-            .map(|(name, size)| text(name()).chain([size as u64]));
-        let reduction = call.kind.reduction.map(|name| text(name()));
-        let numbers = call.root.iter().chain(lengths).map(|&number| number as u64);
-        let digest = digest(
-            text(call.kind.operation)
-                .chain(element.into_iter().flatten())
-                .chain(reduction.into_iter().flatten())
-                .chain(numbers),
-        );
-        Self::new(false, digest, &Described { call, lengths }.to_string())
-    }
-
-    fn refusing(error: &Error) -> Self {
-        Self::new(true, 0, &error.to_string())
-    }
+/// What a rank tells of its call.
+fn told(call: Call, lengths: &[usize]) -> Told {
+    let text = |text: &'static str| {
+        let length = text.len() as u64;
+        std::iter::once(length).chain(text.bytes().map(u64::from))
+    };
+    let element = call
+        .kind
+        .element
+        .map(|(name, size)| text(name()).chain([size as u64]));
+    let reduction = call.kind.reduction.map(|name| text(name()));
+    let numbers = call.root.iter().chain(lengths).map(|&number| number as u64);
+    let digest = digest(
+        text(call.kind.operation)
+            .chain(element.into_iter().flatten())
+            .chain(reduction.into_iter().flatten())
+            .chain(numbers),
+    );
+    Told::calling(digest, &Described { call, lengths }.to_string())
 }
 
 /// A call as a reader of an error wants it: `MPI_Reduce of 3 f64 with Sum to rank 0`.
@@ -323,39 +302,6 @@ fn short(name: &str) -> &str {
 }
 
 /// # Errors
-/// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
-fn compare(operation: &'static str, all: &[u8]) -> Result<()> {
-    let refused = |told: &&[u8]| told.first() == Some(&1);
-    let mut told = all.chunks(ROOM);
-    let first = told.clone().next().and_then(|told| told.get(..9));
-    if told.all(|told| told.get(..9) == first && !refused(&told)) {
-        return Ok(());
-    }
-    // Those that call the same, with the ranks that do.
-    let mut groups: Vec<(&[u8], Vec<usize>)> = Vec::new();
-    for (rank, told) in all.chunks(ROOM).enumerate() {
-        match groups.iter_mut().find(|(other, _)| *other == told) {
-            Some((_, ranks)) => ranks.push(rank),
-            None => groups.push((told, vec![rank])),
-        }
-    }
-    let mut text = "ranks do not call the same collective:".to_owned();
-    for (number, (told, ranks)) in groups.iter().enumerate() {
-        let separator = if number == 0 { " " } else { "; " };
-        let verb = match (refused(told), ranks.len()) {
-            (true, 1) => "refuses its arguments,",
-            (true, _) => "refuse their arguments,",
-            (false, 1) => "calls",
-            (false, _) => "call",
-        };
-        let what = get_text(told.get(9..).unwrap_or_default());
-        // Writing to a string does not fail.
-        let _ = write!(text, "{separator}{} {verb} {what}", Ranks(ranks));
-    }
-    Err(Error::with_text(ErrorKind::Mismatch, operation, text))
-}
-
-/// # Errors
 /// [`ErrorKind::Mismatch`], the same on every rank, if one sends to another what that does not expect.
 fn compare_pairs(operation: &'static str, all: &[u8], size: usize) -> Result<()> {
     let count = |rank: usize, index: usize| {
@@ -382,29 +328,6 @@ fn compare_pairs(operation: &'static str, all: &[u8], size: usize) -> Result<()>
     Ok(())
 }
 
-/// `rank 3`, `ranks 0, 1 and 4`, or the first few of many.
-struct Ranks<'a>(&'a [usize]);
-
-impl Display for Ranks<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MOST: usize = 8;
-        let (last, rest) = match self.0 {
-            [] => return f.write_str("no rank"),
-            [only] => return write!(f, "rank {only}"),
-            [rest @ .., last] => (last, rest),
-        };
-        f.write_str("ranks ")?;
-        for (number, rank) in rest.iter().take(MOST).enumerate() {
-            let separator = if number == 0 { "" } else { ", " };
-            write!(f, "{separator}{rank}")?;
-        }
-        match rest.len().checked_sub(MOST) {
-            None | Some(0) => write!(f, " and {last}"),
-            Some(more) => write!(f, " and {} more", more + 1),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -417,25 +340,12 @@ mod tests {
     }
 
     #[test]
-    fn few_ranks_are_listed_and_many_are_counted() {
-        assert_eq!(Ranks(&[3]).to_string(), "rank 3");
-        assert_eq!(Ranks(&[0, 2, 5]).to_string(), "ranks 0, 2 and 5");
-        let many: Vec<usize> = (0..20).collect();
-        let text = Ranks(&many).to_string();
-        assert_eq!(text, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 12 more");
-    }
-
-    #[test]
-    fn different_calls_are_grouped() {
+    fn a_call_is_told_as_it_was_made() {
         let call = Call::moving::<f64>("MPI_Bcast").at(0);
-        let one = Told::calling(call, &[4]);
-        let other = Told::calling(call, &[5]);
-        let same = [one.0, one.0].concat();
-        assert!(compare("MPI_Bcast", &same).is_ok());
-        let error = compare("MPI_Bcast", &[one.0, other.0, one.0].concat()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        let all = [told(call, &[4]), told(call, &[5]), told(call, &[4])];
+        let error = Told::compare("MPI_Bcast", &all.each_ref().map(Told::bytes).concat());
         assert_eq!(
-            error.to_string(),
+            error.unwrap_err().to_string(),
             "ranks do not call the same collective: ranks 0 and 2 call MPI_Bcast of 4 f64, root 0; \
              rank 1 calls MPI_Bcast of 5 f64, root 0"
         );

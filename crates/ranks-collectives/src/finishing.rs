@@ -42,8 +42,12 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Finishing<T, O> {
                 finishing.finish();
                 begun
             }
-            // Made for calls alone that finish their results themselves.
-            Begun::Both(_) | Begun::Failed(_) => begun,
+            // The operation, and the comparison of what ranks call.
+            Begun::Both(both) => {
+                let (begun, comparing) = *both;
+                Begun::Both(Box::new((Self::after(Some(finishing), begun), comparing)))
+            }
+            Begun::Failed(_) => begun,
         }
     }
 

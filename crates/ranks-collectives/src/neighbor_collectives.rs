@@ -147,7 +147,7 @@ impl<N: Neighborhood> NeighborCollectives for N {}
 /// Operations among neighbours that are begun by a call and over when their [`Request`] has been waited for.
 ///
 /// Each does what the operation of [`NeighborCollectives`] without the `i` does, and checks the same before anything is
-/// sent, but ranks do not compare their calls. What is said of requests and buffers at
+/// sent; that each edge fits is not compared. What is said of requests and buffers at
 /// [`NonblockingCollectives`](crate::NonblockingCollectives) holds here.
 ///
 /// MPI 5.0 §8.7. The trait is implemented for every [`Neighborhood`].

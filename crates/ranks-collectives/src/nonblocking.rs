@@ -10,6 +10,7 @@ use crate::finishing::Finishing;
 use crate::lasting::{Lasting, Slices};
 use crate::layouts::{Layouts, Pattern};
 use crate::ops::{Op, Reduction};
+use crate::reduce_scatter::Dealt;
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 use crate::{in_process, mpi};
@@ -318,16 +319,22 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
 ) -> Result<Begun> {
     let name = IREDUCE_SCATTER.operation();
     let finishing = Finishing::of(&mut slices, op, comm.size());
-    let transfer =
-        slices.proven(|Slices { send, recv }| Transfer::dealt(name, comm, send, recv, blocks));
+    let dealt = slices.proven(|Slices { send, recv }| {
+        let transfer = Transfer::dealt(name, comm, send, recv, blocks)?;
+        Ok(Dealt { transfer, blocks })
+    });
     let begun = begin(
         comm,
         Call::reducing::<T, O>(name),
-        transfer,
-        |comm, transfer| {
+        dealt,
+        |comm, dealt| {
+            let transfer = dealt.map(|dealt| dealt.transfer);
             mpi::ireduce_scatter::<T, O>(comm, mpi::keeping::<T, O>(op), transfer, blocks)
         },
-        |comm, transfer| in_process::ireduce_scatter(comm, op, transfer, blocks),
+        |comm, dealt| {
+            let transfer = dealt.map(|dealt| dealt.transfer);
+            in_process::ireduce_scatter(comm, op, transfer, blocks)
+        },
     )?;
     Ok(Finishing::after(finishing, begun))
 }

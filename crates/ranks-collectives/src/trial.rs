@@ -75,7 +75,7 @@ fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
             Ok(false) | Err(_) => FAILED,
         });
         let verdicts = comm.exchange(operation, &[verdict])?;
-        verdicts.into_iter().max().unwrap_or(FAILED)
+        verdicts.iter().copied().max().unwrap_or(FAILED)
     } else {
         PASSED
     };

@@ -29,8 +29,14 @@ impl Communicator {
     ) -> Result<[u64; 2]> {
         self.dispatch(
             operation,
-            |comm| comm.join(words, join),
-            |comm| comm.join(words, join),
+            |comm| {
+                self.all_call(operation, Ok(()))?;
+                comm.join(words, join)
+            },
+            |comm| {
+                self.all_call(operation, Ok(()))?;
+                comm.join(words, join)
+            },
         )
     }
 

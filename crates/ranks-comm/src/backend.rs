@@ -6,7 +6,6 @@ use crate::error::Error;
 
 pub use crate::agree::digest;
 pub use crate::callback::{calling_back, do_what_is_left};
-pub use crate::checks::{get_text, put_text};
 pub use crate::entered::Entered;
 pub use crate::flight::{Deferred, Keep, Pause};
 pub use crate::identity::unused_number;
@@ -21,6 +20,7 @@ pub use crate::mpi::{
 };
 pub use crate::owned::Plain;
 pub use crate::persistent::Again;
+pub use crate::told::Told;
 #[cfg(feature = "serde")]
 pub use crate::value::{from_bytes, to_bytes};
 

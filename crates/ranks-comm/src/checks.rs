@@ -17,16 +17,20 @@ use crate::runtime::Builder;
 pub enum Checks {
     /// Everything that one rank can know: ranks, tags, lengths, threads. It cannot be less. `RANKS_CHECK=local` or `off`.
     Local,
-    /// Besides, before each blocking collective the ranks compare what they are about to call: operation, root, element type,
-    /// lengths and reduction. If it differs, or one of them refuses its own arguments, all of them get an error, where a
+    /// Besides, before each collective the ranks compare what they are about to call: operation, root, element type,
+    /// lengths and reduction. So they do where communicators, topologies and windows are made. If it differs, or one of them refuses its own arguments, all of them get an error, where a
     /// library would wait for ever, mix up data or write past a buffer. `RANKS_CHECK=collective`.
     ///
     /// It costs an exchange of 256 bytes of each rank for every collective, and one more of the counts for an exchange of blocks of
     /// different lengths. Of two ranks on one machine (MPICH 4.0, Open MPI 4.1) a barrier or the sum of one `f64` took 5 to 7
     /// times as long with it, 2 to 4 µs more, and the sum of 64 kB 1.0 to 1.4 times.
     ///
-    /// Those that are prepared are compared then, and not when they are started. Collectives that return at once are not
-    /// compared, since nothing may wait there, nor are those on communicators that another part of the program has made.
+    /// Those that are prepared are compared then, and not when they are started. Collectives that return at once are compared while
+    /// they are under way: nothing waits at the start, and who waits for the end gets the error. As some ranks have begun what
+    /// others never will, the operation is left to the runtime then, and the communicator is out of step. A rank whose program has
+    /// ended is seen in process, where it tells that before; over MPI the others wait for it up to the
+    /// [limit](crate::Builder::check_limit). Not compared are `create_group`, which not all ranks call, what is done between two
+    /// groups, and communicators that another part of the program has made.
     Collective,
 }
 
@@ -99,6 +103,7 @@ impl Communicator {
             })
             .ok();
         let _entered = self.enter(&AGREE)?;
+        self.all_call(OPERATION, Ok(()))?;
         let all = self.exchange_within(OPERATION, &told)?;
         let mut failed = all
             .chunks(ROOM)
@@ -126,20 +131,24 @@ impl Communicator {
     #[must_use]
     pub fn compares_calls(&self) -> bool {
         self.size() > 1
+            && !self.is_between()
             && match self.backend() {
                 Backend::Mpi(comm) => comm.compares(),
                 Backend::InProcess(comm) => comm.compares(),
             }
     }
 
-    fn must_be_in_step(&self, operation: &'static str) -> Result<()> {
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] after a collective that left the ranks apart.
+    #[doc(hidden)]
+    pub fn must_be_in_step(&self, operation: &'static str) -> Result<()> {
         if !self.is_out_of_step() {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::TimedOut,
             operation,
-            "ranks are out of step on this communicator: at a collective before, not all of them came in time",
+            "ranks are out of step on this communicator: at a collective before, not all of them came in time, or some began another one",
         ))
     }
 
@@ -171,6 +180,7 @@ impl Communicator {
     #[doc(hidden)]
     pub fn exchange(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
         let _entered = self.enter(operation)?;
+        self.all_call(operation, Ok(()))?;
         self.exchange_within(operation, mine)
     }
 
@@ -207,8 +217,7 @@ impl Communicator {
 }
 
 /// Puts as much of `text` into `room` as it holds; the first two bytes are the length.
-#[doc(hidden)]
-pub fn put_text(room: &mut [u8], text: &str) {
+pub(crate) fn put_text(room: &mut [u8], text: &str) {
     let Some((head, body)) = room.split_at_mut_checked(2) else {
         return;
     };
@@ -222,9 +231,8 @@ pub fn put_text(room: &mut [u8], text: &str) {
 }
 
 /// The text that [`put_text`] has put there; empty if there is none.
-#[doc(hidden)]
 #[must_use]
-pub fn get_text(room: &[u8]) -> &str {
+pub(crate) fn get_text(room: &[u8]) -> &str {
     let Some((&head, body)) = room.split_first_chunk::<2>() else {
         return "";
     };

@@ -40,7 +40,7 @@ struct Inner {
     attributes: Arc<Attributes>,
     recorder: Arc<Recorder>,
     /// Whether not all ranks came to a collective in time: what they exchange then belongs to different calls.
-    out_of_step: AtomicBool,
+    out_of_step: Arc<AtomicBool>,
     limit: OwnLimit,
 }
 
@@ -77,7 +77,7 @@ impl Communicator {
             peers,
             max_tag,
             attributes: Arc::default(),
-            out_of_step: AtomicBool::new(false),
+            out_of_step: Arc::default(),
             limit: OwnLimit::default(),
         }))
     }
@@ -99,7 +99,7 @@ impl Communicator {
             max_tag: i32::MAX,
             attributes: Arc::default(),
             recorder: comm.recorder(),
-            out_of_step: AtomicBool::new(false),
+            out_of_step: Arc::default(),
             limit: OwnLimit::default(),
             way: mpi::Way::in_process(comm),
         }))
@@ -228,14 +228,15 @@ impl Communicator {
     pub fn free(self) -> Result<()> {
         const OPERATION: &str = "MPI_Comm_free";
         let others = Arc::strong_count(&self.0) - 1;
-        if others > 0 {
-            return Err(Error::new(
+        let ready = match others {
+            0 => Ok(()),
+            _ => Err(Error::new(
                 ErrorKind::Argument,
                 OPERATION,
                 format_args!("{others} other handles of this communicator exist; drop them first"),
-            ));
-        }
-        self.dispatch(OPERATION, mpi::Comm::free, in_process::Comm::free)
+            )),
+        };
+        self.dispatch_together(OPERATION, ready, mpi::Comm::free, in_process::Comm::free)
     }
 
     /// What this rank's calls on this communicator come to by now; nothing without `RANKS_STATS`. Local.
@@ -279,7 +280,12 @@ impl Communicator {
     }
 
     pub(crate) fn lose_step(&self) {
-        self.0.out_of_step.store(true, Ordering::Relaxed);
+        self.step().store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was lost.
+    pub(crate) fn step(&self) -> &Arc<AtomicBool> {
+        &self.0.out_of_step
     }
 
     /// What its users have put there.

@@ -141,7 +141,22 @@ impl Flight {
             return Ok(true);
         }
         let _entered = comm.enter(record::TEST)?;
-        Ok(self.look(comm))
+        let over = self.look(comm);
+        self.is_refused().map(|()| over)
+    }
+
+    /// An error if it never ends, since another rank does not call the same: it goes on by itself.
+    fn is_refused(&self) -> Result<()> {
+        let Self::Pair(_, pair) = self else {
+            return Ok(());
+        };
+        match &pair.1 {
+            Self::Over(Err(error)) if error.kind() == ErrorKind::Mismatch && !pair.0.is_over() => {
+                let (operation, text) = (error.operation(), error.to_string());
+                Err(Error::with_text(ErrorKind::Mismatch, operation, text))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The same for who was let in.
@@ -173,12 +188,15 @@ impl Flight {
             match limit::may_end() {
                 Some(under_way) if self.is_with_library() => {
                     under_way.is_end_of(self.operation());
-                    under_way.look(|| Ok(self.look(comm).then_some(())))?;
+                    under_way.look(|| {
+                        let over = self.look(comm);
+                        self.is_refused().map(|()| over.then_some(()))
+                    })?;
                 }
                 _ => self.finish(comm),
             }
         }
-        Ok(())
+        self.is_refused()
     }
 
     /// Whether it is the library that is waited for; what is waited for among threads ends at its limit by itself.
@@ -222,7 +240,12 @@ impl Flight {
             Self::Over(_) | Self::Gone => return,
             Self::Pair(_, pair) => {
                 pair.1.finish(comm);
-                return pair.0.finish(comm);
+                if self.is_refused().is_ok()
+                    && let Self::Pair(_, pair) = self
+                {
+                    pair.0.finish(comm);
+                }
+                return;
             }
             Self::Scattered(receive) => return receive.0.finish(comm),
             Self::Mpi(flight) => flight.wait(),

@@ -65,6 +65,7 @@ mod split;
 mod status;
 mod tag;
 mod thread_level;
+mod told;
 mod topology;
 mod trusting;
 mod under_way;

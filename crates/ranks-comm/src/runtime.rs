@@ -16,6 +16,7 @@ use crate::limit::{Limit, OnTimeLimit};
 use crate::observe::{self, Clock, Statistics, Who};
 use crate::run::BoxedError;
 use crate::thread_level::ThreadLevel;
+use crate::told::Told;
 use crate::{mpi, run, settings};
 
 /// What ranks are made of.
@@ -99,7 +100,13 @@ impl Runtime {
                 others += comm.other_holders();
                 mpi::GATE.close();
             }
-            Behind::InProcess(comm) => comm.close(),
+            Behind::InProcess(comm) => {
+                // Others may be in a collective that this rank will never come to. Nobody waits for anybody here.
+                if self.world.compares_calls() {
+                    let _ = comm.tell_all(Told::named("MPI_Finalize").bytes());
+                }
+                comm.close();
+            }
         }
         let has_ended = match self.world.into_backend() {
             Some(Behind::Mpi(comm)) => comm.end()?,

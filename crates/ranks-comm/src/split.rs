@@ -38,10 +38,22 @@ impl Communicator {
     /// MPI 5.0 §7.4.2 (`MPI_Comm_dup`).
     #[doc(alias = "MPI_Comm_dup")]
     pub fn dup(&self) -> Result<Self> {
+        self.dup_for("MPI_Comm_dup")
+    }
+
+    /// The same as a part of that operation, by whose name the calls of ranks are compared.
+    #[doc(hidden)]
+    pub fn dup_for(&self, operation: &'static str) -> Result<Self> {
         self.dispatch(
             "MPI_Comm_dup",
-            |comm| comm.dup(self),
-            |comm| comm.dup().map(Self::in_process),
+            |comm| {
+                self.all_call(operation, Ok(()))?;
+                comm.dup(self)
+            },
+            |comm| {
+                self.all_call(operation, Ok(()))?;
+                comm.dup().map(Self::in_process)
+            },
         )
         .map(|new| self.inherited_by(new))
     }
@@ -54,8 +66,9 @@ impl Communicator {
     /// MPI 5.0 §7.4.2 (`MPI_Comm_dup_with_info`).
     #[doc(alias = "MPI_Comm_dup_with_info")]
     pub fn dup_with_info(&self, info: &Info) -> Result<Self> {
-        self.dispatch(
+        self.dispatch_together(
             "MPI_Comm_dup_with_info",
+            Ok(()),
             |comm| comm.dup_with_info(self, info),
             |comm| {
                 let new = comm.dup()?;
@@ -82,15 +95,17 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_split")]
     pub fn split(&self, color: Option<i32>, key: i32) -> Result<Option<Self>> {
         const OPERATION: &str = "MPI_Comm_split";
-        if let Some(color @ ..0) = color {
-            return Err(Error::new(
+        let ready = match color {
+            Some(color @ ..0) => Err(Error::new(
                 ErrorKind::Argument,
                 OPERATION,
                 format_args!("color {color} is negative; pass None to belong to no part"),
-            ));
-        }
-        self.dispatch(
+            )),
+            _ => Ok(()),
+        };
+        self.dispatch_together(
             OPERATION,
+            ready,
             |comm| comm.split(self, color, key),
             |comm| Ok(comm.split(color, key)?.map(Self::in_process)),
         )
@@ -106,8 +121,9 @@ impl Communicator {
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`).
     pub fn split_shared(&self, key: i32) -> Result<Self> {
         const OPERATION: &str = "MPI_Comm_split_type";
-        let node = self.dispatch(
+        let node = self.dispatch_together(
             OPERATION,
+            Ok(()),
             |comm| comm.split_type(self, Some(SplitType::Shared), key, None),
             |comm| Ok(comm.split(Some(0), key)?.map(Self::in_process)),
         )?;
@@ -138,8 +154,9 @@ impl Communicator {
         info: &Info,
     ) -> Result<Option<Self>> {
         let kind = kind.into();
-        self.dispatch(
+        self.dispatch_together(
             "MPI_Comm_split_type",
+            Ok(()),
             |comm| comm.split_type(self, kind, key, Some(info)),
             |comm| {
                 let shared = match kind {
@@ -163,9 +180,10 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_create")]
     pub fn create(&self, group: &Group) -> Result<Option<Self>> {
         const OPERATION: &str = "MPI_Comm_create";
-        self.check_group(OPERATION, group)?;
-        self.dispatch(
+        let ready = self.check_group(OPERATION, group);
+        self.dispatch_together(
             OPERATION,
+            ready,
             |comm| comm.create(self, group.world_ranks()),
             |comm| Ok(comm.create(group.world_ranks())?.map(Self::in_process)),
         )

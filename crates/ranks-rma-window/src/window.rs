@@ -379,7 +379,7 @@ fn room<T>(len: usize) -> usize {
 
 /// A communicator of its own for a window of `len` elements here, if all ranks can make one. Collective.
 fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Result<Communicator> {
-    let own = comm.dup()?;
+    let own = comm.dup_for(operation)?;
     agree_elements::<T>(&own, operation, 0, len)?;
     Ok(own)
 }

@@ -1,9 +1,9 @@
 //! Collectives that return at once.
 
-use ranks_comm::backend::{Backend, Begun, InProcessComm, MpiComm};
+use ranks_comm::backend::{Backend, Begun, InProcessComm, MpiComm, Told};
 use ranks_comm::{Communicator, Result};
 
-use super::{Call, Proven};
+use super::{Call, Proven, told};
 
 /// Begins a collective on whichever backend this is, if this thread may.
 pub(crate) fn begin<P: Proven>(
@@ -15,10 +15,36 @@ pub(crate) fn begin<P: Proven>(
 ) -> Result<Begun> {
     let elements = proven.as_ref().map_or(0, Proven::elements);
     let mut entered = comm.enter(call.recorded(elements))?;
-    let begun = proven.and_then(|proven| match comm.backend() {
+    let begun = comparing(comm, call, proven, |proven| match comm.backend() {
         Backend::Mpi(comm) => over_mpi(comm, proven),
         Backend::InProcess(comm) => in_process(comm, proven),
     });
     entered.note(&begun);
     begun
+}
+
+/// Begins what `begin` does, and where ranks compare their calls, to compare this one: nobody waits for anybody, and who waits for
+/// the end of it waits for both.
+fn comparing<P: Proven>(
+    comm: &Communicator,
+    call: Call,
+    proven: Result<P>,
+    begin: impl FnOnce(P) -> Result<Begun>,
+) -> Result<Begun> {
+    if !comm.compares_calls() {
+        return proven.and_then(begin);
+    }
+    comm.must_be_in_step(call.operation())?;
+    let told = match &proven {
+        Ok(proven) => told(call, &proven.lengths()).beginning(),
+        Err(error) => Told::refusing(error),
+    };
+    let compared = comm.begin_comparing(call.operation(), &told)?;
+    match proven.and_then(begin) {
+        Ok(begun) => Ok(Begun::Both(Box::new((begun, compared)))),
+        Err(error) => {
+            comm.leave_comparing(compared);
+            Err(error)
+        }
+    }
 }

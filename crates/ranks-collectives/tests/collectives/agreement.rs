@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use ranks_collectives::ops::{Max, Min, Sum};
-use ranks_collectives::{Blocks, Collectives, InPlaceCollectives, VaryingCollectives};
+use ranks_collectives::{
+    Blocks, Collectives, InPlaceCollectives, NonblockingCollectives, VaryingCollectives,
+};
 use ranks_comm::{Backend, Checks, Communicator, Error, ErrorKind, Result, Runtime};
 
 /// Every rank has an error of that kind, with one text; afterwards the communicator is as good as before.
@@ -218,6 +220,147 @@ fn results_are_agreed_on(world: Communicator) -> Result<()> {
     )?;
     assert!(text.len() > 900 && text.len() < 1200);
     Ok(())
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn mixed_calls_that_make_communicators_hung(world: Communicator) -> Result<()> {
+    let text = if wrong(&world) {
+        all_mismatch(&world, world.dup().map(drop))
+    } else {
+        all_mismatch(&world, world.split(Some(0), 0).map(drop))
+    }?;
+    assert!(
+        text.contains("MPI_Comm_dup") && text.contains("MPI_Comm_split"),
+        "{text}"
+    );
+    if wrong(&world) {
+        all_mismatch(&world, world.dup().map(drop))
+    } else {
+        all_mismatch(&world, world.barrier())
+    }?;
+    if wrong(&world) {
+        all_mismatch(&world, world.agree(Ok::<_, Error>(())))
+    } else {
+        all_mismatch(&world, world.allreduce(&[1], &mut [0], Sum))
+    }?;
+    if wrong(&world) {
+        let cart = world.cart_create(&[world.size()], &[false], false);
+        all_mismatch(&world, cart.map(drop))
+    } else {
+        all_mismatch(&world, world.create(&world.group()?).map(drop))
+    }?;
+    let color = if wrong(&world) { -1 } else { 0 };
+    let outcome = world.split(Some(color), 0).map(drop);
+    if wrong(&world) {
+        let error = outcome.expect_err("a color below 0");
+        assert_eq!(error.kind(), ErrorKind::Argument);
+    } else {
+        let error = outcome.expect_err("another one's color");
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(
+            error.to_string().contains("refuses its arguments"),
+            "{error}"
+        );
+    }
+    world.barrier()
+}
+
+/// On a communicator of its own, which is no good any more afterwards.
+fn apart(world: &Communicator, calls: impl FnOnce(&Communicator) -> Result<()>) -> Result<()> {
+    let own = world.dup()?;
+    let error = calls(&own).expect_err("ranks call differently");
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+    let texts = world.allgatherv(error.to_string().as_bytes())?;
+    assert!(
+        (0..world.size()).all(|rank| texts.block(rank) == texts.block(0)),
+        "{error}"
+    );
+    let later = own.barrier().expect_err("out of step");
+    assert_eq!(later.kind(), ErrorKind::TimedOut, "{later}");
+    // What was begun never ends.
+    std::mem::forget(own);
+    world.barrier()
+}
+
+/// In process what never ends is given up; over MPI the end of the job would wait for it.
+#[test]
+fn blocking_against_nonblocking_and_different_nonblocking_ones_hung() {
+    let world = Runtime::builder().backend(Backend::InProcess).ranks(3);
+    let run = |f: fn(&Communicator) -> Result<()>| {
+        let world = world.clone().checks(Checks::Collective);
+        world.run(|world| apart(&world, f)).expect("all as said");
+    };
+    run(|own| match wrong(own) {
+        true => own.barrier(),
+        false => own.ibarrier()?.wait().map(drop),
+    });
+    run(|own| match wrong(own) {
+        true => own.ibcast(vec![1u8; 3], 0)?.wait().map(drop),
+        false => own.ibcast(vec![1u8; 4], 0)?.wait().map(drop),
+    });
+    run(|own| match wrong(own) {
+        true => own
+            .iallreduce(vec![1.0f32], vec![0.0], Sum)?
+            .wait()
+            .map(drop),
+        false => own.iallreduce(vec![1u32], vec![0], Max)?.wait().map(drop),
+    });
+    run(|own| match wrong(own) {
+        true => {
+            let mut request = own.ibarrier()?;
+            while !request.test()? {}
+            request.wait().map(drop)
+        }
+        false => own.dup().map(drop),
+    });
+}
+
+/// Nobody waits for anybody at the start of one that returns at once, whether ranks compare or not.
+#[ranks_test::ranks(2, 3, 4)]
+fn starts_of_nonblocking_collectives_wait_for_nobody(world: Communicator) -> Result<()> {
+    let last = world.size() - 1;
+    if wrong(&world) {
+        for other in 0..last {
+            world.recv(&mut [0u8], other, 3)?;
+        }
+    }
+    let barrier = world.ibarrier()?;
+    let sum = world.iallreduce(vec![1usize], vec![0], Sum)?;
+    if !wrong(&world) {
+        world.send(&[1u8], last, 3)?;
+    }
+    // Blocking ones, and the other ones in another order, come between start and end.
+    world.barrier()?;
+    let shares = world.ireduce_scatter(
+        vec![1usize; 2 * world.size()],
+        vec![0; 2],
+        Sum,
+        &Blocks::from_counts(&vec![2; world.size()])?,
+    )?;
+    assert_eq!(shares.wait()?.0.1, [world.size(); 2]);
+    assert_eq!(sum.wait()?.0.1, [world.size()]);
+    barrier.wait()?;
+    Ok(())
+}
+
+#[test]
+fn the_end_of_the_program_against_a_collective_was_not_named() {
+    let outcome = Runtime::builder()
+        .backend(Backend::InProcess)
+        .ranks(3)
+        .checks(Checks::Collective)
+        .run(|world| {
+            if wrong(&world) {
+                return Ok(());
+            }
+            world.barrier()
+        });
+    let error = outcome.expect_err("one was missing");
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+    assert!(
+        error.to_string().contains("rank 2 calls MPI_Finalize"),
+        "{error}"
+    );
 }
 
 #[test]

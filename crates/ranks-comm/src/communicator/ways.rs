@@ -125,6 +125,26 @@ impl Communicator {
         result
     }
 
+    /// As [`dispatch`](Self::dispatch), for what all ranks call together: the same error on all of them unless they do, where they
+    /// compare their calls. `ready` says whether this rank can.
+    pub(crate) fn dispatch_together<R>(
+        &self,
+        operation: &'static str,
+        ready: Result<()>,
+        over_mpi: impl FnOnce(&mpi::Comm) -> Result<R>,
+        in_process: impl FnOnce(&in_process::Comm) -> Result<R>,
+    ) -> Result<R> {
+        let mut entered = self.enter(operation)?;
+        let result = self
+            .all_call(operation, ready)
+            .and_then(|()| match self.backend() {
+                Backend::Mpi(comm) => over_mpi(comm),
+                Backend::InProcess(comm) => in_process(comm),
+            });
+        entered.note(&result);
+        result
+    }
+
     /// As [`dispatch`](Self::dispatch), with something that only one of the two ways can have, such as a `&mut`.
     #[doc(hidden)]
     #[inline]

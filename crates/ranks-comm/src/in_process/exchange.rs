@@ -3,21 +3,27 @@
 //! It lies where all of them see it, once, and only the last one to come wakes the others: there may be thousands.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::comm::Comm;
 use super::world::lock;
+use crate::backend::Begun;
 use crate::checks::Checks;
 use crate::error::{Error, ErrorKind, Result};
+use crate::flight::Deferred;
 
 /// What errors call whatever ranks exchange this for.
 const OPERATION: &str = "a collective";
 
-/// The exchanges of a world that not all of their ranks have left, by context and number there.
+/// The context of an exchange, and its number there.
+type Key = (u64, u64);
+
+/// The exchanges of a world that not all of their ranks have left.
 #[derive(Debug, Default)]
-pub(super) struct Exchanges(Mutex<HashMap<(u64, u64), Exchange>>);
+pub(super) struct Exchanges(Mutex<HashMap<Key, Exchange>>);
 
 #[derive(Debug)]
 struct Exchange {
@@ -38,7 +44,7 @@ enum State {
 
 impl Exchanges {
     /// Leaves what rank `me` of so many passes; whether all have come.
-    fn come(&self, key: (u64, u64), me: usize, size: usize, mine: &[u8]) -> bool {
+    fn come(&self, key: Key, me: usize, size: usize, mine: &[u8]) -> bool {
         let mut all = lock(&self.0);
         let exchange = all.entry(key).or_insert_with(|| Exchange {
             came: vec![None; size],
@@ -65,7 +71,7 @@ impl Exchanges {
     }
 
     /// Looks at an exchange; whoever sees that it is over has left it.
-    fn look(&self, key: (u64, u64), has_ended: impl Fn(usize) -> bool) -> State {
+    fn look(&self, key: Key, has_ended: impl Fn(usize) -> bool) -> State {
         let mut open = lock(&self.0);
         let Some(exchange) = open.get_mut(&key) else {
             return State::Open;
@@ -95,33 +101,59 @@ impl Comm {
     pub(crate) fn exchange(&self, mine: &[u8], left: Duration) -> Result<Option<Arc<[u8]>>> {
         let limit = self.place.comparing.limit.min(left);
         let end = Instant::now().checked_add(limit);
-        let (world, me) = (self.ranks(), self.place.rank);
+        let key = self.tell_all(mine)?;
+        self.wait_for_exchange(key, end)
+    }
+
+    /// Begins the same, and calls `then` with what all ranks have passed. Collective.
+    pub(crate) fn begin_exchange(
+        &self,
+        mine: &[u8],
+        then: impl Fn(&[u8]) -> Result<()> + Send + 'static,
+    ) -> Result<Begun> {
+        let key = self.tell_all(mine)?;
+        Ok(Begun::InProcess(Box::new(Exchanging { key, then })))
+    }
+
+    /// Passes this rank's part of the next exchange.
+    pub(crate) fn tell_all(&self, mine: &[u8]) -> Result<Key> {
+        let world = self.ranks();
         world.not_revoked(OPERATION, self.context)?;
-        let number = self.exchanged.fetch_add(1, Ordering::Relaxed);
-        let key = (self.context, number);
+        let key = (self.context, self.exchanged.fetch_add(1, Ordering::Relaxed));
         if world.exchanges.come(key, self.rank(), self.size(), mine) {
             self.members().iter().for_each(|&rank| world.wake(rank));
         }
-        let mailbox = &world.mailboxes[me];
+        Ok(key)
+    }
+
+    /// What all ranks have passed, or `None` if not all of them have yet.
+    fn look_at_exchange(&self, key: Key) -> Result<Option<Arc<[u8]>>> {
+        let (world, me) = (self.ranks(), self.place.rank);
+        let has_ended = |rank: usize| world.has_ended(self.members()[rank]);
+        match world.exchanges.look(key, has_ended) {
+            State::Over(Ok(all)) => Ok(Some(all)),
+            State::Over(Err(differ)) => {
+                Err(Error::with_text(ErrorKind::Mismatch, OPERATION, differ))
+            }
+            State::Without(rank) => {
+                world.no_failure(OPERATION, me)?;
+                let detail = format_args!("rank {rank} ended without doing its part");
+                Err(Error::new(ErrorKind::PeerFailed, OPERATION, detail))
+            }
+            State::Open => {
+                world.not_revoked(OPERATION, self.context)?;
+                world.no_failure(OPERATION, me).map(|()| None)
+            }
+        }
+    }
+
+    /// The same, waiting until then, or for as long as the call under way may take.
+    fn wait_for_exchange(&self, key: Key, end: Option<Instant>) -> Result<Option<Arc<[u8]>>> {
+        let mailbox = &self.ranks().mailboxes[self.place.rank];
         let mut queues = lock(&mailbox.queues);
         loop {
-            let state = world
-                .exchanges
-                .look(key, |rank| world.has_ended(self.members()[rank]));
-            match state {
-                State::Over(Ok(all)) => return Ok(Some(all)),
-                State::Over(Err(differ)) => {
-                    return Err(Error::with_text(ErrorKind::Mismatch, OPERATION, differ));
-                }
-                State::Without(rank) => {
-                    world.no_failure(OPERATION, me)?;
-                    let detail = format_args!("rank {rank} ended without doing its part");
-                    return Err(Error::new(ErrorKind::PeerFailed, OPERATION, detail));
-                }
-                State::Open => {
-                    world.not_revoked(OPERATION, self.context)?;
-                    world.no_failure(OPERATION, me)?;
-                }
+            if let Some(all) = self.look_at_exchange(key)? {
+                return Ok(Some(all));
             }
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             queues = match left {
@@ -130,6 +162,29 @@ impl Comm {
                 Some(_) => mailbox.sleep(queues, None, left),
             };
         }
+    }
+}
+
+/// What is exchanged while this rank goes on, and what is made of it.
+struct Exchanging<F> {
+    key: Key,
+    then: F,
+}
+
+impl<F: Fn(&[u8]) -> Result<()> + Send> Deferred for Exchanging<F> {
+    fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
+        let all = if wait {
+            comm.wait_for_exchange(self.key, None)?
+        } else {
+            comm.look_at_exchange(self.key)?
+        };
+        all.map_or(Ok(false), |all| (self.then)(&all).map(|()| true))
+    }
+}
+
+impl<F> fmt::Debug for Exchanging<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Exchanging").field(&self.key).finish()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all ranks pass, with a limit to how long the others are waited for.
 
 use std::ffi::c_int;
+use std::fmt;
 use std::time::Duration;
 
 use ranks_mpi_sys as sys;
@@ -8,8 +9,9 @@ use ranks_mpi_sys as sys;
 use super::communicator::Comm;
 use super::error::check;
 use super::flight::Cell;
+use crate::backend::Begun;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::{self, Pause};
+use crate::flight::{self, Keep, Pause};
 use crate::in_flight::{InFlight, Over};
 use crate::landing::Role;
 
@@ -19,6 +21,28 @@ static EXCHANGE: Role = Role::of("MPI_Iallgather");
 struct Memory {
     mine: Vec<u8>,
     all: Vec<u8>,
+}
+
+/// What is exchanged while others go on, and what is made of it.
+struct Exchanging<F> {
+    /// Until it is over.
+    memory: Option<InFlight<Memory>>,
+    then: F,
+}
+
+impl<F: Fn(&[u8]) -> Result<()> + Send> Keep for Exchanging<F> {
+    fn ended(&mut self, _operation: &'static str) -> Result<()> {
+        let memory = self.memory.take();
+        // SAFETY: this is called when the library has said that it is over.
+        let all = memory.map(|memory| memory.give_back(unsafe { Over::new() }).all);
+        (self.then)(&all.unwrap_or_default())
+    }
+}
+
+impl<F> fmt::Debug for Exchanging<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchanging").finish_non_exhaustive()
+    }
 }
 
 impl Comm {
@@ -35,6 +59,40 @@ impl Comm {
         size: usize,
         left: Duration,
     ) -> Result<Option<Vec<u8>>> {
+        let (cell, memory) = self.start_exchange(mine, size)?;
+        let flight::Flight::Mpi(mut flight) = self.native(cell, &EXCHANGE, 0) else {
+            return Ok(None);
+        };
+        let mut outcome = None;
+        Pause::until(self.session.comparing.limit.min(left), || {
+            outcome = flight.test();
+            Ok(outcome.is_some())
+        })?;
+        match outcome {
+            // SAFETY: the library has said that it is over.
+            Some(outcome) => outcome.map(|_| Some(memory.give_back(unsafe { Over::new() }).all)),
+            None => {
+                self.abandon(flight, memory.into_keep_alive());
+                Ok(None)
+            }
+        }
+    }
+
+    /// Begins the same, and calls `then` with what all ranks have passed. Collective.
+    pub(crate) fn begin_exchange(
+        &self,
+        mine: &[u8],
+        size: usize,
+        then: impl Fn(&[u8]) -> Result<()> + Send + 'static,
+    ) -> Result<Begun> {
+        let (cell, memory) = self.start_exchange(mine, size)?;
+        let memory = Some(memory);
+        let keep = InFlight::new(Box::new(Exchanging { memory, then }) as Box<dyn Keep>);
+        Ok(Begun::MpiKeeping(cell, keep))
+    }
+
+    /// Begins it; the memory must stay until it is over.
+    fn start_exchange(&self, mine: &[u8], size: usize) -> Result<(Cell, InFlight<Memory>)> {
         let operation = EXCHANGE.operation();
         let length = mine.len().checked_mul(size);
         let (Some(length), Ok(count)) = (length, c_int::try_from(mine.len())) else {
@@ -58,21 +116,6 @@ impl Comm {
         })?;
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
-        let flight::Flight::Mpi(mut flight) = self.native(cell, &EXCHANGE, 0) else {
-            return Ok(None);
-        };
-        let mut outcome = None;
-        Pause::until(self.session.comparing.limit.min(left), || {
-            outcome = flight.test();
-            Ok(outcome.is_some())
-        })?;
-        match outcome {
-            // SAFETY: the library has said that it is over.
-            Some(outcome) => outcome.map(|_| Some(memory.give_back(unsafe { Over::new() }).all)),
-            None => {
-                self.abandon(flight, memory.into_keep_alive());
-                Ok(None)
-            }
-        }
+        Ok((cell, memory))
     }
 }

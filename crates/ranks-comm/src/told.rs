@@ -1,0 +1,219 @@
+//! What a rank tells of a collective call, where ranks compare them, and the comparison.
+
+use std::fmt::{self, Display, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::agree::digest;
+use crate::backend::{Backend, Begun};
+use crate::checks::{get_text, put_text};
+use crate::communicator::Communicator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::flight::Flight;
+use crate::in_flight::InFlight;
+use crate::landing::Role;
+
+/// How many bytes a rank tells of its call.
+const ROOM: usize = 256;
+
+/// What a rank does with a call: the first byte of what it tells.
+const CALLS: u8 = 0;
+const REFUSES: u8 = 1;
+/// It goes on meanwhile.
+const BEGINS: u8 = 2;
+
+/// What a rank tells of its call: whether it refuses it, a digest of all that must be the same, and a text.
+#[derive(Debug)]
+pub struct Told([u8; ROOM]);
+
+impl Told {
+    /// A call as `text` describes it; of calls of one digest all that must be the same is.
+    #[must_use]
+    pub fn calling(digest: u64, text: &str) -> Self {
+        Self::new(CALLS, digest, text)
+    }
+
+    /// The same call, which this rank does not wait for.
+    #[must_use]
+    pub fn beginning(mut self) -> Self {
+        if self.0[0] == CALLS {
+            self.0[0] = BEGINS;
+        }
+        self
+    }
+
+    /// A call of which its name is all that must be the same.
+    pub(crate) fn named(operation: &'static str) -> Self {
+        let name = operation.bytes().map(u64::from);
+        Self::calling(digest(name), operation)
+    }
+
+    /// Why a rank does not call.
+    #[must_use]
+    pub fn refusing(error: &Error) -> Self {
+        Self::new(REFUSES, 0, &error.to_string())
+    }
+
+    fn new(does: u8, digest: u64, text: &str) -> Self {
+        let mut told = [0; ROOM];
+        told[0] = does;
+        told[1..9].copy_from_slice(&digest.to_le_bytes());
+        put_text(&mut told[9..], text);
+        Self(told)
+    }
+
+    /// As it is sent.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Compares what all ranks have told, in rank order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
+    pub fn compare(operation: &'static str, all: &[u8]) -> Result<()> {
+        let refused = |told: &&[u8]| told.first() == Some(&REFUSES);
+        let mut told = all.chunks(ROOM);
+        let first = told.clone().next().and_then(|told| told.get(..9));
+        if told.all(|told| told.get(..9) == first && !refused(&told)) {
+            return Ok(());
+        }
+        // Those that call the same, with the ranks that do.
+        let mut groups: Vec<(&[u8], Vec<usize>)> = Vec::new();
+        for (rank, told) in all.chunks(ROOM).enumerate() {
+            match groups.iter_mut().find(|(other, _)| *other == told) {
+                Some((_, ranks)) => ranks.push(rank),
+                None => groups.push((told, vec![rank])),
+            }
+        }
+        let mut text = "ranks do not call the same collective:".to_owned();
+        for (number, (told, ranks)) in groups.iter().enumerate() {
+            let separator = if number == 0 { " " } else { "; " };
+            let verb = match (refused(told), ranks.len()) {
+                (true, 1) => "refuses its arguments,",
+                (true, _) => "refuse their arguments,",
+                (false, 1) => "calls",
+                (false, _) => "call",
+            };
+            let what = get_text(told.get(9..).unwrap_or_default());
+            // Writing to a string does not fail.
+            let _ = write!(text, "{separator}{} {verb} {what}", Ranks(ranks));
+        }
+        Err(Error::with_text(ErrorKind::Mismatch, operation, text))
+    }
+}
+
+impl Communicator {
+    /// Whether all ranks are about to call the same, as a part of `operation`, which was entered. Collective.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
+    #[doc(hidden)]
+    pub fn compare_told(&self, operation: &'static str, told: &Told) -> Result<()> {
+        let all = self.exchange_within(operation, told.bytes())?;
+        compare_all(self.step(), operation, &all)
+    }
+
+    /// Begins to compare a call that returns at once, which is over when all ranks have told of theirs. Collective.
+    ///
+    /// # Errors
+    /// What the library reports. What is begun ends in an [`ErrorKind::Mismatch`] if two ranks call differently.
+    #[doc(hidden)]
+    pub fn begin_comparing(&self, operation: &'static str, told: &Told) -> Result<Begun> {
+        let step = Arc::clone(self.step());
+        let compare = move |all: &[u8]| compare_all(&step, operation, all);
+        match self.backend() {
+            Backend::Mpi(over) => over.begin_exchange(told.bytes(), self.size(), compare),
+            Backend::InProcess(over) => over.begin_exchange(told.bytes(), compare),
+        }
+    }
+
+    /// Leaves a comparison to the runtime.
+    #[doc(hidden)]
+    pub fn leave_comparing(&self, begun: Begun) {
+        static COMPARING: Role = Role::of("MPI_Iallgather");
+        Flight::begun(self, &COMPARING, begun).abandon(self, InFlight::new(()).into_keep_alive());
+    }
+
+    /// The same for a call of which its name is all that must be the same, where ranks compare their calls; `ready` may be an
+    /// error, which the other ranks are told of then.
+    pub(crate) fn all_call<A>(&self, operation: &'static str, ready: Result<A>) -> Result<A> {
+        if !self.compares_calls() {
+            return ready;
+        }
+        let told = match &ready {
+            Ok(_) => Told::named(operation),
+            Err(error) => Told::refusing(error),
+        };
+        let compared = self.compare_told(operation, &told);
+        // Why this rank refuses is more to the point than that one does.
+        let ready = ready?;
+        compared.map(|()| ready)
+    }
+}
+
+/// Compares what all ranks have told. If they do not call the same, and some have begun what others never will, nothing on the
+/// communicator fits any more, which is out of step then.
+fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) -> Result<()> {
+    let compared = Told::compare(operation, all);
+    if compared.is_err() && all.chunks(ROOM).any(|told| told.first() == Some(&BEGINS)) {
+        out_of_step.store(true, Ordering::Relaxed);
+    }
+    compared
+}
+
+/// `rank 3`, `ranks 0, 1 and 4`, or the first few of many.
+struct Ranks<'a>(&'a [usize]);
+
+impl Display for Ranks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 8;
+        let (last, rest) = match self.0 {
+            [] => return f.write_str("no rank"),
+            [only] => return write!(f, "rank {only}"),
+            [rest @ .., last] => (last, rest),
+        };
+        f.write_str("ranks ")?;
+        for (number, rank) in rest.iter().take(MOST).enumerate() {
+            let separator = if number == 0 { "" } else { ", " };
+            write!(f, "{separator}{rank}")?;
+        }
+        match rest.len().checked_sub(MOST) {
+            None | Some(0) => write!(f, " and {last}"),
+            Some(more) => write!(f, " and {} more", more + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_ranks_are_listed_and_many_are_counted() {
+        assert_eq!(Ranks(&[3]).to_string(), "rank 3");
+        assert_eq!(Ranks(&[0, 2, 5]).to_string(), "ranks 0, 2 and 5");
+        let many: Vec<usize> = (0..20).collect();
+        let text = Ranks(&many).to_string();
+        assert_eq!(text, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 12 more");
+    }
+
+    #[test]
+    fn different_calls_are_grouped() {
+        let (one, other) = (Told::named("MPI_Barrier"), Told::named("MPI_Comm_dup"));
+        let all = |all: &[&Told]| {
+            all.iter()
+                .map(|told| told.bytes())
+                .collect::<Vec<_>>()
+                .concat()
+        };
+        assert!(Told::compare("MPI_Barrier", &all(&[&one, &one])).is_ok());
+        let error = Told::compare("MPI_Barrier", &all(&[&one, &other, &one])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert_eq!(
+            error.to_string(),
+            "ranks do not call the same collective: ranks 0 and 2 call MPI_Barrier; rank 1 calls MPI_Comm_dup"
+        );
+    }
+}
