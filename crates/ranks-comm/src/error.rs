@@ -217,7 +217,6 @@ impl Error {
     ///
     /// MPI 5.0 §3.7.5 (`MPI_ERR_IN_STATUS`).
     #[doc(alias = "MPI_ERR_IN_STATUS")]
-    #[must_use]
     pub fn statuses(&self) -> &[(usize, Result<Status>)] {
         &self.0.statuses
     }
