@@ -40,7 +40,7 @@ fn in_the_midst_of_a_reduction(
                 );
             });
         }
-        world.reduce(&[1usize], &mut sum, &op, 0)
+        world.reduce(&[1usize], &mut sum, op, 0)
     })?;
     assert!(world.rank() > 0 || sum == [world.size()]);
     // As soon as it is over there is nothing wrong with either thread.
@@ -152,9 +152,9 @@ fn communication_from_within_an_operation_hung(world: Communicator) -> Result<()
         a + b
     });
     let mut sum = [0];
-    world.allreduce(&[1u64], &mut sum, &op)?;
+    world.allreduce(&[1u64], &mut sum, op)?;
     assert_eq!(sum, [world.size() as u64]);
-    world.reduce(&[1u64], &mut sum, &op, 0)?;
+    world.reduce(&[1u64], &mut sum, op, 0)?;
     let (sent, scanned) = world
         .iscan(vec![1u64; 3], vec![0; 3], UserOp::new(|a: u64, b| a + b))?
         .wait()?
