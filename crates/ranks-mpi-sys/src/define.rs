@@ -5,7 +5,7 @@
 //!
 //! | word | older families |
 //! |---|---|
-//! | `same` | the library's own function: no argument differs |
+//! | `same` | a shim: no argument differs, but codes do that are returned |
 //! | `shim` | a shim that converts each argument by its kind |
 //! | `hot` | a shim, and an entry of [`crate::native`] that converts nothing |
 //! | `hand` | a shim written by hand in `abi/by_hand` |
@@ -70,11 +70,21 @@ macro_rules! functions {
 /// How the slots of one function are filled.
 macro_rules! entry {
     (same $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        unsafe extern "C" fn shim<A: Abi>($($arg: <$kind as Kind>::Standard),*) -> R {
+            // SAFETY: the slot that holds this shim is filled after LIBRARY, and in every family the function has this type.
+            let call: Call = unsafe { std::mem::transmute(*LIBRARY.get()) };
+            // SAFETY: the caller meets the contract of the C function.
+            <$ret as Reply>::of_library::<A>(unsafe { call($($arg),*) })
+        }
+
         /// # Safety
         /// Under the lock of `load`.
-        pub(crate) unsafe fn fill(library: &ranks_load::Library, _: Family) {
-            // SAFETY: as this function's contract; in every family the function has this type.
-            unsafe { fill_directly(stringify!($name), library, &LIBRARY, &TABLE) };
+        pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
+            // SAFETY: as this function's contract; a library of the standard ABI has a function of
+            // this type, and the shims are for the families that they name.
+            unsafe {
+                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
+            };
         }
     };
     (shim $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
@@ -124,14 +134,20 @@ macro_rules! entry {
         }
     };
     (hand $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
+        unsafe extern "C" fn shim<A: Abi>($($arg: <$kind as Kind>::Standard),*) -> R {
+            // SAFETY: the caller meets the contract of the C function.
+            let returned = unsafe { crate::abi::by_hand::$name::<A>($($arg),*) };
+            <$ret as Reply>::of_library::<A>(returned)
+        }
+
         /// # Safety
         /// Under the lock of `load`.
         pub(crate) unsafe fn fill(library: &ranks_load::Library, family: Family) {
-            let [mpich, openmpi]: [Call; 2] =
-                [crate::abi::by_hand::$name::<Mpich>, crate::abi::by_hand::$name::<OpenMpi>];
             // SAFETY: as this function's contract; a library of the standard ABI has a function of
             // this type, and the shims are for the families that they name.
-            unsafe { fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, mpich, openmpi) };
+            unsafe {
+                fill_shimmed(stringify!($name), library, family, &LIBRARY, &TABLE, shim::<Mpich>, shim::<OpenMpi>)
+            };
         }
     };
     (large($base:ident) $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
@@ -163,7 +179,12 @@ macro_rules! entry {
         }
     };
     (variadic $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
-        entry!(same $name($($arg: $kind),*) -> $ret);
+        /// # Safety
+        /// Under the lock of `load`.
+        pub(crate) unsafe fn fill(library: &ranks_load::Library, _: Family) {
+            // SAFETY: as this function's contract; in every family the function has this type.
+            unsafe { fill_directly(stringify!($name), library, &LIBRARY, &TABLE) };
+        }
     };
 }
 
@@ -181,7 +202,7 @@ macro_rules! shim {
             let returned = unsafe { call($(<$kind as Arg<A>>::pass(&mut $arg)),*) };
             // SAFETY: the call has returned.
             $(unsafe { <$kind as Arg<A>>::leave($arg) };)*
-            returned
+            <$ret as Reply>::of_library::<A>(returned)
         }
     };
 }
@@ -198,7 +219,7 @@ macro_rules! native_entry {
             // SAFETY: the caller has seen `load` return.
             let call = unsafe { super::$name::NATIVE.get() };
             // SAFETY: the caller meets the contract of the C function.
-            unsafe { call($($arg),*) }
+            crate::native::code_of_library(unsafe { call($($arg),*) })
         }
     };
     ($class:ident $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {};
@@ -269,6 +290,8 @@ macro_rules! standard {
     (OutTopology) => { *mut c_int };
     (OutCombiner) => { *mut c_int };
     (OutErrorClass) => { *mut c_int };
+    (ErrorCode) => { c_int };
+    (OutErrorCode) => { *mut c_int };
     (OutToolVerbosity) => { *mut c_int };
     (OutToolBind) => { *mut c_int };
     (OutToolScope) => { *mut c_int };

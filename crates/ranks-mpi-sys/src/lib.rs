@@ -17,7 +17,11 @@
 //! * [`load()`] has returned successfully before the call.
 //! * Out-parameters point at initialised values: they are converted in as well, so that they are
 //!   defined when a call fails.
-//! * Error codes that are returned are the library's own. `MPI_Error_class` gives the standard's class.
+//! * Error classes are the standard's wherever codes stand: in arguments, in statuses, in what is returned, and in what
+//!   functions of the caller get and give. Other codes are the library's own, and `MPI_Error_class` gives the class. What `MPI_Abort`
+//!   is given is the status of a process, and no code.
+//! * Arrays of datatypes for calls that go on after they have returned (`MPI_Ialltoallw`, `MPI_Alltoallw_init` and their kin) are
+//!   [`native::Datatypes`], which the caller keeps until the operation is over.
 //! * A buffer of no elements must not be the dangling pointer of an empty Rust slice: that of an empty
 //!   `&[u8]` is `MPI_IN_PLACE`.
 //!

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ranks_load::{Candidate, Library, LoadError};
@@ -12,7 +13,6 @@ use crate::fault_tolerance;
 use crate::function::functions;
 use crate::protocols;
 use crate::relocate;
-use crate::slot::Slot;
 
 /// The ABI of a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -145,7 +145,7 @@ impl Loaded {
 }
 
 static LOADED: OnceLock<Loaded> = OnceLock::new();
-static FAMILY: Slot<Family> = Slot::new(Family::Standard);
+static FAMILY: AtomicU8 = AtomicU8::new(Family::Standard as u8);
 
 /// The MPI library of this process, if [`load()`] has succeeded.
 pub fn loaded() -> Option<&'static Loaded> {
@@ -155,9 +155,14 @@ pub fn loaded() -> Option<&'static Loaded> {
 /// The family of the library; meaningless before [`load()`] has returned.
 #[inline(always)]
 pub(crate) fn family() -> Family {
-    // SAFETY: written under the lock of `load`; what leads here are the functions of `native`,
-    // whose callers have seen `load` return, or have no values to decode.
-    *unsafe { FAMILY.get() }
+    const MPICH: u8 = Family::Mpich as u8;
+    const OPEN_MPI: u8 = Family::OpenMpi as u8;
+    // Safe functions lead here while another thread is in `load`. Nothing else is read on the strength of it.
+    match FAMILY.load(Ordering::Relaxed) {
+        MPICH => Family::Mpich,
+        OPEN_MPI => Family::OpenMpi,
+        _ => Family::Standard,
+    }
 }
 
 /// Opens the first of `candidates` that is an MPI library of a known ABI, and fills the table.
@@ -168,7 +173,10 @@ pub(crate) fn family() -> Family {
 ///
 /// # Errors
 /// [`LoadError`] with every candidate and why it did not serve.
-pub fn load(candidates: &[Candidate]) -> Result<&'static Loaded, LoadError> {
+///
+/// # Safety
+/// To open a library runs code of it: each candidate is an MPI library, or another one whose initialisers may run in this process.
+pub unsafe fn load(candidates: &[Candidate]) -> Result<&'static Loaded, LoadError> {
     static LOADING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(loaded) = LOADED.get() {
@@ -177,8 +185,7 @@ pub fn load(candidates: &[Candidate]) -> Result<&'static Loaded, LoadError> {
     let (library, adopted) = match in_process() {
         Some(library) => (library, true),
         None => {
-            // SAFETY: the candidates are MPI libraries by the words of the caller or of the
-            // environment, and MPI libraries are made to be loaded into processes.
+            // SAFETY: by this function's contract.
             let opened = unsafe {
                 Library::open("MPI library", candidates, |library| {
                     family_of(library).map(drop)
@@ -218,9 +225,8 @@ fn take(mut library: Library, adopted: bool) -> Result<Loaded, String> {
     let version_text = version_text(&library)?;
     let standard = standard(&library)?;
     let intel = version_text.contains("Intel(R) MPI") || library.own_symbol(INTEL).is_some();
+    FAMILY.store(family as u8, Ordering::Relaxed);
     // SAFETY: one thread at a time is here, and nobody has seen `load` return.
-    unsafe { FAMILY.set(family) };
-    // SAFETY: as above.
     unsafe { predefined::fill(&library, family) };
     for function in functions().chain(fault_tolerance::FUNCTIONS) {
         // SAFETY: as above.

@@ -3,7 +3,7 @@
 //! The functions of this module have the names of the standard's and the library's own meaning of
 //! every argument: handles from [`comm`], [`datatype`], [`op`] and [`win`], ranks and tags that are either
 //! plain or come from [`any_source`], [`any_tag`] and [`proc_null`], statuses that stay as the library
-//! wrote them until they are [decoded](Status::source), or [`status_ignore`]. A call costs what the C call costs, with a
+//! wrote them until they are [decoded](Status::source), or [`status_ignore`]. Only the code of an error is converted. A call costs what the C call costs, with a
 //! few instructions more in the MPICH family, whose handles are narrower than a word.
 //!
 //! Everything else (the large-count forms, files, attributes, …) goes through the functions
@@ -18,7 +18,7 @@ use crate::abi::Abi;
 use crate::abi::handle::{self, HandleKind, NativeHandle};
 use crate::abi::kinds::Conversion;
 use crate::abi::mpich::{self, Mpich};
-use crate::abi::numbers::{Ranks, Tags};
+use crate::abi::numbers::{Codes, Ranks, Tags};
 use crate::abi::openmpi::{self, OpenMpi};
 use crate::types::*;
 
@@ -57,6 +57,47 @@ pub type Win = Handle<MPI_Win>;
 #[derive(Debug)]
 #[repr(C, align(8))]
 pub struct Cell<H>(MaybeUninit<[u8; 8]>, PhantomData<H>);
+
+/// A datatype of an array in the library's own form; how wide it is depends on the library.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct DatatypeWord(usize);
+
+/// Datatypes in the library's own form, side by side.
+///
+/// They are for `MPI_Ialltoallw`, `MPI_Alltoallw_init` and their kin, which read them until the operation is over or freed: whoever
+/// begins one keeps them for so long.
+#[derive(Debug)]
+pub struct Datatypes(Box<[usize]>);
+
+impl Datatypes {
+    /// An array of these, in this order.
+    ///
+    /// # Safety
+    /// [`crate::load()`] has returned.
+    pub unsafe fn new(datatypes: &[MPI_Datatype]) -> Self {
+        let mut words = vec![0; datatypes.len()].into_boxed_slice();
+        for (index, &standard) in datatypes.iter().enumerate() {
+            // SAFETY: the tables are filled, by this function's contract.
+            let word = unsafe { datatype(standard) }.word();
+            if crate::load::family() == Family::Mpich {
+                let place = words.as_mut_ptr().cast::<c_int>();
+                // SAFETY: there are as many words, which are wider.
+                let place = unsafe { place.add(index) };
+                // SAFETY: as above.
+                unsafe { place.write(c_int::from_word(word)) };
+            } else {
+                words[index] = word.expose_provenance();
+            }
+        }
+        Self(words)
+    }
+
+    /// The address of the first.
+    pub fn as_ptr(&self) -> *const DatatypeWord {
+        self.0.as_ptr().cast()
+    }
+}
 
 /// A communicator in the library's own form.
 ///
@@ -212,6 +253,24 @@ pub fn in_place() -> *mut c_void {
     }
 }
 
+/// In the standard's terms a code that a function of this module got from the library.
+#[inline(always)]
+pub(crate) fn code_of_library(code: c_int) -> c_int {
+    if code == crate::MPI_SUCCESS {
+        return code;
+    }
+    failure_of_library(code)
+}
+
+#[cold]
+fn failure_of_library(code: c_int) -> c_int {
+    match crate::load::family() {
+        Family::Standard => code,
+        Family::Mpich => Codes::to_standard::<Mpich>(code),
+        Family::OpenMpi => Codes::to_standard::<OpenMpi>(code),
+    }
+}
+
 fn special_rank(standard: c_int) -> c_int {
     match crate::load::family() {
         Family::Standard => standard,
@@ -281,11 +340,11 @@ impl Status {
     /// The code of an operation that was completed together with others, by a call that answers `MPI_ERR_IN_STATUS`;
     /// no other call writes it.
     pub fn error(&self) -> c_int {
-        match crate::load::family() {
+        code_of_library(match crate::load::family() {
             Family::Standard => self.0[2],
             Family::Mpich => self.0[mpich::Status::ERROR_WORD],
             Family::OpenMpi => self.0[openmpi::Status::ERROR_WORD],
-        }
+        })
     }
 
     /// The length of the message in bytes; `None` if the library cannot tell.

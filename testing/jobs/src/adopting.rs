@@ -46,7 +46,8 @@ pub(crate) fn opened_by_others() -> Outcome {
 
 /// Another part of the program uses the table of `ranks-mpi-sys` itself.
 pub(crate) fn loaded_by_others() -> Outcome {
-    sys::load(&candidates()?)?;
+    // SAFETY: MPI libraries of this machine.
+    unsafe { sys::load(&candidates()?) }?;
     let (null, mut level) = (ptr::null_mut(), 0);
     // SAFETY: the library is loaded, nobody has initialised, and MPI takes null for the arguments.
     let code = unsafe {

@@ -70,7 +70,9 @@ const INTS: &[(&str, &str)] = &[
     ("assert", "Assert"),
     ("comm_keyval", "CommKeyval"),
     ("dest", "Rank"),
+    ("error", "ErrorCode"),
     ("errorclass", "ErrorClass"),
+    ("errorcode", "ErrorCode"),
     ("keyval", "CommKeyval"),
     ("local_leader", "Rank"),
     ("lock_type", "LockType"),
@@ -95,7 +97,7 @@ const INTS: &[(&str, &str)] = &[
 /// `int` by value that is a number or a flag in every library.
 const PLAIN_INTS: &str = "
     argc blocklength buflen cat_index color commute complete count cvar_index direction disp
-    disp_unit element_index error errorcode event_index fd flag high incount indegree indx insize
+    disp_unit element_index event_index fd flag high incount indegree indx insize
     key len length level logical_size max_addresses max_datatypes max_integers maxdims maxedges
     maxindegree maxindex maxneighbors maxoutdegree maxprocs n ndims nnodes origin_count outcount
     outdegree outsize p partition partition_high partition_low partitions pvar_index r recvcount
@@ -108,7 +110,9 @@ const OUT_INTS: &[(&str, &str)] = &[
     ("bind", "OutToolBind"),
     ("combiner", "OutCombiner"),
     ("comm_keyval", "OutCommKeyval"),
+    ("error", "OutErrorCode"),
     ("errorclass", "OutErrorClass"),
+    ("errorcode", "OutErrorCode"),
     ("keyval", "OutCommKeyval"),
     ("provided", "OutThreadLevel"),
     ("rank_dest", "OutRank"),
@@ -122,14 +126,14 @@ const OUT_INTS: &[(&str, &str)] = &[
     ("win_keyval", "OutWinKeyval"),
 ];
 
-/// `int *` to numbers, flags, native error codes; ranks that are never a sentinel except `MPI_UNDEFINED`,
+/// `int *` to numbers and flags; ranks that are never a sentinel except `MPI_UNDEFINED`,
 /// which is the same number in every library (checked with the columns).
 const PLAIN_INT_POINTERS: &str = "
     abi_major abi_minor argc array_of_blocklengths array_of_displacements array_of_errcodes
     array_of_gsizes array_of_indices array_of_integers array_of_maxprocs array_of_partitions
     array_of_psizes array_of_sizes array_of_starts array_of_subsizes atomic buflen cat_index
     commute continuous coords count cvar_index degrees desc_len destinations dims disp_unit
-    displs edges error errorcode event_index flag indegree indices indx is_set name_len ndims
+    displs edges event_index flag indegree indices indx is_set name_len ndims
     nedges neighbors newrank nkeys nneighbors nnodes npset_names num num_addresses num_cat
     num_categories num_cvar num_cvars num_datatypes num_elements num_events num_integers num_pvar
     num_pvars num_sources outcount outdegree periods position pset_len pvar_index rank ranks
@@ -190,12 +194,25 @@ pub(crate) fn kind(function: &Function, argument: &Argument) -> Result<Kind> {
         _ if rust.ends_with("_function") || rust.ends_with("_function_c") => {
             Some(by_hand(&format!("Option<{rust}>")))
         }
+        // What the library reads or writes until a request is over is the caller's.
+        "*const MPI_Datatype" if is_later(function) && listed(HANDLE_ARRAYS, name) => {
+            Some(by_hand("*const crate::native::DatatypeWord"))
+        }
+        "*mut MPI_Comm" if function.name.starts_with("MPI_Comm_idup") => Some(by_hand(rust)),
         _ => handle(name, rust, tool),
     };
     match found {
         Some(kind) => Ok(kind),
         None => bail!("{}: no rule for `{name}: {rust}`", function.name),
     }
+}
+
+/// Whether what it begins may be over after it has returned.
+fn is_later(function: &Function) -> bool {
+    function
+        .arguments
+        .iter()
+        .any(|argument| argument.rust == "*mut MPI_Request")
 }
 
 fn handle(name: &str, rust: &str, tool: bool) -> Option<Kind> {
@@ -222,6 +239,10 @@ fn int(function: &Function, name: &str) -> Option<Kind> {
     }
     // The rank of a process in a grid of processes, not in a communicator.
     if this.starts_with("MPI_Type_create_darray") && name == "rank" {
+        return Some(same("c_int"));
+    }
+    // The status of a process, whose numbers are its user's.
+    if this == "MPI_Abort" && name == "errorcode" {
         return Some(same("c_int"));
     }
     lookup(INTS, name).or_else(|| listed(PLAIN_INTS, name).then(|| same("c_int")))

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{Begun, Keep, MpiComm as Comm};
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::MPI_Count;
+use ranks_mpi_sys::{MPI_Count, native};
 
 use super::begun::begin_large;
 use super::large_varying::is_in_library;
@@ -23,6 +23,8 @@ use crate::neighbors::Trade;
 struct Sides<F> {
     sent: Parts,
     received: Parts,
+    /// The datatypes of both, as the library reads them.
+    types: [native::Datatypes; 2],
     form: F,
 }
 
@@ -56,9 +58,11 @@ impl Sides<Reach> {
             (Some(here), Some(there)) => Reach::Near([here, there]),
             _ => Reach::Far([sent.wide_counts(), received.wide_counts()]),
         };
+        let types = [sent.words(), received.words()];
         let sides = Self {
             sent,
             received,
+            types,
             form,
         };
         Ok((from, to, Box::new(sides)))
@@ -76,9 +80,11 @@ impl Sides<()> {
         let from = standard_send_pointer(Some(trade.send.slice));
         let to = standard_recv_pointer(Some(trade.recv.slice));
         let form = ();
+        let types = [sent.words(), received.words()];
         let sides = Self {
             sent,
             received,
+            types,
             form,
         };
         Ok((from, to, Box::new(sides)))
@@ -87,7 +93,7 @@ impl Sides<()> {
 
 pub(crate) fn ialltoallw<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>) -> Result<Begun> {
     let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
-    let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
+    let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
     match &keep.form {
         Reach::Near([here, there]) => {
             let (send_counts, recv_counts) =
@@ -145,7 +151,7 @@ pub(crate) fn alltoallw_init<T: Pod>(
         return Ok(None);
     }
     let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
-    let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
+    let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
     match &keep.form {
         Reach::Near([here, there]) => {
             let (send_counts, recv_counts) =
@@ -205,7 +211,7 @@ pub(crate) fn ineighbor_alltoallw<T: Pod>(
     let (from, to, keep) = Sides::around(comm, Form::NonblockingLayouts, trade.into_inner())?;
     let (send_counts, recv_counts) = (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
     let (send_places, recv_places) = (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
-    let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
+    let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
     begin_large(NAME, Some(keep), |request| {
         // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Trade` has proven; there is one for each neighbour; slices and arrays last, as `Lasting` says and `keep` does.
         unsafe {
@@ -236,7 +242,7 @@ pub(crate) fn neighbor_alltoallw_init<T: Pod>(
     let (from, to, keep) = Sides::around(comm, Form::PersistentLayouts, trade.into_inner())?;
     let (send_counts, recv_counts) = (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
     let (send_places, recv_places) = (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
-    let (send_types, recv_types) = (keep.sent.types.as_ptr(), keep.received.types.as_ptr());
+    let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
     begin_large(NAME, Some(keep), |request| {
         // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Trade` has proven; there is one for each neighbour; slices and arrays last, as `Lasting` says and `keep` does.
         unsafe {

@@ -7,7 +7,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm as Comm, Portion, check};
 use ranks_comm::layout::Layout;
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype};
+use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype, native};
 
 use super::neighbor_order::{Form, slots_for};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
@@ -24,6 +24,12 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// The datatypes as calls read them that go on after they have returned.
+    pub(super) fn words(&self) -> native::Datatypes {
+        // SAFETY: the library is loaded, as there are datatypes of it.
+        unsafe { native::Datatypes::new(&self.types) }
+    }
+
     /// # Errors
     /// What the library says of the datatypes.
     pub(super) fn of<'l, T: Pod>(

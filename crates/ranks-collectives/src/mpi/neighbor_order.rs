@@ -7,12 +7,12 @@
 //! last, in a graph as well. So a library is asked once what it does, with a grid of this process alone.
 
 use std::ffi::c_int;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ranks_comm::backend::check;
 use ranks_comm::{Error, ErrorKind, Neighborhood, Result};
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype};
+use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype, native};
 
 use crate::neighbors::{Order, slots};
 
@@ -84,6 +84,14 @@ static BYTES: [MPI_Aint; 4] = [0, 4, 8, 12];
 static INTS: [MPI_Datatype; 4] = [INT; 4];
 const INT: MPI_Datatype = sys::MPI_INT;
 
+/// The same, as it is read by calls that go on after they have returned.
+fn ints() -> *const native::DatatypeWord {
+    static WORDS: OnceLock<native::Datatypes> = OnceLock::new();
+    // SAFETY: the library is loaded, as there is a communicator.
+    let words = WORDS.get_or_init(|| unsafe { native::Datatypes::new(&INTS) });
+    words.as_ptr()
+}
+
 fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_int; 4]) -> c_int {
     let (from, to) = (sent.as_ptr().cast(), arrived.as_mut_ptr().cast());
     let (counts, places) = (ONES.as_ptr(), PLACES.as_ptr());
@@ -119,7 +127,7 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
             }
         }
         Form::NonblockingLayouts => {
-            let (places, types) = (BYTES.as_ptr(), INTS.as_ptr());
+            let (places, types) = (BYTES.as_ptr(), ints());
             // SAFETY: the same; it is waited for below, and the arrays live for ever.
             unsafe {
                 sys::MPI_Ineighbor_alltoallw(
@@ -137,7 +145,7 @@ fn send_round(form: Form, ring: MPI_Comm, sent: &[c_int; 4], arrived: &mut [c_in
             }
         }
         Form::PersistentLayouts => {
-            let (places, types) = (BYTES.as_ptr(), INTS.as_ptr());
+            let (places, types) = (BYTES.as_ptr(), ints());
             // SAFETY: the same; it is started, waited for and freed below.
             unsafe {
                 sys::MPI_Neighbor_alltoallw_init(

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{Begun, Keep, MpiComm as Comm, check};
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype};
+use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype, native};
 
 use super::begun::begin_large;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
@@ -116,6 +116,8 @@ pub(super) fn exchange<T: Pod>(
 struct Sides {
     sent: TypedBlocks,
     received: TypedBlocks,
+    /// The datatypes of both, as the library reads them.
+    types: [native::Datatypes; 2],
     /// What is sent, where that is a copy.
     _copy: Option<Box<dyn Any + Send>>,
 }
@@ -136,15 +138,18 @@ pub(super) unsafe fn begin_exchange(
     (recv, received): (*mut c_void, TypedBlocks),
     copy: Option<Box<dyn Any + Send>>,
 ) -> Result<Begun> {
+    // SAFETY: the library is loaded, as there is a `Comm`.
+    let types = [&sent, &received].map(|side| unsafe { native::Datatypes::new(&side.types) });
     let keep = Box::new(Sides {
         sent,
         received,
+        types,
         _copy: copy,
     });
     let (sent, received) = (&keep.sent, &keep.received);
     let (send_counts, send_places) = (sent.counts.as_ptr(), sent.displacements.as_ptr());
     let (recv_counts, recv_places) = (received.counts.as_ptr(), received.displacements.as_ptr());
-    let (send_types, recv_types) = (sent.types.as_ptr(), received.types.as_ptr());
+    let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
     begin_large("MPI_Ialltoallw", Some(keep), |request| {
         // SAFETY: by this function's contract; there is a block for each rank; counts, places and types are kept until it is over.
         unsafe {

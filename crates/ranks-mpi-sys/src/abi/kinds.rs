@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use super::Abi;
 use super::column::{self, Enumeration};
 use super::handle::{self, HandleKind, NativeHandle};
+use super::numbers::Codes;
 use crate::native;
 use crate::types::*;
 
@@ -72,8 +73,34 @@ impl<A: Abi, T: Copy> Arg<A> for Same<T> {
     }
 }
 
-/// The return code of a call: the library's own, see the module `abi`.
-pub(crate) type Code = Same<c_int>;
+/// The return code of a call: where it is a class of errors the standard's, else the library's own.
+#[derive(Debug)]
+pub(crate) struct Code;
+
+impl Kind for Code {
+    type Standard = c_int;
+    type Wide = c_int;
+}
+
+/// What a call returns.
+pub(crate) trait Reply: Kind {
+    /// In the standard's terms what a library of that family has returned.
+    fn of_library<A: Abi>(native: Self::Standard) -> Self::Standard;
+}
+
+impl<T: Copy> Reply for Same<T> {
+    #[inline(always)]
+    fn of_library<A: Abi>(native: T) -> T {
+        native
+    }
+}
+
+impl Reply for Code {
+    #[inline(always)]
+    fn of_library<A: Abi>(native: c_int) -> c_int {
+        Codes::to_standard::<A>(native)
+    }
+}
 
 /// A handle that is given.
 #[derive(Debug)]

@@ -5,8 +5,7 @@
 //! library, and converts back what was written. Shims are generic over [`Abi`]; nothing in them is
 //! decided at run time.
 //!
-//! Return codes stay the library's own. They are turned into the standard's classes when an error is
-//! built (`MPI_Error_class`), which keeps the path without an error free.
+//! Codes that are classes of errors are converted, others stay the library's own: a path without an error costs one comparison.
 
 #[allow(
     non_snake_case,

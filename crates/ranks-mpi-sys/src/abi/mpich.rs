@@ -6,7 +6,7 @@ use super::Abi;
 use super::column::{address_of, constant, mpich_value};
 use super::handle::{HandleKind, NativeHandle};
 use super::kinds::Conversion;
-use super::numbers::{Ranks, Tags};
+use super::numbers::{Codes, Ranks, Tags};
 use crate::generated::columns::{self, Value};
 use crate::types::MPI_Status;
 
@@ -70,7 +70,7 @@ impl Abi for Mpich {
             count_hi_and_cancelled: status.MPI_internal[1],
             source: Ranks::to_native::<Self>(status.MPI_SOURCE),
             tag: Tags::to_native::<Self>(status.MPI_TAG),
-            error: status.MPI_ERROR,
+            error: Codes::to_native::<Self>(status.MPI_ERROR),
         }
     }
 
@@ -79,7 +79,7 @@ impl Abi for Mpich {
         MPI_Status {
             MPI_SOURCE: Ranks::to_standard::<Self>(native.source),
             MPI_TAG: Tags::to_standard::<Self>(native.tag),
-            MPI_ERROR: native.error,
+            MPI_ERROR: Codes::to_standard::<Self>(native.error),
             MPI_internal: [native.count_lo, native.count_hi_and_cancelled, 0, 0, 0],
         }
     }

@@ -59,6 +59,55 @@ impl Conversion for Tags {
     }
 }
 
+/// A class of errors, or a code, as which a class serves as well (MPI 5.0 §9.4). Codes that are no classes are the library's own, and so are
+/// classes that a program has added; neither has the number of a class of the standard.
+#[derive(Debug)]
+pub(crate) struct Codes;
+
+impl Conversion for Codes {
+    #[inline(always)]
+    fn to_native<A: Abi>(standard: c_int) -> c_int {
+        if standard == crate::MPI_SUCCESS {
+            return standard;
+        }
+        native_code::<A>(standard)
+    }
+    #[inline(always)]
+    fn to_standard<A: Abi>(native: c_int) -> c_int {
+        if native == crate::MPI_SUCCESS {
+            return native;
+        }
+        standard_code::<A>(native)
+    }
+}
+
+/// A class of the standard's that the library has no number for is `MPI_ERR_OTHER` to it.
+#[cold]
+fn native_code<A: Abi>(standard: c_int) -> c_int {
+    let class = |class: c_int| {
+        columns::ERROR_CLASS
+            .iter()
+            .find(move |value| value.canonical == class)
+    };
+    let other = || class(crate::MPI_ERR_OTHER).and_then(A::column);
+    match class(standard) {
+        Some(value) => A::column(value).or_else(other).unwrap_or(standard),
+        None => standard,
+    }
+}
+
+/// A class of the library's own that has the number of another one of the standard's is `MPI_ERR_OTHER`.
+#[cold]
+fn standard_code<A: Abi>(native: c_int) -> c_int {
+    let find =
+        |wanted: &dyn Fn(&Value) -> bool| columns::ERROR_CLASS.iter().find(|value| wanted(value));
+    match find(&|value| A::column(value) == Some(native)) {
+        Some(value) => value.canonical,
+        None if find(&|value| value.canonical == native).is_some() => crate::MPI_ERR_OTHER,
+        None => native,
+    }
+}
+
 /// A keyval: one of the predefined ones of `E`, the invalid one, or a user's, which is shifted out of
 /// their way.
 #[derive(Debug)]
@@ -154,8 +203,6 @@ enumerations! {
     Whences: WHENCE;
     /// Classes of Fortran types.
     Typeclasses: TYPECLASS;
-    /// Error classes; classes that a program has added pass unchanged.
-    ErrorClasses: ERROR_CLASS;
     /// Results of comparing.
     Comparisons: COMPARISON;
     /// Kinds of topology.
@@ -188,8 +235,10 @@ pub(crate) type SplitType = InInt<SplitTypes>;
 pub(crate) type Order = InInt<Orders>;
 pub(crate) type Whence = InInt<Whences>;
 pub(crate) type Typeclass = InInt<Typeclasses>;
-pub(crate) type ErrorClass = InInt<ErrorClasses>;
-pub(crate) type OutErrorClass = OutInt<ErrorClasses>;
+pub(crate) type ErrorClass = InInt<Codes>;
+pub(crate) type OutErrorClass = OutInt<Codes>;
+pub(crate) type ErrorCode = InInt<Codes>;
+pub(crate) type OutErrorCode = OutInt<Codes>;
 pub(crate) type OutComparison = OutInt<Comparisons>;
 pub(crate) type OutTopology = OutInt<Topologies>;
 pub(crate) type OutCombiner = OutInt<Combiners>;

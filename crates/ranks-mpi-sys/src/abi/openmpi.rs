@@ -6,7 +6,7 @@ use super::Abi;
 use super::column::{address_of, constant, openmpi_value};
 use super::handle::HandleKind;
 use super::kinds::Conversion;
-use super::numbers::{Ranks, Tags};
+use super::numbers::{Codes, Ranks, Tags};
 use crate::generated::columns::{self, Value};
 use crate::slot::Slot;
 use crate::types::MPI_Status;
@@ -75,7 +75,7 @@ impl Abi for OpenMpi {
         Status {
             source: Ranks::to_native::<Self>(status.MPI_SOURCE),
             tag: Tags::to_native::<Self>(status.MPI_TAG),
-            error: status.MPI_ERROR,
+            error: Codes::to_native::<Self>(status.MPI_ERROR),
             cancelled,
             bytes: low as u32 as usize | (high as u32 as usize) << 32,
         }
@@ -90,7 +90,7 @@ impl Abi for OpenMpi {
         MPI_Status {
             MPI_SOURCE: Ranks::to_standard::<Self>(native.source),
             MPI_TAG: Tags::to_standard::<Self>(native.tag),
-            MPI_ERROR: native.error,
+            MPI_ERROR: Codes::to_standard::<Self>(native.error),
             MPI_internal: [
                 native.cancelled,
                 native.bytes as c_int,

@@ -8,7 +8,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{Cell, Status, handle};
+use super::{Cell, Status, code_of_library, handle};
 use crate::Family;
 use crate::abi::Abi;
 use crate::abi::handle::{HandleKind, NativeHandle, to_standard};
@@ -128,7 +128,7 @@ pub unsafe fn MPI_Waitall(count: c_int, requests: *mut c_void, array: *mut c_voi
     // SAFETY: the type of this function in every family, whose arrays are addresses.
     match unsafe { library::<Option<Call>>(&slots::MPI_Waitall::LIBRARY) } {
         // SAFETY: the caller meets the contract of the C function.
-        Some(call) => unsafe { call(count, requests, statuses(array)) },
+        Some(call) => code_of_library(unsafe { call(count, requests, statuses(array)) }),
         None => absent_code("MPI_Waitall"),
     }
 }
@@ -148,7 +148,7 @@ pub unsafe fn MPI_Testall(
     // SAFETY: the type of this function in every family, whose arrays are addresses.
     match unsafe { library::<Option<Call>>(&slots::MPI_Testall::LIBRARY) } {
         // SAFETY: the caller meets the contract of the C function.
-        Some(call) => unsafe { call(count, requests, flag, statuses(array)) },
+        Some(call) => code_of_library(unsafe { call(count, requests, flag, statuses(array)) }),
         None => absent_code("MPI_Testall"),
     }
 }
@@ -168,7 +168,7 @@ pub unsafe fn MPI_Waitany(
     // SAFETY: the type of this function in every family, whose arrays are addresses.
     match unsafe { library::<Option<Call>>(&slots::MPI_Waitany::LIBRARY) } {
         // SAFETY: the caller meets the contract of the C function.
-        Some(call) => unsafe { call(count, requests, index, status) },
+        Some(call) => code_of_library(unsafe { call(count, requests, index, status) }),
         None => absent_code("MPI_Waitany"),
     }
 }
@@ -190,7 +190,7 @@ pub unsafe fn MPI_Testany(
     // SAFETY: the type of this function in every family, whose arrays are addresses.
     match unsafe { library::<Option<Call>>(&slots::MPI_Testany::LIBRARY) } {
         // SAFETY: the caller meets the contract of the C function.
-        Some(call) => unsafe { call(count, requests, index, flag, status) },
+        Some(call) => code_of_library(unsafe { call(count, requests, index, flag, status) }),
         None => absent_code("MPI_Testany"),
     }
 }
@@ -213,8 +213,10 @@ pub unsafe fn MPI_Waitsome(
 ) -> c_int {
     // SAFETY: the type of this function in every family.
     match unsafe { library::<Option<SomeOf>>(&slots::MPI_Waitsome::LIBRARY) } {
-        // SAFETY: the caller meets the contract of the C function.
-        Some(call) => unsafe { call(count, requests, completed, indices, statuses(array)) },
+        Some(call) => {
+            // SAFETY: the caller meets the contract of the C function.
+            code_of_library(unsafe { call(count, requests, completed, indices, statuses(array)) })
+        }
         None => absent_code("MPI_Waitsome"),
     }
 }
@@ -233,8 +235,10 @@ pub unsafe fn MPI_Testsome(
 ) -> c_int {
     // SAFETY: the type of this function in every family.
     match unsafe { library::<Option<SomeOf>>(&slots::MPI_Testsome::LIBRARY) } {
-        // SAFETY: the caller meets the contract of the C function.
-        Some(call) => unsafe { call(count, requests, completed, indices, statuses(array)) },
+        Some(call) => {
+            // SAFETY: the caller meets the contract of the C function.
+            code_of_library(unsafe { call(count, requests, completed, indices, statuses(array)) })
+        }
         None => absent_code("MPI_Testsome"),
     }
 }
@@ -249,7 +253,7 @@ pub unsafe fn MPI_Startall(count: c_int, requests: *mut c_void) -> c_int {
     // SAFETY: the type of this function in every family, whose arrays are addresses.
     match unsafe { library::<Option<Call>>(&slots::MPI_Startall::LIBRARY) } {
         // SAFETY: the caller meets the contract of the C function.
-        Some(call) => unsafe { call(count, requests) },
+        Some(call) => code_of_library(unsafe { call(count, requests) }),
         None => absent_code("MPI_Startall"),
     }
 }

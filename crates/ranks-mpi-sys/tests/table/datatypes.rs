@@ -213,6 +213,8 @@ fn a_struct_and_a_datatype_for_each_process(world: Communicator) {
     assert_eq!(receive, expected);
 
     receive.fill((-1, -1.0));
+    // SAFETY: the library is loaded.
+    let kept = unsafe { native::Datatypes::new(&types) };
     let mut request = MPI_REQUEST_NULL;
     // SAFETY: `comm` is live, and the buffers, which are as long as is said, outlive the request.
     ok(unsafe {
@@ -220,11 +222,11 @@ fn a_struct_and_a_datatype_for_each_process(world: Communicator) {
             send.as_ptr().cast(),
             ones.as_ptr(),
             displacements.as_ptr(),
-            types.as_ptr(),
+            kept.as_ptr(),
             receive.as_mut_ptr().cast(),
             ones.as_ptr(),
             displacements.as_ptr(),
-            types.as_ptr(),
+            kept.as_ptr(),
             comm.0,
             &raw mut request,
         )

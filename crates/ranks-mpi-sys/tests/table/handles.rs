@@ -311,3 +311,41 @@ fn the_thread_level_and_the_versions_are_the_standards(world: Communicator) {
     // SAFETY: as above.
     assert!(unsafe { MPI_Wtime() } >= earlier);
 }
+
+/// The library may write the handle long after the call has returned.
+#[ranks_test::ranks(1, 2, 3, 4, mpi_only)]
+fn a_duplicate_that_is_made_later_is_there_when_its_request_is_over(world: Communicator) {
+    let (rank, size, ..) = ring(&world);
+    let comm = Comm::new();
+    let mut later = [MPI_COMM_NULL; 5];
+    let mut requests = [MPI_REQUEST_NULL; 5];
+    for (new, request) in later.iter_mut().zip(&mut requests) {
+        // SAFETY: `comm` is live; both places are there until the request is over.
+        ok(unsafe { MPI_Comm_idup(comm.0, &raw mut *new, &raw mut *request) });
+    }
+    for (new, request) in later.iter_mut().zip(&mut requests) {
+        // SAFETY: a live request.
+        ok(unsafe { MPI_Wait(&raw mut *request, MPI_STATUS_IGNORE) });
+        let (mut found, mut result) = (-1, -1);
+        // SAFETY: made above; a place for the answer.
+        ok(unsafe { MPI_Comm_compare(comm.0, *new, &raw mut result) });
+        assert_eq!(result, MPI_CONGRUENT);
+        let mut sum = -1;
+        // SAFETY: made above; places for the answers.
+        ok(unsafe { MPI_Comm_rank(*new, &raw mut found) });
+        // SAFETY: a number of each rank, and a place for the sum.
+        ok(unsafe {
+            MPI_Allreduce(
+                (&raw const rank).cast(),
+                (&raw mut sum).cast(),
+                1,
+                MPI_INT,
+                MPI_SUM,
+                *new,
+            )
+        });
+        assert_eq!((found, sum), (rank, size * (size - 1) / 2));
+        // SAFETY: made above, and freed once.
+        ok(unsafe { MPI_Comm_free(&raw mut *new) });
+    }
+}

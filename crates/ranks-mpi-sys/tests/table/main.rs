@@ -8,6 +8,7 @@
 mod attributes;
 mod callbacks;
 mod datatypes;
+mod errors;
 mod graphs;
 mod handles;
 mod large;

@@ -133,7 +133,8 @@ fn load(environment: &Environment) -> Result<&'static Loaded> {
         Error::with_text(ErrorKind::Load, OPERATION, format!("{reason}{because}"))
             .with_source(reason)
     })?;
-    sys::load(&candidates).map_err(|reason| {
+    // SAFETY: the user or the administrator of this machine has named them as MPI libraries, or installed them as such.
+    unsafe { sys::load(&candidates) }.map_err(|reason| {
         let text = format!(
             "{reason}{because}\nset RANKS_MPI to the file of a libmpi or to the prefix of an MPI"
         );

@@ -1,26 +1,21 @@
 //! Collectives with a datatype for every process.
 //!
-//! The arrays of datatypes are copied in the library's own form. A blocking call needs the copy only
-//! while it runs. A non-blocking or persistent one reads it until it is completed or freed, of which a
-//! call in C terms hears nothing: its copy is kept for ever, once for each distinct array.
+//! The arrays of datatypes of a blocking call are copied in the library's own form. Those of a call that goes on after it has
+//! returned have that form already: the caller keeps them, see [`Datatypes`](crate::native::Datatypes).
 
-use std::collections::HashSet;
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use super::{Handles, length, library};
 use crate::abi::Abi;
-use crate::abi::handle::{self, NativeHandle};
+use crate::abi::handle;
 use crate::abi::kinds::{Arg, OutRequest};
 use crate::abi::memory::Buf;
 use crate::generated::functions::{coll, neighbor};
+use crate::native::DatatypeWord;
 use crate::types::*;
 
 type Types<A> = *const <A as Abi>::Handle<MPI_Datatype>;
-
-/// Copies that are read after the call has returned, each once. The words are those of handles.
-static KEPT: Mutex<Option<HashSet<&'static [usize]>>> = Mutex::new(None);
 
 /// How many processes a call on `comm` sends to, and receives from.
 fn peers(comm: MPI_Comm) -> (usize, usize) {
@@ -78,7 +73,6 @@ fn neighbors(comm: MPI_Comm) -> (usize, usize) {
 struct Sides<A: Abi> {
     send: Option<Handles<A, MPI_Datatype>>,
     receive: Handles<A, MPI_Datatype>,
-    counts: (usize, usize),
 }
 
 impl<A: Abi> Sides<A> {
@@ -96,47 +90,12 @@ impl<A: Abi> Sides<A> {
         let send = (!in_place).then(|| unsafe { Handles::new(send, counts.0) });
         // SAFETY: by this function's contract.
         let receive = unsafe { Handles::new(receive, counts.1) };
-        Sides {
-            send,
-            receive,
-            counts,
-        }
+        Sides { send, receive }
     }
 
     fn send(&self) -> Types<A> {
         self.send.as_ref().map_or(ptr::null(), Handles::as_ptr)
     }
-
-    /// Both arrays, to be read for as long as the process lives.
-    fn kept(self) -> (Types<A>, Types<A>) {
-        let (n, m) = self.counts;
-        let send = self
-            .send
-            .map_or(ptr::null(), |send| keep::<A>(send.into_vec(n)));
-        (send, keep::<A>(self.receive.into_vec(m)))
-    }
-}
-
-fn keep<A: Abi>(handles: Vec<A::Handle<MPI_Datatype>>) -> Types<A> {
-    // The bytes of an array are those of its handles; the words before them tell arrays apart.
-    let words: Vec<usize> = handles
-        .iter()
-        .map(|handle| handle.to_word().addr())
-        .collect();
-    let mut packed = vec![0usize; words.len() + 1];
-    let place = packed.as_mut_ptr().cast::<A::Handle<MPI_Datatype>>();
-    for (i, handle) in handles.iter().enumerate() {
-        // SAFETY: a handle is no larger than a word, and there are as many words as handles.
-        unsafe { place.add(i).write(*handle) };
-    }
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let kept = kept.get_or_insert_default();
-    if let Some(array) = kept.get(packed.as_slice()) {
-        return array.as_ptr().cast();
-    }
-    let array: &'static [usize] = Box::leak(packed.into_boxed_slice());
-    kept.insert(array);
-    array.as_ptr().cast()
 }
 
 fn in_place<A: Abi>(buffer: *const c_void) -> *const c_void {
@@ -196,16 +155,16 @@ macro_rules! blocking {
 
 /// A call that goes on after it has returned: non-blocking, or persistent with hints.
 macro_rules! continued {
-    ($name:ident in $family:ident, $peers:ident, $count:ty, $place:ty $(, $info:ident: $info_type:ty)?) => {
+    ($name:ident in $family:ident, $count:ty, $place:ty $(, $info:ident: $info_type:ty)?) => {
         pub(crate) unsafe extern "C" fn $name<A: Abi>(
             send_buffer: *const c_void,
             send_counts: *const $count,
             send_places: *const $place,
-            send_types: *const MPI_Datatype,
+            send_types: *const DatatypeWord,
             buffer: *mut c_void,
             counts: *const $count,
             places: *const $place,
-            types: *const MPI_Datatype,
+            types: *const DatatypeWord,
             comm: MPI_Comm,
             $($info: $info_type,)?
             request: *mut MPI_Request,
@@ -219,9 +178,6 @@ macro_rules! continued {
             ) -> c_int;
             // SAFETY: the type of this function in the family's header.
             let call = unsafe { library::<Call<A>>(&$family::$name::LIBRARY) };
-            // SAFETY: the caller of MPI gives a datatype for every process.
-            let sides = unsafe { Sides::<A>::new(send_buffer, send_types, types, $peers(comm)) };
-            let (send_types, types) = sides.kept();
             // SAFETY: the tables are filled: the caller has seen `load` return.
             let comm = unsafe { handle::to_native::<A, _>(comm) };
             // SAFETY: as above.
@@ -232,8 +188,8 @@ macro_rules! continued {
             // SAFETY: the arguments are in the family's own form.
             let code = unsafe {
                 call(
-                    in_place::<A>(send_buffer), send_counts, send_places, send_types,
-                    buffer, counts, places, types, comm, $($info,)? native,
+                    in_place::<A>(send_buffer), send_counts, send_places, send_types.cast(),
+                    buffer, counts, places, types.cast(), comm, $($info,)? native,
                 )
             };
             // SAFETY: the call has returned.
@@ -247,11 +203,11 @@ blocking!(MPI_Alltoallw in coll, peers, c_int, c_int);
 blocking!(MPI_Alltoallw_c in coll, peers, MPI_Count, MPI_Aint);
 blocking!(MPI_Neighbor_alltoallw in neighbor, neighbors, c_int, MPI_Aint);
 blocking!(MPI_Neighbor_alltoallw_c in neighbor, neighbors, MPI_Count, MPI_Aint);
-continued!(MPI_Ialltoallw in coll, peers, c_int, c_int);
-continued!(MPI_Ialltoallw_c in coll, peers, MPI_Count, MPI_Aint);
-continued!(MPI_Ineighbor_alltoallw in neighbor, neighbors, c_int, MPI_Aint);
-continued!(MPI_Ineighbor_alltoallw_c in neighbor, neighbors, MPI_Count, MPI_Aint);
-continued!(MPI_Alltoallw_init in coll, peers, c_int, c_int, info: MPI_Info);
-continued!(MPI_Alltoallw_init_c in coll, peers, MPI_Count, MPI_Aint, info: MPI_Info);
-continued!(MPI_Neighbor_alltoallw_init in neighbor, neighbors, c_int, MPI_Aint, info: MPI_Info);
-continued!(MPI_Neighbor_alltoallw_init_c in neighbor, neighbors, MPI_Count, MPI_Aint, info: MPI_Info);
+continued!(MPI_Ialltoallw in coll, c_int, c_int);
+continued!(MPI_Ialltoallw_c in coll, MPI_Count, MPI_Aint);
+continued!(MPI_Ineighbor_alltoallw in neighbor, c_int, MPI_Aint);
+continued!(MPI_Ineighbor_alltoallw_c in neighbor, MPI_Count, MPI_Aint);
+continued!(MPI_Alltoallw_init in coll, c_int, c_int, info: MPI_Info);
+continued!(MPI_Alltoallw_init_c in coll, MPI_Count, MPI_Aint, info: MPI_Info);
+continued!(MPI_Neighbor_alltoallw_init in neighbor, c_int, MPI_Aint, info: MPI_Info);
+continued!(MPI_Neighbor_alltoallw_init_c in neighbor, MPI_Count, MPI_Aint, info: MPI_Info);

@@ -30,11 +30,12 @@ unsafe extern "C" fn extent<A: Abi, F>(
     let callbacks = unsafe { &*state.cast::<Callbacks<F>>() };
     // SAFETY: the tables are filled before anything can be registered.
     let datatype = unsafe { handle::to_standard::<A, MPI_Datatype>(datatype) };
-    match callbacks.extent {
+    let code = match callbacks.extent {
         // SAFETY: the caller of MPI gave this function for this state.
         Some(function) => unsafe { function(datatype, extent, callbacks.state) },
-        None => super::code::<A>(crate::MPI_ERR_CONVERSION),
-    }
+        None => crate::MPI_ERR_CONVERSION,
+    };
+    super::code::<A>(code)
 }
 
 macro_rules! datarep {
@@ -80,13 +81,14 @@ macro_rules! datarep {
             let callbacks = unsafe { &*state.cast::<Callbacks<$function>>() };
             // SAFETY: the tables are filled before anything can be registered.
             let datatype = unsafe { handle::to_standard::<A, MPI_Datatype>(datatype) };
-            match callbacks.$direction {
+            let code = match callbacks.$direction {
                 // SAFETY: the caller of MPI gave this function for this state.
                 Some(function) => unsafe {
                     function(user, datatype, count, file, position, callbacks.state)
                 },
-                None => super::code::<A>(crate::MPI_ERR_CONVERSION),
-            }
+                None => crate::MPI_ERR_CONVERSION,
+            };
+            super::code::<A>(code)
         }
     };
 }

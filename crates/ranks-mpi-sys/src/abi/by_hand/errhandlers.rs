@@ -9,7 +9,8 @@ use super::library;
 use super::trampolines::{Pool, trampolines};
 use crate::abi::Abi;
 use crate::abi::handle;
-use crate::abi::kinds::{Arg, OutErrhandler};
+use crate::abi::kinds::{Arg, Conversion, OutErrhandler};
+use crate::abi::numbers::Codes;
 use crate::generated::functions::errors as slots;
 use crate::generated::types::{
     MPI_Comm_errhandler_function, MPI_File_errhandler_function, MPI_Session_errhandler_function,
@@ -33,8 +34,15 @@ macro_rules! errhandler {
             let native = unsafe { object.read() };
             // SAFETY: the tables are filled before any handler is created.
             let mut standard = unsafe { handle::to_standard::<A, $object>(native) };
+            // SAFETY: the library passes a code.
+            let given = Codes::to_standard::<A>(unsafe { code.read() });
+            let mut after = given;
             // SAFETY: the library's arguments, as it has to give them to the caller's function.
-            unsafe { function(&raw mut standard, code) };
+            unsafe { function(&raw mut standard, &raw mut after) };
+            if after != given {
+                // SAFETY: as above; it may be replaced (MPI 5.0 §9.3.1).
+                unsafe { code.write(Codes::to_native::<A>(after)) };
+            }
         }
 
         pub(crate) unsafe extern "C" fn $create<A: Abi>(

@@ -31,27 +31,29 @@ unsafe extern "C" fn query<A: Abi>(state: *mut c_void, status: *mut A::Status) -
     let code = unsafe { query(callbacks.state, &raw mut standard) };
     // SAFETY: the library passes a status to be written.
     unsafe { status.write(A::status_in(&standard)) };
-    code
+    super::code::<A>(code)
 }
 
-unsafe extern "C" fn free(state: *mut c_void) -> c_int {
+unsafe extern "C" fn free<A: Abi>(state: *mut c_void) -> c_int {
     // SAFETY: made by `MPI_Grequest_start`; the library calls this once, and nothing after it.
     let callbacks = unsafe { Box::from_raw(state.cast::<Callbacks>()) };
     let Some(free) = callbacks.free else {
         return crate::MPI_SUCCESS;
     };
     // SAFETY: the caller of MPI gave this function for this state.
-    unsafe { free(callbacks.state) }
+    let code = unsafe { free(callbacks.state) };
+    super::code::<A>(code)
 }
 
-unsafe extern "C" fn cancel(state: *mut c_void, complete: c_int) -> c_int {
+unsafe extern "C" fn cancel<A: Abi>(state: *mut c_void, complete: c_int) -> c_int {
     // SAFETY: the library passes back the callbacks that it was given, until `free`.
     let callbacks = unsafe { &*state.cast::<Callbacks>() };
     let Some(cancel) = callbacks.cancel else {
         return crate::MPI_SUCCESS;
     };
     // SAFETY: the caller of MPI gave this function for this state.
-    unsafe { cancel(callbacks.state, complete) }
+    let code = unsafe { cancel(callbacks.state, complete) };
+    super::code::<A>(code)
 }
 
 pub(crate) unsafe extern "C" fn MPI_Grequest_start<A: Abi>(
@@ -81,7 +83,7 @@ pub(crate) unsafe extern "C" fn MPI_Grequest_start<A: Abi>(
     let mut held = unsafe { <OutRequest as Arg<A>>::enter(request) };
     let native = <OutRequest as Arg<A>>::pass(&mut held);
     // SAFETY: the arguments are in the family's own form.
-    let code = unsafe { call(query::<A>, free, cancel, callbacks, native) };
+    let code = unsafe { call(query::<A>, free::<A>, cancel::<A>, callbacks, native) };
     // SAFETY: the call has returned.
     unsafe { <OutRequest as Arg<A>>::leave(held) };
     code

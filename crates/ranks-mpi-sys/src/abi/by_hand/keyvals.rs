@@ -43,7 +43,8 @@ macro_rules! keyval {
             let object = unsafe { handle::to_standard::<A, $object>(object) };
             let keyval = <$conversion>::to_standard::<A>(keyval);
             // SAFETY: the library's arguments, as it has to give them to the caller's function.
-            unsafe { function(object, keyval, callbacks.state, value, copied, flag) }
+            let code = unsafe { function(object, keyval, callbacks.state, value, copied, flag) };
+            super::code::<A>(code)
         }
 
         unsafe extern "C" fn $delete<A: Abi>(
@@ -61,7 +62,8 @@ macro_rules! keyval {
             let object = unsafe { handle::to_standard::<A, $object>(object) };
             let keyval = <$conversion>::to_standard::<A>(keyval);
             // SAFETY: the library's arguments, as it has to give them to the caller's function.
-            unsafe { function(object, keyval, value, callbacks.state) }
+            let code = unsafe { function(object, keyval, value, callbacks.state) };
+            super::code::<A>(code)
         }
 
         pub(crate) unsafe extern "C" fn $create<A: Abi>(

@@ -10,6 +10,7 @@ mod darray;
 mod datarep;
 mod errhandlers;
 mod grequest;
+mod idup;
 mod keyvals;
 mod ops;
 mod ranks;
@@ -26,6 +27,7 @@ pub(crate) use darray::*;
 pub(crate) use datarep::*;
 pub(crate) use errhandlers::*;
 pub(crate) use grequest::*;
+pub(crate) use idup::*;
 pub(crate) use keyvals::*;
 pub(crate) use ops::*;
 pub(crate) use ranks::*;
@@ -38,10 +40,9 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
 use super::Abi;
-use super::column;
 use super::handle::{self, HandleKind};
-use super::kinds::Arg;
-use super::numbers::ErrorClasses;
+use super::kinds::{Arg, Conversion};
+use super::numbers::Codes;
 use crate::slot::Slot;
 
 /// The library's own function, from the slot that holds its address.
@@ -56,9 +57,9 @@ unsafe fn library<F: Copy>(slot: &'static Slot<*const c_void>) -> F {
     unsafe { std::mem::transmute_copy(address) }
 }
 
-/// The library's own code of an error class of the standard: a class is a code.
-fn code<A: Abi>(class: c_int) -> c_int {
-    column::to_native::<A, ErrorClasses>(class)
+/// The library's own form of a code in the standard's terms.
+fn code<A: Abi>(standard: c_int) -> c_int {
+    Codes::to_native::<A>(standard)
 }
 
 /// Calls with one argument that the library writes, converted in before and back after.
@@ -114,18 +115,6 @@ impl<A: Abi, H: HandleKind> Handles<A, H> {
         } else {
             self.many.as_ptr()
         }
-    }
-
-    /// The copy on the heap, for calls that go on reading after they have returned.
-    fn into_vec(self, count: usize) -> Vec<A::Handle<H>> {
-        if !self.many.is_empty() {
-            return self.many;
-        }
-        // SAFETY: `new` has written the first `count`, which are few.
-        self.few[..count]
-            .iter()
-            .map(|handle| unsafe { handle.assume_init() })
-            .collect()
     }
 }
 

@@ -92,7 +92,7 @@ pub(crate) unsafe extern "C" fn MPI_T_cvar_handle_alloc<A: Abi>(
         )
     };
     if code != crate::MPI_SUCCESS {
-        return code;
+        return super::code::<A>(code);
     }
     // SAFETY: the caller of MPI gives an object of the kind that the variable is bound to, and the
     // places that the library asks for.
@@ -135,7 +135,7 @@ pub(crate) unsafe extern "C" fn MPI_T_pvar_handle_alloc<A: Abi>(
         )
     };
     if code != crate::MPI_SUCCESS {
-        return code;
+        return super::code::<A>(code);
     }
     // SAFETY: the caller of MPI gives an object of the kind that the variable is bound to, and the
     // places that the library asks for.
@@ -179,7 +179,7 @@ pub(crate) unsafe extern "C" fn MPI_T_event_handle_alloc<A: Abi>(
         )
     };
     if code != crate::MPI_SUCCESS {
-        return code;
+        return super::code::<A>(code);
     }
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let info = unsafe { handle::to_native::<A, _>(info) };

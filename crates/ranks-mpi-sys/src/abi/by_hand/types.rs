@@ -226,7 +226,7 @@ pub(crate) unsafe extern "C" fn MPI_Type_get_contents_c<A: Abi>(
         )
     };
     if code != crate::MPI_SUCCESS {
-        return code;
+        return super::code::<A>(code);
     }
     // SAFETY: the tables are filled: the caller has seen `load` return.
     let native = unsafe { handle::to_native::<A, _>(datatype) };

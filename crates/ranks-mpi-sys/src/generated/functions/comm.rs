@@ -26,9 +26,9 @@ functions! {
     /// `int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)` (MPI 3.1 or earlier)
     shim "3.1" MPI_Comm_group(comm: Comm, group: OutGroup) -> Code;
     /// `int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)` (MPI 3.1 or earlier)
-    shim "3.1" MPI_Comm_idup(comm: Comm, newcomm: OutComm, request: OutRequest) -> Code;
+    hand "3.1" MPI_Comm_idup(comm: Comm, newcomm: Same<*mut MPI_Comm>, request: OutRequest) -> Code;
     /// `int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)` (MPI 4.0)
-    shim "4.0" MPI_Comm_idup_with_info(comm: Comm, info: Info, newcomm: OutComm, request: OutRequest) -> Code;
+    hand "4.0" MPI_Comm_idup_with_info(comm: Comm, info: Info, newcomm: Same<*mut MPI_Comm>, request: OutRequest) -> Code;
     /// `int MPI_Comm_rank(MPI_Comm comm, int *rank)` (MPI 3.1 or earlier)
     hot "3.1" MPI_Comm_rank(comm: Comm, rank: Same<*mut c_int>) -> Code;
     /// `int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)` (MPI 3.1 or earlier)

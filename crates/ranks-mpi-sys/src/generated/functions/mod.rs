@@ -14,6 +14,7 @@
 //! * `Displacement`: `MPI_Offset`, may be `MPI_DISPLACEMENT_CURRENT`
 //! * `Errhandler`
 //! * `ErrorClass`
+//! * `ErrorCode`
 //! * `File`
 //! * `FileMode`: bits
 //! * `Group`
@@ -32,6 +33,7 @@
 //! * `OutDatatype`
 //! * `OutErrhandler`
 //! * `OutErrorClass`: dynamic classes pass unchanged
+//! * `OutErrorCode`
 //! * `OutFile`
 //! * `OutFileMode`
 //! * `OutGroup`

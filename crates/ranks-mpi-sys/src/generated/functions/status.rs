@@ -16,7 +16,7 @@ functions! {
     /// `int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     hot "3.1" MPI_Get_elements_x(status: InStatus, datatype: Datatype, count: Same<*mut MPI_Count>) -> Code;
     /// `int MPI_Status_get_error(const MPI_Status *status, int *error)` (MPI 4.1)
-    shim "4.1" MPI_Status_get_error(status: InStatus, error: Same<*mut c_int>) -> Code;
+    shim "4.1" MPI_Status_get_error(status: InStatus, error: OutErrorCode) -> Code;
     /// `int MPI_Status_get_source(const MPI_Status *status, int *source)` (MPI 4.1)
     shim "4.1" MPI_Status_get_source(status: InStatus, source: OutRank) -> Code;
     /// `int MPI_Status_get_tag(const MPI_Status *status, int *tag)` (MPI 4.1)
@@ -30,7 +30,7 @@ functions! {
     /// `int MPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)` (MPI 3.1 or earlier; deprecated since MPI 4.1)
     shim "3.1" MPI_Status_set_elements_x(status: InOutStatus, datatype: Datatype, count: Same<MPI_Count>) -> Code;
     /// `int MPI_Status_set_error(MPI_Status *status, int error)` (MPI 4.1)
-    shim "4.1" MPI_Status_set_error(status: InOutStatus, error: Same<c_int>) -> Code;
+    shim "4.1" MPI_Status_set_error(status: InOutStatus, error: ErrorCode) -> Code;
     /// `int MPI_Status_set_source(MPI_Status *status, int source)` (MPI 4.1)
     shim "4.1" MPI_Status_set_source(status: InOutStatus, source: Rank) -> Code;
     /// `int MPI_Status_set_tag(MPI_Status *status, int tag)` (MPI 4.1)

@@ -1,0 +1,56 @@
+//! Duplicates of communicators that are made later: the library writes the handle when the request is over.
+//!
+//! It writes to the place of the caller, which is there until then. A handle that a call has made is the same word in the
+//! standard's form, of which one that is narrower is the low part.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use super::library;
+use crate::abi::Abi;
+use crate::abi::handle;
+use crate::abi::kinds::{Arg, OutRequest};
+use crate::generated::functions::comm as slots;
+use crate::types::{MPI_Comm, MPI_Info, MPI_Request};
+
+macro_rules! idup {
+    ($name:ident $(, $info:ident: $info_type:ty)?) => {
+        pub(crate) unsafe extern "C" fn $name<A: Abi>(
+            comm: MPI_Comm,
+            $($info: $info_type,)?
+            new: *mut MPI_Comm,
+            request: *mut MPI_Request,
+        ) -> c_int {
+            type Call<A> = unsafe extern "C" fn(
+                <A as Abi>::Handle<MPI_Comm>,
+                $(<A as Abi>::Handle<$info_type>,)?
+                *mut <A as Abi>::Handle<MPI_Comm>,
+                *mut <A as Abi>::Handle<MPI_Request>,
+            ) -> c_int;
+            const { assert!(cfg!(target_endian = "little")) };
+            // SAFETY: the type of this function in the family's header.
+            let call = unsafe { library::<Call<A>>(&slots::$name::LIBRARY) };
+            // SAFETY: the tables are filled: the caller has seen `load` return.
+            let comm = unsafe { handle::to_native::<A, _>(comm) };
+            // SAFETY: as above.
+            $(let $info = unsafe { handle::to_native::<A, _>($info) };)?
+            // SAFETY: the caller of MPI gives a place for the request.
+            let mut held = unsafe { <OutRequest as Arg<A>>::enter(request) };
+            let native = <OutRequest as Arg<A>>::pass(&mut held);
+            // SAFETY: the caller of MPI gives a place for the communicator, until the request is over.
+            unsafe { new.write(MPI_Comm(ptr::null_mut())) };
+            // SAFETY: the arguments are in the family's own form.
+            let code = unsafe { call(comm, $($info,)? new.cast(), native) };
+            // SAFETY: the call has returned.
+            unsafe { <OutRequest as Arg<A>>::leave(held) };
+            if code != crate::MPI_SUCCESS {
+                // SAFETY: as above; nothing is under way.
+                unsafe { new.write(crate::MPI_COMM_NULL) };
+            }
+            code
+        }
+    };
+}
+
+idup!(MPI_Comm_idup);
+idup!(MPI_Comm_idup_with_info, info: MPI_Info);
