@@ -200,6 +200,7 @@ fn on_mpi(
         .iter()
         .filter(|fault| !fault.over_hosts && fault.is_of(place.library()))
         .collect();
+    let named = !arguments.mpi.is_empty();
     let mut cells = Vec::new();
     let mut run_suites = |tests: &[(Binary, Vec<Case>)], ranks: usize, tally: &mut Tally| {
         let chosen: Vec<(&Binary, Vec<Case>)> = tests
@@ -241,9 +242,17 @@ fn on_mpi(
                 place.name
             ));
         }
-        cells.push(run_suites(&tests.on_ranks, ranks, tally));
+        cells.push(if named || place.tries(ranks) {
+            run_suites(&tests.on_ranks, ranks, tally)
+        } else {
+            Cell::default()
+        });
     }
-    cells.push(jobs::on_mpi(place, &tests.jobs, tally));
+    cells.push(if named || !place.is_between_others() {
+        jobs::on_mpi(place, &tests.jobs, tally)
+    } else {
+        Cell::default()
+    });
     let mut huge = Cell::default();
     let of_gigabytes = tests.huge.at(place);
     for &ranks in arguments.np.iter().filter(|_| with_huge) {

@@ -9,8 +9,10 @@ use super::lanes;
 use crate::mpi;
 
 /// What every run on all MPIs is to cover.
-const MATRIX: [&str; 9] = [
+const MATRIX: [&str; 11] = [
     "mpich-3.4.3",
+    "mpich-4.1.3",
+    "mpich-4.2.3",
     "mpich-4.3.2",
     "mpich-5.0.2",
     "mpich-5.0.2-abi",
@@ -41,7 +43,21 @@ const WITHOUT_LIBFABRIC: [(&str, &str); 2] = [("OMPI_MCA_btl", "^ofi"), ("OMPI_M
 /// core is a slice of time.
 const NEVER_YIELDING: [&str; 2] = ["mpich-3.4.3", "debian-mpich"];
 
+/// One release of a minor version between others that are tried in full: two ranks and three are what such differ by, and jobs end as
+/// on its neighbours.
+const BETWEEN_OTHERS: [&str; 2] = ["mpich-4.1.3", "mpich-4.2.3"];
+
 impl Place {
+    /// Whether a run on all MPIs tries so many ranks here.
+    pub(super) fn tries(&self, ranks: usize) -> bool {
+        !self.is_between_others() || [2, 3].contains(&ranks)
+    }
+
+    /// Whether its neighbours among the releases are tried in full.
+    pub(super) fn is_between_others(&self) -> bool {
+        BETWEEN_OTHERS.contains(&self.name.as_str())
+    }
+
     fn here(installation: Installation) -> Place {
         let standard = installation
             .library
