@@ -27,9 +27,8 @@ use crate::{
 ///
 /// Where calls are compared, all ranks get the same error. Where they are not: in process, a rank that is sent a block of another length than its own returns
 /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length). Over MPI what happens is up to the library: an error on some
-/// ranks, blocks that are filled in part, or a rank that waits for ever. **Open MPI 4.1 and 5.0 write a block that is
-/// too long past the end of the shorter slice**, which no check on one rank can see. Make sure that lengths agree: if
-/// they are found at run time, broadcast or gather them first.
+/// ranks, blocks that are filled in part, or a rank that waits for ever. Nothing is written past a slice: where Open MPI might do that, all calls
+/// are compared, whatever was asked for. Make sure that lengths agree: if they are found at run time, broadcast or gather them first.
 ///
 /// # More of them
 ///

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Intercommunicator, Result};
+use ranks_launch::RDMA_PER_REQUEST;
 
 use crate::ops::Reduction;
 use crate::sealed::Between;
@@ -83,6 +84,7 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Bcast_c")]
     fn bcast<T: Pod>(&self, data: &mut [T], root: RootGroup) -> Result<()> {
         let between = self.between();
+        must_fit(BCAST, between)?;
         if let RootGroup::OfOtherGroup(rank) = root {
             check_root(between, rank)?;
         }
@@ -106,6 +108,7 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Allreduce_c")]
     fn allreduce<T: Pod, O: Reduction<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
         let between = self.between();
+        must_fit(ALLREDUCE, between)?;
         let transfer = Transfer::equal(ALLREDUCE, send, &mut *recv)?;
         between.dispatch_with(
             ALLREDUCE,
@@ -130,6 +133,7 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Allgather_c")]
     fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
         let between = self.between();
+        must_fit(ALLGATHER, between)?;
         let gathered = Gathered::new(between, send, recv)?;
         between.dispatch_with(
             ALLGATHER,
@@ -138,6 +142,23 @@ pub trait IntercommunicatorCollectives: Between {
             in_process::allgather_between,
         )
     }
+}
+
+/// # Errors
+/// [`NotInLibrary`](ErrorKind::NotInLibrary) where the library may write past a slice if the lengths of ranks differ: ranks of two groups do not
+/// compare theirs.
+fn must_fit(operation: &'static str, between: &Intercommunicator) -> Result<()> {
+    if !between.may_overrun() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::NotInLibrary,
+        operation,
+        format_args!(
+            "between two groups this library may write past a slice if the lengths of ranks differ; start all programs of the job with \
+             {RDMA_PER_REQUEST}=0 in their environment, as `ranks run` does"
+        ),
+    ))
 }
 
 impl IntercommunicatorCollectives for Intercommunicator {}

@@ -47,7 +47,7 @@ use crate::neighbors;
 /// [`Checks::Collective`](ranks_comm::Checks::Collective) is asked for, ranks compare before each blocking operation that
 /// they call the same one, with the same element type, and the lengths at both ends of each edge; lengths may differ from
 /// edge to edge. If they are not compared and differ, what happens is said at
-/// [`Collectives`](crate::Collectives#when-the-lengths-of-ranks-differ): **Open MPI writes past the end of a block here, too.**
+/// [`Collectives`](crate::Collectives#when-the-lengths-of-ranks-differ).
 ///
 /// Blocks of 2³¹ items and more, or as far apart, need a library that counts so itself (MPI 4.0), and are an error of kind
 /// [`NotInLibrary`](ranks_comm::ErrorKind::NotInLibrary) elsewhere, except in

@@ -31,6 +31,9 @@ pub enum Checks {
     /// ended is seen in process, where it tells that before; over MPI the others wait for it up to the
     /// [limit](crate::Builder::check_limit). Not compared are `create_group`, which not all ranks call, what is done between two
     /// groups, and communicators that another part of the program has made.
+    ///
+    /// Where Open MPI might write past a slice ([`Facts::receives`](crate::Facts::receives)), all collectives are compared without being asked, and
+    /// before they begin: those that return at once wait for the other ranks there.
     Collective,
 }
 
@@ -136,6 +139,17 @@ impl Communicator {
                 Backend::Mpi(comm) => comm.compares(),
                 Backend::InProcess(comm) => comm.compares(),
             }
+    }
+
+    /// Whether the library may write past a slice in collectives whose ranks pass different lengths: they are compared then, also those that
+    /// return at once, which wait for the other ranks so.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn may_overrun(&self) -> bool {
+        match self.backend() {
+            Backend::Mpi(comm) => comm.may_overrun(),
+            Backend::InProcess(_) => false,
+        }
     }
 
     /// # Errors

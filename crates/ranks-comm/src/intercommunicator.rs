@@ -231,6 +231,13 @@ impl Intercommunicator {
         self.0.free()
     }
 
+    /// As [`Communicator::may_overrun`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn may_overrun(&self) -> bool {
+        self.0.may_overrun()
+    }
+
     /// What stands behind it, for the operations of sibling crates; see [`Communicator::dispatch_with`].
     #[doc(hidden)]
     pub fn dispatch_with<A, R>(

@@ -127,6 +127,7 @@ pub struct Facts {
     pub(crate) standard: Option<(i32, i32)>,
     pub(crate) thread_level: ThreadLevel,
     pub(crate) launcher: Option<String>,
+    pub(crate) receives: String,
     pub(crate) rank: usize,
     pub(crate) size: usize,
 }
@@ -171,6 +172,13 @@ impl Facts {
         self.launcher.as_deref()
     }
 
+    /// How messages are received, so that none is written past the slice that it goes to: `posted` to the library, or `claimed`, which
+    /// costs more; and what was found of the library.
+    #[must_use]
+    pub fn receives(&self) -> &str {
+        &self.receives
+    }
+
     /// This rank in the world.
     #[must_use]
     pub fn rank(&self) -> usize {
@@ -191,10 +199,10 @@ impl Display for Facts {
             write!(f, " ({})", path.display())?;
         }
         write!(f, ", {}", self.thread_level)?;
-        match &self.launcher {
-            Some(launcher) => write!(f, ", started by {launcher}"),
-            None => Ok(()),
+        if let Some(launcher) = &self.launcher {
+            write!(f, ", started by {launcher}")?;
         }
+        write!(f, "; receives are {}", self.receives)
     }
 }
 
@@ -341,6 +349,7 @@ pub(crate) fn in_process(place: Place) -> Runtime {
         standard: None,
         thread_level: place.gate.level(),
         launcher: None,
+        receives: "posted".to_owned(),
         rank: place.rank,
         size: place.world.size(),
     };

@@ -10,10 +10,10 @@ use crate::names;
 
 mod command;
 mod cores;
-mod network_atomics;
+mod parameters;
 mod srun;
 
-pub use network_atomics::NETWORK_ATOMICS;
+pub use parameters::{NETWORK_ATOMICS, RDMA_PER_REQUEST, has_user_set};
 
 /// A library and a launcher that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,7 +40,7 @@ pub use environment::{Environment, Malformed};
 pub use family::Family;
 pub use ground::{Ground, Undecided};
 pub use host::{ControlGroups, Cpu, CpuSet, Domain, Gpu, Host, Meminfo, NumaNode, Processors};
-pub use installation::{Installation, NETWORK_ATOMICS};
+pub use installation::{Installation, NETWORK_ATOMICS, RDMA_PER_REQUEST, has_user_set};
 pub use job::{Job, JobError, Outcome, RankOutput, Running, Written, stand_in};
 pub use launcher::{Launcher, Pmi};
 pub use linker_script::LinkerScript;

@@ -43,6 +43,7 @@ mod fill;
 mod function;
 mod load;
 pub mod native;
+mod open_mpi;
 mod protocols;
 mod relocate;
 mod slot;

@@ -138,6 +138,11 @@ impl Loaded {
         self.adopted
     }
 
+    /// The address of what the library has under a name that is not MPI's.
+    pub(crate) fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        self.library.own_symbol(name)
+    }
+
     /// What was done so that a library outside of its usual place finds its files, if anything.
     pub fn relocation(&self) -> &relocate::Relocation {
         &self.relocation

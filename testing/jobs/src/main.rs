@@ -20,6 +20,7 @@ mod little_memory;
 mod long_text;
 mod one_sided;
 mod outcome;
+mod overruns;
 mod shared_windows;
 mod sharing;
 mod silent;
@@ -69,6 +70,8 @@ fn main() -> Outcome {
         ["one-sided", "in-any-order", turn] => one_sided::in_any_order(turn),
         ["one-sided", "many", rounds] => one_sided::many(rounds),
         ["one-sided", how] => one_sided::failing(how),
+        ["overruns", "own", form] => overruns::own(form),
+        ["overruns", "adopted", form] => overruns::adopted(form),
         other => Err(format!("nothing is known of {other:?}").into()),
     }?;
     println!("done");

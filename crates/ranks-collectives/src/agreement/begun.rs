@@ -3,7 +3,7 @@
 use ranks_comm::backend::{Backend, Begun, InProcessComm, MpiComm, Told};
 use ranks_comm::{Communicator, Result};
 
-use super::{Call, Proven, told};
+use super::{Call, Proven, compared, told};
 
 /// Begins a collective on whichever backend this is, if this thread may.
 pub(crate) fn begin<P: Proven>(
@@ -31,6 +31,10 @@ fn comparing<P: Proven>(
     proven: Result<P>,
     begin: impl FnOnce(P) -> Result<Begun>,
 ) -> Result<Begun> {
+    if comm.may_overrun() {
+        // What would be written past a slice must be known before.
+        return compared(comm, call, proven).and_then(begin);
+    }
     if !comm.compares_calls() {
         return proven.and_then(begin);
     }

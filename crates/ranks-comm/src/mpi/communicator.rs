@@ -30,7 +30,7 @@ pub struct Comm {
     pub canonical: MPI_Comm,
     /// The handle in the library's own terms.
     pub native: native::Comm,
-    /// As in the session; here they are one load away.
+    /// Receives into fewer bytes than this claim the message first. It and others are the session's; here they are one load away.
     pub(super) claim_below: usize,
     pub(super) sentinels: Sentinels,
     pub(super) count_word: CountWord,
@@ -91,7 +91,7 @@ impl Comm {
             canonical,
             // SAFETY: the library is loaded, as there is a session.
             native: unsafe { native::comm(canonical) },
-            claim_below: session.claim_below,
+            claim_below: session.receives.claim_below(),
             sentinels: session.sentinels,
             count_word: session.count_word,
             request_shift: native::request_stride().trailing_zeros(),

@@ -51,6 +51,11 @@ impl Comm {
         self.compares
     }
 
+    /// Whether the library may write past a slice in those whose ranks pass different lengths.
+    pub(crate) fn may_overrun(&self) -> bool {
+        self.session.receives.overrun()
+    }
+
     /// What all ranks, which are `size`, pass in rank order, each as many bytes; `None` if not all of them came in time,
     /// or in what is left of it. Collective.
     pub(crate) fn exchange(

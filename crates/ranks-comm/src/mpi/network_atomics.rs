@@ -4,30 +4,23 @@
 //! and `Bxor` of 8 bytes take what is there for the operand; `Land`, `Lor` and `Lxor` of 4 and 8 bytes do nothing, and give the operand back; `Min` and `Max`
 //! of unsigned ones compare them as signed. With `osc_rdma_acc_use_amo` off it compares and swaps instead, and all of that is right.
 
-use std::env;
-use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ranks_launch::{Environment, NETWORK_ATOMICS};
 use ranks_mpi_sys::Loaded;
 
 use super::over_hosts::are_several;
+use super::parameters;
 
 static ARE_WRONG: AtomicBool = AtomicBool::new(false);
 
-/// Before MPI is initialised, unless somebody else has done that (`owner`): turns them off where they may be wrong, unless the user has said
-/// what they should be, or other threads run, which may read the environment.
+/// Before MPI is initialised, unless somebody else has done that: turns them off where they may be wrong.
 pub(super) fn turn_off(loaded: &Loaded, environment: &Environment, owner: bool) {
     if !(has_them(loaded.name()) && are_several(environment)) {
         return;
     }
-    let said = env::var_os(NETWORK_ATOMICS);
-    if said.is_none() && owner && is_single_threaded() {
-        // SAFETY: this is the process's only thread, so nobody reads the environment meanwhile.
-        unsafe { env::set_var(NETWORK_ATOMICS, "0") };
-        return;
-    }
-    ARE_WRONG.store(!said.is_some_and(|said| is_off(&said)), Ordering::Relaxed);
+    parameters::turn_off(NETWORK_ATOMICS, owner);
+    ARE_WRONG.store(!parameters::is_off(NETWORK_ATOMICS), Ordering::Relaxed);
 }
 
 /// Whether words in windows of this job may be combined by atomic operations of the network that are wrong.
@@ -40,15 +33,6 @@ fn has_them(library: &str) -> bool {
     let version = library.strip_prefix("Open MPI ");
     let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
     major.is_some_and(|major| major >= 5)
-}
-
-/// Whether it is one of the values by which Open MPI is surely told not to.
-fn is_off(value: &OsStr) -> bool {
-    value == "0" || value == "false"
-}
-
-fn is_single_threaded() -> bool {
-    std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
 #[cfg(test)]
@@ -69,19 +53,5 @@ mod tests {
             "Intel MPI 2021.19.0",
         ];
         assert!(!others.into_iter().any(has_them));
-    }
-
-    #[test]
-    fn only_what_turns_them_off_for_sure_is_believed() {
-        assert!(
-            ["0", "false"]
-                .into_iter()
-                .all(|value| is_off(OsStr::new(value)))
-        );
-        assert!(
-            !["1", "true", "", "off"]
-                .into_iter()
-                .any(|value| is_off(OsStr::new(value)))
-        );
     }
 }

@@ -1,8 +1,7 @@
 //! Receives that never write past their buffer.
 //!
-//! Open MPI (4.1.4, 4.1.8 and 5.0.11 were measured) writes a message that is too long past the end of the buffer from
-//! about 4 KiB on, and then returns `MPI_ERR_TRUNCATE`; it says nothing at all about one that a rank sent to itself.
-//! There a message is claimed first, its length compared, and only then received. Other libraries stop at the end.
+//! Where Open MPI writes a message that is too long past the end of the buffer (`overruns`), a message is claimed first, its length compared, and only
+//! then received. Otherwise libraries stop at the end. `receives` has the decision.
 //!
 //! So it is done on MPICH 3.4 with its device ch3 as well: of long messages that do not fit, it leaves receiver or sender
 //! waiting for ever, now and then (3.4.3; with three ranks that all send one, once in a few dozen).

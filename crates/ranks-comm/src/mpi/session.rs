@@ -20,6 +20,7 @@ use super::datatypes::Cache;
 use super::error::check;
 use super::orphans::Orphans;
 use super::peer::Sentinels;
+use super::receives::Receives;
 use super::status::CountWord;
 use crate::attributes::Attributes;
 use crate::checks::{Checks, Comparing};
@@ -49,8 +50,7 @@ enum State {
 
 /// MPI, initialised. When the last holder lets go, `MPI_Finalize` runs.
 pub(super) struct Session {
-    /// Receives into fewer bytes than this claim the message first, see `recv`.
-    pub(super) claim_below: usize,
+    pub(super) receives: Receives,
     pub(super) sentinels: Sentinels,
     pub(super) count_word: CountWord,
     /// Whether we have initialised, and so finalize.
@@ -140,9 +140,9 @@ impl Session {
         lock(&self.aside).waiting.insert(key, dropped);
     }
 
-    /// Whether ranks compare their collective calls: not where another part of the program may take part in them.
+    /// Whether ranks compare their collective calls: where they must, and otherwise not where another part of the program may take part in them.
     pub(super) fn compares(&self) -> bool {
-        self.owner && self.comparing.checks == Checks::Collective
+        self.receives.overrun() || self.owner && self.comparing.checks == Checks::Collective
     }
 
     /// Whether `progress` may call the library.

@@ -39,7 +39,7 @@ impl Installation {
         if self.family == Family::OpenMpi {
             command.args(["-x", CHOICE]);
         }
-        self.turn_off_network_atomics(&mut command);
+        self.set_parameters(&mut command);
         self.place(&mut command, ranks, hosts);
         command
     }
@@ -113,11 +113,10 @@ mod tests {
             variable(&few, "PRTE_MCA_rmaps_default_mapping_policy"),
             None
         );
-        let said = std::env::var_os(crate::NETWORK_ATOMICS).is_some();
-        assert_eq!(
-            variable(&few, crate::NETWORK_ATOMICS).as_deref(),
-            (!said).then_some("0")
-        );
+        for parameter in [crate::NETWORK_ATOMICS, crate::RDMA_PER_REQUEST] {
+            let said = std::env::var_os(parameter).is_some();
+            assert_eq!(variable(&few, parameter).as_deref(), (!said).then_some("0"));
+        }
         let many = installation.command(cores::physical() + 1);
         assert_eq!(
             variable(&many, "PRTE_MCA_rmaps_default_mapping_policy").as_deref(),

@@ -23,7 +23,7 @@ impl Installation {
     pub fn srun(&self, ranks: usize, hosts: &[String]) -> Command {
         let mut command = outside_of_job("srun");
         command.env(CHOICE, &self.library);
-        self.turn_off_network_atomics(&mut command);
+        self.set_parameters(&mut command);
         if self.family == Family::Intel && std::env::var_os("I_MPI_PMI_LIBRARY").is_none() {
             let found = PMI2.into_iter().find(|file| Path::new(file).is_file());
             command.envs(found.map(|file| ("I_MPI_PMI_LIBRARY", file)));

@@ -15,6 +15,7 @@ mod little_memory;
 mod long_text;
 mod no_library;
 mod one_sided;
+mod overruns;
 mod preloading;
 mod shared_windows;
 mod sharing;

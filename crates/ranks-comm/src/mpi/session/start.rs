@@ -22,7 +22,9 @@ use crate::mpi::level;
 use crate::mpi::network_atomics;
 use crate::mpi::orphans::Orphans;
 use crate::mpi::over_hosts;
+use crate::mpi::overruns::{self, Prevented};
 use crate::mpi::peer::Sentinels;
+use crate::mpi::receives::Receives;
 use crate::mpi::roll_call;
 use crate::mpi::split::rank_and_size;
 use crate::mpi::status::CountWord;
@@ -59,12 +61,13 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
     }
     let loaded = load(environment)?;
     let loses = over_hosts::loses_messages(loaded, environment);
-    let claim_below = claim_below(loaded, trusting, loses);
     let owner = !initialized()?;
     network_atomics::turn_off(loaded, environment, owner);
+    let prevented = overruns::prevent(loaded, owner);
     let level = if owner {
         before_init(environment, loaded)?;
-        init(claim_below, required)?
+        let overruns = prevented.expects_overruns(loaded);
+        init(Receives::on(loaded, overruns, loses, trusting), required)?
     } else {
         adopted_level()?
     };
@@ -86,7 +89,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
         owner,
         (provided, level),
         &wishes,
-        claim_below,
+        (&prevented, loses),
     ) {
         Ok(taken) => taken,
         Err(error) => {
@@ -174,10 +177,10 @@ fn described(loaded: &Loaded) -> LoadedMpi<'_> {
     }
 }
 
-fn init(claim_below: usize, required: Option<ThreadLevel>) -> Result<ThreadLevel> {
+fn init(receives: Receives, required: Option<ThreadLevel>) -> Result<ThreadLevel> {
     let level = match required {
         // Where messages are claimed, `progress` looks for them; see there.
-        Some(level) if claim_below < usize::MAX => level,
+        Some(level) if !receives.claims() => level,
         _ => ThreadLevel::Multiple,
     };
     let asked = level::to_mpi(level);
@@ -219,11 +222,12 @@ fn take_over(
     owner: bool,
     (provided, level): (ThreadLevel, ThreadLevel),
     wishes: &Wishes,
-    claim_below: usize,
+    (prevented, loses): (&Prevented, bool),
 ) -> Result<(Arc<Session>, Arc<Facts>, i32)> {
     let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
+    let (found, overruns) = overruns::find_out(loaded, prevented, owner, size)?;
     let mut session = Session {
-        claim_below,
+        receives: Receives::on(loaded, overruns, loses, wishes.trusting),
         sentinels: Sentinels::of_library(),
         count_word: CountWord::default(),
         owner,
@@ -247,8 +251,7 @@ fn take_over(
     session.return_errors(sys::MPI_COMM_SELF)?;
     fault_tolerance::find_out(loaded);
     if fault_tolerance::is_on() {
-        // A receive of a library that goes on may fail without being over; one that is claimed is begun with its message.
-        session.claim_below = usize::MAX;
+        session.receives.claim(Receives::Failing);
     }
     enough(wishes.required, level, loaded.name())?;
     ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
@@ -256,8 +259,7 @@ fn take_over(
     })?;
     match CountWord::find()? {
         Some(word) => session.count_word = word,
-        // Lengths cannot be seen in statuses, so every message's is asked for before it is received.
-        None => session.claim_below = usize::MAX,
+        None => session.receives.claim(Receives::Unmeasured),
     }
     let max_tag = max_tag()?;
     session.finished = false;
@@ -268,6 +270,7 @@ fn take_over(
         standard: Some(loaded.standard()),
         thread_level: level,
         launcher: environment.launcher.as_ref().map(ToString::to_string),
+        receives: session.receives.told(&found),
         rank,
         size,
     };
@@ -284,15 +287,6 @@ fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> R
             ),
         )),
         _ => Ok(()),
-    }
-}
-
-/// Which receives are not safe, or not told, on this library; see `recv` for what was seen.
-fn claim_below(loaded: &Loaded, trusting: bool, loses: bool) -> usize {
-    if loses || (loaded.is_openmpi() || loaded.has_ch3()) && !trusting {
-        usize::MAX
-    } else {
-        1
     }
 }
 

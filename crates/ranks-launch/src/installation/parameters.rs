@@ -1,0 +1,62 @@
+//! Parameters of Open MPI that are set for every job, unless the user has set them. Why is said in ranks-comm's `mpi/overruns.rs` and
+//! `mpi/network_atomics.rs`.
+
+use std::process::Command;
+use std::{env, fs};
+
+use super::Installation;
+use crate::Family;
+
+/// The variable from which Open MPI reads whether the words of windows are combined by atomic operations of the network.
+pub const NETWORK_ATOMICS: &str = "OMPI_MCA_osc_rdma_acc_use_amo";
+
+/// The variable from which Open MPI reads by how many ways at once a message is read or written remotely; by none, with 0.
+pub const RDMA_PER_REQUEST: &str = "OMPI_MCA_pml_ob1_max_rdma_per_request";
+
+/// Whether the user has set the parameter of a variable: in the environment, which launchers put their arguments into, or in the user's own
+/// file of parameters. The environment comes before files.
+pub fn has_user_set(variable: &str) -> bool {
+    if env::var_os(variable).is_some() {
+        return true;
+    }
+    let file = env::home_dir().map(|home| home.join(".openmpi/mca-params.conf"));
+    let text = file.and_then(|file| fs::read_to_string(file).ok());
+    text.is_some_and(|text| is_in(&text, variable))
+}
+
+/// Whether a file of parameters has the one of a variable.
+fn is_in(text: &str, variable: &str) -> bool {
+    let mut settings = text.lines().filter_map(|line| line.split_once('='));
+    settings.any(|(name, _)| variable.strip_prefix("OMPI_MCA_") == Some(name.trim()))
+}
+
+impl Installation {
+    /// Turns both off for a job.
+    pub(super) fn set_parameters(&self, command: &mut Command) {
+        let mut turn_off = |name| {
+            if !has_user_set(name) {
+                command.env(name, "0");
+            }
+        };
+        if self.is_prrte() {
+            turn_off(NETWORK_ATOMICS);
+        }
+        if self.family == Family::OpenMpi {
+            turn_off(RDMA_PER_REQUEST);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_parameters_has_a_name_on_each_line() {
+        let text =
+            "# pml_ob1_max_rdma_per_request = 1\n\n btl = ^ofi\npml_ob1_max_rdma_per_request=2\n";
+        assert!(is_in(text, RDMA_PER_REQUEST));
+        assert!(!is_in(text, NETWORK_ATOMICS));
+        assert!(!is_in(&text[..40], RDMA_PER_REQUEST));
+    }
+}

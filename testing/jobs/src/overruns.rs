@@ -1,0 +1,113 @@
+//! Collectives whose ranks pass lengths that differ, without comparing them: nothing is written past a slice.
+
+use std::ptr;
+
+use ranks::ops::Sum;
+use ranks::{
+    Checks, Collectives, Communicator, NonblockingCollectives, Runtime, ScopedCollectives,
+};
+use ranks_launch::Environment;
+use ranks_mpi_sys as sys;
+
+use crate::outcome::{Failure, Outcome};
+
+const CANARY: u64 = 0x5555_5555_5555_5555;
+
+/// How much is behind a slice: as much as the longest one has.
+const BEHIND: usize = 20_000;
+
+/// Lengths of rank 1 and of the others.
+const LENGTHS: [(usize, usize); 4] = [(16, 4096), (4096, 16), (10, 600), (10, BEHIND)];
+
+/// The runtime initialises MPI.
+pub(crate) fn own(form: &str) -> Outcome {
+    let runtime = Runtime::builder().checks(Checks::Local).init()?;
+    all_lengths(&runtime, form)
+}
+
+/// Another part of the program has initialised it.
+pub(crate) fn adopted(form: &str) -> Outcome {
+    sys::load(&ranks_launch::candidates(&Environment::detect())?)?;
+    // SAFETY: the library is loaded, nobody has initialised, and MPI takes null for the arguments.
+    let code = unsafe { sys::MPI_Init(ptr::null_mut(), ptr::null_mut()) };
+    if code != sys::MPI_SUCCESS {
+        return Err(format!("MPI_Init returned {code}").into());
+    }
+    let runtime = Runtime::builder().checks(Checks::Local).init()?;
+    all_lengths(&runtime, form)?;
+    drop(runtime);
+    // SAFETY: this program has initialised, and no handle of a runtime is left.
+    unsafe { sys::MPI_Finalize() };
+    Ok(())
+}
+
+fn all_lengths(runtime: &Runtime, form: &str) -> Outcome {
+    let world = runtime.world();
+    println!("receives are {}", runtime.facts().receives());
+    for (small, big) in LENGTHS {
+        let (mine, other) = match world.rank() {
+            1 => (small, big),
+            _ => (big, small),
+        };
+        // What a library leaves of one call is not met by the next.
+        let comm = world.dup()?;
+        let called = call(&comm, form, mine, other)?;
+        println!("{form} of {mine} and {other}: {called}");
+    }
+    Ok(())
+}
+
+/// Makes the call on a slice with others behind it, and tells what it returned.
+fn call(comm: &Communicator, form: &str, mine: usize, other: usize) -> Result<String, Failure> {
+    if form == "ibcast" {
+        return owned(comm, mine);
+    }
+    let (size, rank) = (comm.size(), comm.rank());
+    let (send, recv) = match form {
+        "gather" => (other, other * size),
+        "scatter" => (mine * size, mine),
+        "allgather" => (mine, mine * size),
+        "alltoall" => (mine * size, mine * size),
+        _ => (mine, mine),
+    };
+    let from = vec![7_u64; send];
+    let mut memory = vec![CANARY; recv + BEHIND * size];
+    let (into, behind) = memory.split_at_mut(recv);
+    let called = match form {
+        "bcast" => comm.bcast(into, 0),
+        "gather" if rank == 0 => comm.gather(&from, into, 0),
+        "gather" => comm.gather(&from, &mut [], 0),
+        "scatter" if rank == 0 => comm.scatter(&from, into, 0),
+        "scatter" => comm.scatter(&[], into, 0),
+        "allgather" => comm.allgather(&from, into),
+        "allreduce" => comm.allreduce(&from, into, Sum),
+        "alltoall" => comm.alltoall(&from, into),
+        "scoped_ibcast" => comm.scope(|scope| scope.ibcast(into, 0)?.wait().map(drop)),
+        other => return Err(format!("nothing is known of {other}").into()),
+    };
+    untouched(behind)?;
+    Ok(told(called))
+}
+
+/// The same for a buffer that the operation owns, among others of its length.
+fn owned(comm: &Communicator, mine: usize) -> Result<String, Failure> {
+    let others = || vec![vec![CANARY; mine]; 32];
+    let (before, buffer, after) = (others(), vec![7_u64; mine], others());
+    let called = comm.ibcast(buffer, 0).and_then(|request| request.wait());
+    before
+        .iter()
+        .chain(&after)
+        .try_for_each(|other| untouched(other))?;
+    Ok(told(called.map(drop)))
+}
+
+fn untouched(words: &[u64]) -> Outcome {
+    match words.iter().filter(|&&word| word != CANARY).count() {
+        0 => Ok(()),
+        written => Err(format!("{written} words were written past the slice").into()),
+    }
+}
+
+fn told(called: ranks::Result<()>) -> String {
+    called.map_or_else(|error| error.to_string(), |()| "ok".to_owned())
+}
