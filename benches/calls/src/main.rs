@@ -53,11 +53,6 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let calls: usize = calls.parse().map_err(|_| usage())?;
 
     let builder = Runtime::builder().backend(Backend::Mpi).thread_level(level);
-    let builder = if std::env::var_os("TRUST_LENGTHS").is_some() {
-        table::trusting(builder)
-    } else {
-        builder
-    };
     let runtime = builder.init()?;
     let world = runtime.world();
     let mut state = State {

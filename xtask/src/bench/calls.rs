@@ -130,22 +130,13 @@ fn columns(
                 installation.name, c.library, ranks.library
             );
         }
-        let column = |mpi: String, ranks| Column {
-            mpi,
+        columns.push(Column {
+            mpi: installation.name.clone(),
             standard: yardstick::is_standard(installation),
             level,
-            c: c.counts.clone(),
-            ranks,
-        };
-        columns.push(column(installation.name.clone(), ranks.counts));
-        if installation.name.contains("openmpi") {
-            let mut environment = environment.clone();
-            environment.push(("TRUST_LENGTHS".into(), "1".into()));
-            let folder = folder.join(level).join("ranks-trusting");
-            let ranks = profile::count(ours, level, calls, &environment, &folder)?;
-            let name = format!("{}, lengths trusted", installation.name);
-            columns.push(column(name, ranks.counts));
-        }
+            c: c.counts,
+            ranks: ranks.counts,
+        });
     }
     Ok(columns)
 }
