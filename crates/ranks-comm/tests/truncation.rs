@@ -113,6 +113,37 @@ fn a_message_to_oneself_is_truncated_like_any_other(world: Communicator) -> Resu
     Ok(())
 }
 
+/// Whether or not the library says that it has cut it.
+#[ranks_test::ranks(1, 2)]
+fn a_message_to_oneself_was_written_past_its_buffer(world: Communicator) -> Result<()> {
+    let me = world.rank();
+    for excess in EXCESSES {
+        let long = vec![1u64; 10 + excess];
+        let mut memory = vec![CANARY; 10 + excess + 64];
+        let (buf, behind) = memory.split_at_mut(10);
+        // Its error is what another test looks at.
+        let _ = world.sendrecv(&long, me, 0, buf, me, 0);
+        let touched = behind.iter().filter(|&&word| word != CANARY).count();
+        assert_eq!(touched, 0, "{touched} words behind the buffer were written");
+    }
+    Ok(())
+}
+
+/// One that fails leaves the next as it should be.
+#[ranks_test::ranks(2)]
+fn the_second_scope_that_fails_waited_for_ever(world: Communicator) -> Result<()> {
+    let peer = 1 - world.rank();
+    for _ in 0..4 {
+        world.send(&[1u64; 9], peer, 0)?;
+    }
+    for _ in 0..4 {
+        let mut words = [0u64; 3];
+        let outcome: Result<()> = world.scope(|s| s.irecv(&mut words, peer, 0).map(drop));
+        assert_eq!(outcome.expect_err("too long").kind(), ErrorKind::Truncated);
+    }
+    Ok(())
+}
+
 #[ranks_test::ranks(2)]
 fn both_lengths_are_in_the_text(world: Communicator) -> Result<()> {
     if world.rank() == 0 {

@@ -15,6 +15,7 @@ use super::flight::{Cell as Request, SEND, SendMode, outcome};
 use super::recv::not_received;
 use super::side::ROOMS;
 use super::status;
+use super::waitall::wait_all;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::element::Pod;
@@ -250,7 +251,7 @@ impl<'a> Batch<'a> {
     pub(crate) fn wait_all(&self, comm: impl Over) -> Result<()> {
         // SAFETY: that many requests lie side by side, begun or null; no statuses are asked for.
         let code = unsafe {
-            native::MPI_Waitall(
+            wait_all(
                 self.count(),
                 self.rooms.requests.get().cast(),
                 ptr::null_mut(),

@@ -72,6 +72,7 @@ mod split;
 pub(crate) mod status;
 mod topology;
 mod turn;
+mod waitall;
 
 pub(crate) use any::wait_any;
 pub(crate) use batch::{Batch, Rooms};

@@ -8,6 +8,7 @@ use ranks_mpi_sys::native;
 use super::error::check;
 use super::flight::Native;
 use super::status;
+use super::waitall::wait_all;
 use crate::error::Result;
 use crate::status::{ROOM, Words};
 
@@ -83,7 +84,7 @@ impl Side {
     pub(super) fn wait_all(&mut self, statuses: &mut Statuses) -> c_int {
         // SAFETY: that many requests lie side by side, begun or not started; there is room for a status of each.
         unsafe {
-            native::MPI_Waitall(
+            wait_all(
                 self.count(),
                 self.words.as_mut_ptr().cast(),
                 statuses.words.as_mut_ptr().cast(),

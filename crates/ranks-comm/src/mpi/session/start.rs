@@ -28,6 +28,7 @@ use crate::mpi::receives::Receives;
 use crate::mpi::roll_call;
 use crate::mpi::split::rank_and_size;
 use crate::mpi::status::CountWord;
+use crate::mpi::waitall;
 use crate::record::dump;
 use crate::runtime::{Backend, Facts, Runtime};
 use crate::thread_level::ThreadLevel;
@@ -64,6 +65,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
     let owner = !initialized()?;
     network_atomics::turn_off(loaded, environment, owner);
     let prevented = overruns::prevent(loaded, owner);
+    waitall::find_out(loaded);
     let level = if owner {
         before_init(environment, loaded)?;
         let overruns = prevented.expects_overruns(loaded);
