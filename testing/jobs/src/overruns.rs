@@ -27,7 +27,9 @@ pub(crate) fn own(form: &str) -> Outcome {
 
 /// Another part of the program has initialised it.
 pub(crate) fn adopted(form: &str) -> Outcome {
-    sys::load(&ranks_launch::candidates(&Environment::detect())?)?;
+    let candidates = ranks_launch::candidates(&Environment::detect())?;
+    // SAFETY: the candidates are MPI libraries of this machine, as the program's runtime would open them.
+    unsafe { sys::load(&candidates) }?;
     // SAFETY: the library is loaded, nobody has initialised, and MPI takes null for the arguments.
     let code = unsafe { sys::MPI_Init(ptr::null_mut(), ptr::null_mut()) };
     if code != sys::MPI_SUCCESS {
