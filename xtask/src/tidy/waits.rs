@@ -22,7 +22,7 @@ const WAITS: [&str; 7] = [
 const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
 /// Files and folders that pass time, and why they may.
-const MAY: [(&str, &str); 31] = [
+const MAY: [(&str, &str); 33] = [
     // The wait itself.
     (
         "crates/ranks-comm/src/flight.rs",
@@ -35,6 +35,14 @@ const MAY: [(&str, &str); 31] = [
     (
         "crates/ranks-comm/src/in_process/world.rs",
         "what ranks that are threads rest on, by `Mailbox::rest`",
+    ),
+    (
+        "crates/ranks-comm/src/in_process/waiting.rs",
+        "`Mailbox::rest`, which ends at the limit",
+    ),
+    (
+        "crates/ranks-comm/src/in_process/exchange.rs",
+        "until the limit of the comparison",
     ),
     // Parts of a call whose thread looks at the limit, or is looked at by the watchdog.
     (
