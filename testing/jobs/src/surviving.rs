@@ -132,6 +132,7 @@ fn wait(comm: &Communicator, how: &str) -> Result<()> {
         "recv" => comm.recv(&mut value, LOST, 7).map(drop),
         "recv-any" => comm.recv(&mut value, Source::Any, 7).map(drop),
         "irecv" => comm.irecv(value.to_vec(), LOST, 7)?.wait().map(drop),
+        "irecv-any" => comm.irecv(value.to_vec(), Source::Any, 7)?.wait().map(drop),
         "ssend" => comm.ssend(&value, LOST, 7),
         // The buffer is too large to leave without being asked for.
         "isend" => comm.isend(vec![1_u64; 1 << 18], LOST, 7)?.wait().map(drop),

@@ -344,7 +344,12 @@ impl Claims {
     /// Claims such a message, if it has arrived, for the receive at `index`; whether something has changed.
     fn claim_for(&self, queue: &mut Queue, index: usize, source: Source, tag: Tag) -> bool {
         // SAFETY: the communicator lives, as it is not closed; rank and tag are checked.
-        match unsafe { improbe(self.comm, source, tag) } {
+        let found = unsafe { improbe(self.comm, source, tag) };
+        let found = match found {
+            Ok(None) => queue.may_have_sender(self.comm, index).map(|()| None),
+            found => found,
+        };
+        match found {
             Ok(None) => false,
             Ok(Some((message, status))) => {
                 self.one_less(queue);

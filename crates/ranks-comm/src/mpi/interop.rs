@@ -1,6 +1,5 @@
 //! Communicators and requests that other parts of the program have made, and ours for them.
 
-use std::ffi::c_int;
 use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
@@ -9,9 +8,9 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Request};
 
 use super::children::Children;
 use super::communicator::{Comm, Origin};
-use super::error::{check, library};
+use super::error::library;
 use super::flight::{Cell, Flight};
-use super::split::rank_and_size;
+use super::split::{is_between, rank_and_size};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{self, Keep};
@@ -98,11 +97,7 @@ impl Comm {
                 "MPI_COMM_WORLD and MPI_COMM_SELF cannot be owned, as nobody may free them",
             );
         }
-        let mut between: c_int = 0;
-        // SAFETY: the communicator is alive, by this function's contract; the flag is ours.
-        let code = unsafe { sys::MPI_Comm_test_inter(raw, &raw mut between) };
-        check(code, "MPI_Comm_test_inter")?;
-        if between != 0 {
+        if is_between(raw)? {
             return refused("this communicator connects two groups; pass one of a single group");
         }
         let (rank, size) = rank_and_size(raw)?;

@@ -195,3 +195,12 @@ pub(super) fn rank_and_size(comm: MPI_Comm) -> Result<(usize, usize)> {
         usize::try_from(size).unwrap_or(1),
     ))
 }
+
+/// Whether a communicator connects two groups.
+pub(super) fn is_between(comm: MPI_Comm) -> Result<bool> {
+    let mut between: c_int = 0;
+    // SAFETY: the communicator is alive, and the flag is ours.
+    let code = unsafe { sys::MPI_Comm_test_inter(comm, &raw mut between) };
+    check(code, "MPI_Comm_test_inter")?;
+    Ok(between != 0)
+}

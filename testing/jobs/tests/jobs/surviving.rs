@@ -5,7 +5,15 @@ use ranks_launch::Installation;
 use super::{assert_done, job, named, said};
 
 /// What needs the lost rank.
-const WAYS: [&str; 6] = ["recv", "recv-any", "irecv", "ssend", "isend", "barrier"];
+const WAYS: [&str; 7] = [
+    "recv",
+    "recv-any",
+    "irecv",
+    "irecv-any",
+    "ssend",
+    "isend",
+    "barrier",
+];
 
 #[test]
 #[ignore = "needs an MPI"]

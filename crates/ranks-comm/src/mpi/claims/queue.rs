@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Count, MPI_Message, MPI_Request, MPI_Status};
+use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Message, MPI_Request, MPI_Status};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Landed;
@@ -11,6 +11,7 @@ use crate::in_flight::{InFlight, KeepAlive, Over};
 use crate::landing::{Element, Landing, Role, Room, Span};
 use crate::mpi::buffer;
 use crate::mpi::error::{check, library};
+use crate::mpi::fault_tolerance;
 use crate::source::Source;
 use crate::status::Status;
 use crate::tag::Tag;
@@ -23,6 +24,8 @@ pub(super) struct Queue {
     pub(super) users: usize,
     /// The communicator is freed, or about to be: nothing more can be claimed.
     pub(super) closed: bool,
+    /// How many looks have found nothing.
+    pub(super) looks: u32,
     /// Memory that nobody needs any more; dropped when the queue is not locked, since that may run anything.
     pub(super) spent: Vec<KeepAlive>,
 }
@@ -196,6 +199,24 @@ impl Queue {
             abandoned: None,
         });
         number
+    }
+
+    /// Asks once in a while whether the receive at `index` waits for a rank that is lost.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ProcFailed`], or what the library reports.
+    pub(super) fn may_have_sender(&mut self, comm: MPI_Comm, index: usize) -> Result<()> {
+        const LOOKS: u32 = 1024;
+        self.looks = self.looks.wrapping_add(1);
+        if !self.looks.is_multiple_of(LOOKS) || !fault_tolerance::is_on() {
+            return Ok(());
+        }
+        let entry = &self.entries[index];
+        let Some(rank) = fault_tolerance::awaited_loss(comm, entry.source)? else {
+            return Ok(());
+        };
+        let why = format_args!("rank {rank} is lost");
+        Err(Error::new(ErrorKind::ProcFailed, entry.role.operation, why))
     }
 
     /// Whether any has no message yet, or one that the library still writes.
