@@ -84,11 +84,14 @@ impl Everything {
 /// All of it lives on when [`ranks::run`] is over.
 pub(crate) fn kept() -> Outcome {
     let kept = Mutex::new(None);
-    ranks::run(|world| {
+    let outcome = ranks::run(|world| {
         let everything = Everything::new(&world, &world.split_shared(0)?)?;
         *kept.lock().map_err(|_| unexpected())? = Some(everything);
         Ok::<(), ranks::Error>(())
-    })?;
+    });
+    if outcome.map_err(|error| error.kind()) != Err(ErrorKind::InUse) {
+        return Err("handles live on, and run does not say so".into());
+    }
     let everything = kept.into_inner()?.ok_or_else(unexpected)?;
     drop(everything.after_the_end()?);
     if !has_ended() {
