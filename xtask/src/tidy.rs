@@ -14,6 +14,7 @@ mod metadata;
 mod names;
 mod opening;
 mod paths;
+mod promises;
 mod text;
 pub(crate) mod tree;
 mod umbrella;
@@ -35,7 +36,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 11] = [
+const CHECKS: [Check; 12] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -62,6 +63,7 @@ const CHECKS: [Check; 11] = [
     ("what ARCHITECTURE.md names exists", |tree, _| {
         paths::check(tree)
     }),
+    ("each promise has a test", |tree, _| promises::check(tree)),
     ("the umbrella has no code", |tree, _| umbrella::check(tree)),
     ("every crate has the lints of the workspace", |tree, _| {
         manifests::check(tree)
