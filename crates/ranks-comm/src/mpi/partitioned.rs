@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_void};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
+use ranks_mpi_sys::{Loaded, MPI_Count, MPI_Request, native};
 
 use super::communicator::Comm;
 use super::element::Item;
@@ -105,14 +105,14 @@ impl Comm {
 
     /// Both sides decide alike: there is one library in a job.
     fn has_partitions(&self, role: &'static Role) -> Result<()> {
-        if !self.claims_everything() {
+        if !self.claims_everything() && !sys::loaded().is_some_and(Loaded::is_openmpi) {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::NotInLibrary,
             role.operation,
             format_args!(
-                "not offered over {}, which writes past the buffer of a receiver that expects less than is sent; \
+                "not offered over {}, which tells nothing of more than is expected, or of partitions that they have arrived before they have; \
                  use send_init and recv_init",
                 library()
             ),

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
+use ranks_mpi_sys::{Loaded, MPI_Count, MPI_Request, native};
 
 use super::buffer::{large_count, to_read};
 use super::communicator::Comm;
@@ -70,7 +70,9 @@ impl Comm {
         let Some(element) = role.element else {
             return Ok(None);
         };
-        if source == Source::Null || span.bytes() < self.claim_below.max(1) {
+        // Open MPI frees a persistent request that has failed: it is begun anew at each start there.
+        let lasts = !sys::loaded().is_some_and(Loaded::is_openmpi);
+        if source == Source::Null || span.bytes() < self.claim_below.max(1) || !lasts {
             return Ok(None);
         }
         let mut request = sys::MPI_REQUEST_NULL;

@@ -96,8 +96,8 @@ impl Communicator {
     ///
     /// # Errors
     /// [`ErrorKind::Rank`], [`ErrorKind::Tag`]; [`ErrorKind::Length`] if `partitions` does not divide the length;
-    /// [`ErrorKind::NotInLibrary`] before MPI 4.0, and over Open MPI, which writes past the buffer of a receiver that expects
-    /// less.
+    /// [`ErrorKind::NotInLibrary`] before MPI 4.0, and over Open MPI, which says of partitions that they have arrived before they
+    /// have.
     ///
     /// MPI 5.0 §4.2.1 (`MPI_Psend_init`).
     #[doc(alias = "MPI_Psend_init")]
