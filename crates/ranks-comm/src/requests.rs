@@ -196,9 +196,9 @@ impl<R: Pending> Requests<R> {
     ///
     /// # Errors
     /// If any has failed, as that one, when all are over; [`Error::statuses`] has all of them, and
-    /// [`take_ended`](Self::take_ended) their buffers. [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread),
-    /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized) and, at a time limit,
-    /// [`ErrorKind::TimedOut`](crate::ErrorKind::TimedOut) mean that what was not waited for goes on by itself.
+    /// [`take_ended`](Self::take_ended) their buffers. [`ErrorKind::WrongThread`],
+    /// [`ErrorKind::Finalized`] and, at a time limit,
+    /// [`ErrorKind::TimedOut`] mean that what was not waited for goes on by itself.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
