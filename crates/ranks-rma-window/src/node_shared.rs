@@ -93,9 +93,9 @@ impl<T: Pod> NodeShared<T> {
     /// What other ranks pass for `length` and `fill` does not matter.
     ///
     /// # Errors
-    /// The same on every rank: [`ErrorKind::Root`], [`ErrorKind::Length`] if so many elements are more than the address space holds,
-    /// [`ErrorKind::Memory`] if a node has too little, [`ErrorKind::Mismatch`] if ranks call different things,
-    /// [`ErrorKind::PeerFailed`] if something fails on one rank; otherwise what the library reports.
+    /// The same on every rank: [`ErrorKind::Root`](ranks_comm::ErrorKind::Root), [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if so many elements are more than the address space holds,
+    /// [`ErrorKind::Memory`](ranks_comm::ErrorKind::Memory) if a node has too little, [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if ranks call different things,
+    /// [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed) if something fails on one rank; otherwise what the library reports.
     pub fn from_root(
         comm: &Communicator,
         root: usize,
@@ -138,7 +138,7 @@ impl<T: Pod> NodeShared<T> {
     /// What other ranks pass does not matter.
     ///
     /// # Errors
-    /// As [`from_root`](Self::from_root); [`ErrorKind::PeerFailed`], with the reason, if it cannot be opened or ends too early.
+    /// As [`from_root`](Self::from_root); [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed), with the reason, if it cannot be opened or ends too early.
     pub fn from_reader<R: Read>(
         comm: &Communicator,
         root: usize,
@@ -186,7 +186,7 @@ impl<T: Pod> NodeShared<T> {
     /// Not needed: a handle that is dropped lets go of the array too.
     ///
     /// # Errors
-    /// The same on every rank: [`ErrorKind::Argument`] if a rank has other handles of the array, or it lies in an
+    /// The same on every rank: [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if a rank has other handles of the array, or it lies in an
     /// [arena](crate::NodeArena); the memory goes with the last of them then. Otherwise what the library reports.
     pub fn free(mut self) -> Result<()> {
         const OPERATION: &str = "NodeShared::free";
