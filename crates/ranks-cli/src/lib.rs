@@ -51,7 +51,7 @@ enum Command {
     /// What `doctor` asks in a process of its own.
     #[command(hide = true)]
     Probe(probe::Arguments),
-    /// What `run` starts for each rank: a process that sees how the rank ends.
+    /// The process that `run` starts for each rank, and that sees the rank's end.
     #[command(hide = true)]
     Rank(rank::Arguments),
     /// What `doctor --run` runs.

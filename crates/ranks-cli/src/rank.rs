@@ -1,4 +1,4 @@
-//! How ranks end: a process between the launcher and each of them notes it, and `ranks run` tells it.
+//! The ends of ranks: a process between the launcher and each of them notes it, and `ranks run` tells it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,7 +15,7 @@ use ranks_launch::{Environment, stand_in};
 
 use crate::Outcome;
 
-/// What a shell ends with when it does not find a program.
+/// The exit status of a shell that does not find a program.
 const NOT_STARTED: u8 = 127;
 
 /// The rank, and where its end is noted.
@@ -68,7 +68,7 @@ fn end_by(signal: Signal) -> nix::Result<()> {
     raise(signal)
 }
 
-/// How a rank ended badly.
+/// A bad end of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// By a signal of this number.
@@ -87,7 +87,7 @@ impl End {
         u8::try_from(status).unwrap_or(1)
     }
 
-    /// Whether a launcher may have done it, when another rank had failed.
+    /// True if a launcher may have done it, when another rank had failed.
     fn is_of_launchers(self) -> bool {
         let signals = [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGINT];
         let by = |&signal: &Signal| self == End::Signal(signal as i32);

@@ -20,7 +20,7 @@ mod diagnosis;
 pub(super) struct Libraries {
     /// What the launcher, if any, told this process.
     pub(super) started: String,
-    /// What ranks of a program would be made of that is started as this one, or why that cannot be decided.
+    /// The ground on which ranks of a program that is started as this one would stand, or why that cannot be decided.
     pub(super) ranks: String,
     /// Whether `RANKS_BACKEND` asks for no MPI.
     in_process: bool,

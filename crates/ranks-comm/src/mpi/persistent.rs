@@ -195,7 +195,7 @@ impl Native {
     }
 
     /// Whether the library has let go of it, as Open MPI does of those that have failed.
-    pub(crate) fn is_gone(&self) -> bool {
+    fn is_gone(&self) -> bool {
         // SAFETY: the library is loaded and has written the request when it was made.
         unsafe { self.cell.get() == sys::MPI_REQUEST_NULL }
     }
