@@ -211,27 +211,24 @@ impl<'scope> Scope<'scope, '_> {
         let role = receive_of::<T>();
         let source = self.inner.comm.source(role.operation, source)?;
         let tag = self.inner.comm.tag(role.operation, tag)?;
-        let (start, length) = (buf.as_mut_ptr().cast(), buf.len());
+        let length = buf.len();
+        // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends; the request has the same pointer.
+        let span = unsafe { Span::of(buf) };
         let call = Call::of(const { &record::Kind::message::<T>("MPI_Irecv") })
             .few(length)
             .from(source, tag);
-        let bytes = size_of_val(buf);
         let express = || {
             let room = self.inner.batch.room()?;
-            Some((room, self.inner.lanes.express_receive(call, bytes)?))
+            Some((room, self.inner.lanes.express_receive(call, span.bytes())?))
         };
         let place = match express() {
             Some((room, comm)) => {
-                // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-                Place::Batch(unsafe {
-                    self.inner
-                        .batch
-                        .irecv(&comm, room, role, buf, source, tag)?
-                })
+                let batch = &self.inner.batch;
+                Place::Batch(batch.irecv::<T>(&comm, room, role, span, source, tag)?)
             }
-            None => self.recv_in_full(buf, source, tag)?,
+            None => self.recv_in_full::<T>(span, source, tag)?,
         };
-        Ok(self.request(place, start, length))
+        Ok(self.request(place, span.start().cast(), length))
     }
 
     /// Has a sibling crate begin an operation, and keeps it until it is over.
@@ -274,9 +271,7 @@ impl<'scope> Scope<'scope, '_> {
 
     #[cold]
     #[inline(never)]
-    fn recv_in_full<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Place> {
-        // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-        let span = unsafe { Span::of(buf) };
+    fn recv_in_full<T: Pod>(&self, span: Span, source: Source, tag: Tag) -> Result<Place> {
         let begin = || self.inner.comm.begin_recv::<T>(span, source, tag);
         self.inner.begin(begin)
     }

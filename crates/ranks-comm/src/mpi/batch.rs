@@ -8,6 +8,7 @@ use std::ptr;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native;
 
+use super::buffer::small_bytes;
 use super::communicator::Comm;
 use super::error::{check, class, failed, library};
 use super::express::Unclaimed;
@@ -20,7 +21,7 @@ use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
-use crate::landing::Role;
+use crate::landing::{Role, Span};
 use crate::record::Over;
 use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status, Words};
@@ -124,26 +125,24 @@ impl<'a> Batch<'a> {
         Ok(room)
     }
 
-    /// Begins a receive in `room`, which was free.
-    ///
-    /// # Safety
-    /// Until the request is over, `buf` stays where it is and nobody else looks at it.
+    /// Begins a receive of elements of `T` in `room`, which was free.
     #[inline(always)]
-    pub(crate) unsafe fn irecv<T: Pod>(
+    pub(crate) fn irecv<T: Pod>(
         &self,
         comm: &Unclaimed<&Comm>,
         room: u32,
         role: &'static Role,
-        buf: &mut [T],
+        span: Span,
         source: Source,
         tag: Tag,
     ) -> Result<u32> {
         let comm = comm.0;
         let place = self.place(room);
-        let (start, count) = (buf.as_mut_ptr().cast(), super::buffer::small_bytes(buf));
-        // SAFETY: by this function's contract; this library writes no more than `count`; the place is that of the room.
+        let (start, count) = (span.start(), small_bytes(span.bytes()));
+        // SAFETY: the span is promised until the request is over; this library writes no more than `count`; the place is that of
+        // the room.
         let code = unsafe { comm.irecv_small(start, count, source, tag, place) };
-        let capacity = buf.len();
+        let capacity = span.bytes().checked_div(size_of::<T>()).unwrap_or(0);
         if code != sys::MPI_SUCCESS {
             return Err(not_received(code, role.operation, capacity, size_of::<T>()));
         }

@@ -52,8 +52,8 @@ pub(super) fn is_small_in_bytes<T>(buf: &[T]) -> bool {
     clippy::cast_possible_wrap,
     reason = "as in TypeOf::count"
 )]
-pub(super) fn small_bytes<T>(buf: &[T]) -> c_int {
-    size_of_val(buf) as c_int
+pub(super) fn small_bytes(bytes: usize) -> c_int {
+    bytes as c_int
 }
 
 /// The count of bytes for a receive through a large-count function.

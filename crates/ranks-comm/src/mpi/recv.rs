@@ -130,7 +130,7 @@ impl<C: Over> Unclaimed<C> {
         words: &mut Words,
     ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Recv";
-        let count = small_bytes(buf);
+        let count = small_bytes(size_of_val(buf));
         let (from, under) = (self.0.sentinels.source(source), self.0.sentinels.tag(tag));
         // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
         let code = unsafe {

@@ -172,7 +172,7 @@ impl<C: Over> Unclaimed<C> {
                 to,
                 send_tag,
                 recv.as_mut_ptr().cast(),
-                small_bytes(recv),
+                small_bytes(size_of_val(recv)),
                 bytes(),
                 from,
                 self.0.sentinels.tag(recv_tag),
@@ -196,7 +196,7 @@ impl<C: Over> Unclaimed<C> {
         words: &mut Words,
     ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
-        let count = small_bytes(buf);
+        let count = small_bytes(size_of_val(buf));
         let (to, from) = (
             self.0.sentinels.destination(dest),
             self.0.sentinels.source(source),
