@@ -161,7 +161,7 @@ where
     E: From<Error> + Display + Send,
 {
     let (ranks, world) = (world.size(), Arc::new(world));
-    dump::on_termination();
+    dump::at_every_end();
     if ranks == 1 {
         return rank(&world, 0, level, comparing, &f).unwrap_or_else(|panic| resume_unwind(panic));
     }

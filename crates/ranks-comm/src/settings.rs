@@ -16,6 +16,9 @@ const OPERATION: &str = "MPI_Init_thread";
 /// The variables that name folders for what ranks write at their end.
 const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];
 
+/// The variable that asks for a dump at a signal of a fault.
+pub(crate) const FAULTS: &str = "RANKS_DUMP_SIGNALS";
+
 /// Where this process runs, and that it can write what it will be asked for at its end.
 pub(crate) fn environment() -> Result<Environment> {
     for name in FOLDERS {
@@ -29,7 +32,18 @@ pub(crate) fn environment() -> Result<Environment> {
             return Err(Error::with_text(ErrorKind::Argument, OPERATION, text).with_source(reason));
         }
     }
-    Ok(Environment::detect())
+    match env::var_os(FAULTS) {
+        Some(value) if value != "1" && value != "0" && !value.is_empty() => {
+            let text = format!("{FAULTS} is {value:?}; it must be `1`, or `0`, or not set");
+            Err(Error::with_text(ErrorKind::Argument, OPERATION, text))
+        }
+        _ => Ok(Environment::detect()),
+    }
+}
+
+/// Whether there is to be a dump at a signal of a fault.
+pub(crate) fn faults_are_wanted() -> bool {
+    env::var_os(FAULTS).is_some_and(|value| value == "1")
 }
 
 /// Over MPI or in process? What the program asks for, or else what [`Ground`] makes of where it was started.

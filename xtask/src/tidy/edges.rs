@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 29] = [
+const TABLE: [Row; 30] = [
     (
         "ranks-cli",
         &[
@@ -169,6 +169,7 @@ const TABLE: [Row; 29] = [
         ],
     ),
     ("nvshmem-double-old", &["ranks-load"], &[]),
+    ("panics", &["ranks-comm"], &[]),
     ("pmpi-counter-int", &["ranks-load"], &[]),
     ("pmpi-counter-word", &["ranks-load"], &[]),
     ("xtask", &["ranks-launch", "ranks-test"], &[]),

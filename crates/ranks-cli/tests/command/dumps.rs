@@ -2,7 +2,11 @@
 
 use std::error::Error;
 use std::fmt;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Command;
+use std::str::FromStr;
 use std::thread;
 use std::time::Duration;
 
@@ -46,7 +50,7 @@ enum Called {
     Nothing,
 }
 
-const ENDS: [End; 8] = [
+const ENDS: [End; 13] = [
     End {
         how: "error",
         reason: "error",
@@ -80,6 +84,41 @@ const ENDS: [End; 8] = [
         reason: "SIGTERM",
         error: "",
         call: Called::In("MPI_Sendrecv of i32 from rank 1, tag 0"),
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "SIGFPE",
+        reason: "SIGFPE",
+        error: "",
+        call: Called::In("MPI_Sendrecv of i32 from rank 1, tag 0"),
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "stack overflow",
+        reason: "SIGSEGV",
+        error: "",
+        call: Called::Nothing,
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "abort of the process",
+        reason: "SIGABRT",
+        error: "",
+        call: Called::Nothing,
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "panic that cannot unwind",
+        reason: "SIGABRT",
+        error: "",
+        call: Called::Nothing,
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "exit",
+        reason: "exit",
+        error: "",
+        call: Called::Nothing,
         collective: "MPI_Barrier",
     },
     End {
@@ -149,15 +188,27 @@ fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
         "error" | "error in a context" => world.send(&[0_i32; 9], 0, 0)?,
         "panic" if is_first => panic!("out of luck"),
         "abort" if is_first => world.abort(3),
-        "SIGTERM" if is_first => {
+        "stack overflow" if is_first => drop(overflow(1)),
+        "abort of the process" if is_first => std::process::abort(),
+        "panic that cannot unwind" if is_first => cannot_unwind(),
+        "abort with a lock" if is_first => {
+            // It cannot say that it cannot write.
+            let folder = std::env::var("RANKS_DUMP")?;
+            fs::remove_dir(&folder)?;
+            fs::write(&folder, "")?;
+            let _lock = std::io::stderr().lock();
+            std::process::abort();
+        }
+        "exit" if is_first => std::process::exit(3),
+        "SIGTERM" | "SIGFPE" if is_first => {
             let mine = [i32::try_from(std::process::id())?];
             world.sendrecv(&mine, 1, 0, &mut never, 1, 0)?;
         }
         // Rank 0 is in the call that has brought the number.
-        "SIGTERM" => {
+        "SIGTERM" | "SIGFPE" => {
             let mut process = [0];
             world.recv(&mut process, 0, 0)?;
-            kill(Pid::from_raw(process[0]), Signal::SIGTERM)?;
+            kill(Pid::from_raw(process[0]), Signal::from_str(how)?)?;
         }
         "time limit" if is_first => {
             world.allreduce_value(1.5_f64, Sum)?;
@@ -181,6 +232,17 @@ fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Needs more of the stack than there is.
+#[expect(unconditional_recursion, reason = "it is to overflow")]
+fn overflow(depth: u64) -> u64 {
+    let room = std::hint::black_box([depth; 64]);
+    room[0] + overflow(depth + 1)
+}
+
+extern "C" fn cannot_unwind() {
+    panic!("in a callback");
+}
+
 /// Insists on what is told of a job that ended so; `start` is what starts it.
 fn check(name: &str, end: &End, mut start: Command) {
     let scratch = Scratch::new(&format!("dumps-{name}-{}", end.how.replace(' ', "-")));
@@ -190,6 +252,9 @@ fn check(name: &str, end: &End, mut start: Command) {
         .args(["--exact", "dumps::job", "--nocapture"])
         .env(JOB, end.how)
         .env("RANKS_DUMP", &folder);
+    if end.reason.starts_with("SIG") {
+        start.env("RANKS_DUMP_SIGNALS", "1");
+    }
     if end.how.starts_with("time limit") {
         start.env("RANKS_TIMEOUT", LIMIT);
     }
@@ -279,4 +344,83 @@ fn of_processes_of_each_mpi() {
             }
         });
     }
+}
+
+/// The job, started alone.
+fn alone(how: &str, folder: &Path) -> Command {
+    let mut start = Command::new(std::env::current_exe().unwrap());
+    start
+        .args(["--exact", "dumps::job", "--nocapture"])
+        .env("RANKS_BACKEND", "inprocess")
+        .env("RANKS_NP", "2")
+        .env("RANKS_DUMP", folder)
+        .env(JOB, how);
+    start
+}
+
+#[test]
+fn a_handler_leaves_the_end_of_a_process_as_it_was() {
+    for how in ["stack overflow", "abort of the process", "exit"] {
+        let scratch = Scratch::new(&format!("ends-{}", how.replace(' ', "-")));
+        let end = |signals| {
+            let folder = scratch.path().join(format!("dumps-{signals}"));
+            let start = alone(how, &folder)
+                .env("RANKS_DUMP_SIGNALS", signals)
+                .output();
+            let output = start.unwrap();
+            let left = folder.join("rank-0.json").exists();
+            let last = String::from_utf8_lossy(&output.stderr).into_owned();
+            (
+                output.status,
+                last.contains("has overflowed its stack"),
+                left,
+            )
+        };
+        let (before, with) = (end("0"), end("1"));
+        assert_eq!((before.0, before.1), (with.0, with.1), "{how}");
+        assert_eq!((before.2, with.2), (how == "exit", true), "{how}");
+    }
+}
+
+/// The thread that writes needs a lock that the one that has faulted holds for ever.
+#[test]
+fn a_fault_that_leaves_a_lock_behind_ends_all_the_same() {
+    let scratch = Scratch::new("locked");
+    let folder = scratch.path().join("dumps");
+    let output = alone("abort with a lock", &folder)
+        .env("RANKS_DUMP_SIGNALS", "1")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.signal(), Some(Signal::SIGABRT as i32));
+}
+
+#[test]
+fn a_panic_that_aborts_left_no_dump() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = root.join("target/panics");
+    let build = Command::new(env!("CARGO"))
+        .current_dir(&root)
+        .args([
+            "build",
+            "--quiet",
+            "--offline",
+            "--package",
+            "panics",
+            "--target-dir",
+        ])
+        .arg(&target)
+        .args(["--config", "profile.dev.panic='abort'"])
+        .status();
+    assert!(build.unwrap().success());
+    let scratch = Scratch::new("panic-aborts");
+    let ended = Command::new(target.join("debug/panics"))
+        .env("RANKS_BACKEND", "inprocess")
+        .env("RANKS_NP", "2")
+        .env("RANKS_DUMP", scratch.path())
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.signal(), Some(Signal::SIGABRT as i32));
+    let dump = fs::read_to_string(scratch.path().join("rank-0.json")).unwrap();
+    assert!(dump.contains(r#""reason":"panic","error":""#), "{dump}");
+    assert!(dump.contains("out of luck"), "{dump}");
 }

@@ -3,8 +3,10 @@
 //! `ranks postmortem` reads the files of a job. Nothing is written where the variable is not set.
 
 mod content;
+mod exit;
+mod fault;
 mod json;
-mod signal;
+mod termination;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -19,8 +21,6 @@ use crate::under_way;
 
 use super::recorder::{Recorder, recorders};
 
-pub(crate) use signal::on_termination;
-
 /// The variable that names the folder.
 const VARIABLE: &str = "RANKS_DUMP";
 
@@ -32,6 +32,9 @@ pub(crate) enum Reason {
     Error,
     Panic,
     Termination,
+    Exit,
+    /// The signal of that name.
+    Fault(&'static str),
 }
 
 impl Reason {
@@ -42,8 +45,18 @@ impl Reason {
             Self::Error => "error",
             Self::Panic => "panic",
             Self::Termination => "SIGTERM",
+            Self::Exit => "exit",
+            Self::Fault(signal) => signal,
         }
     }
+}
+
+/// From now on this process writes what was recorded before it ends in a way of which nobody else here is told, if there is to be a
+/// file at all.
+pub(crate) fn at_every_end() {
+    termination::on_termination();
+    exit::on_exit();
+    fault::on_faults();
 }
 
 /// Writes a file for each rank that lives in this process, once: what comes after a first failure follows from it.

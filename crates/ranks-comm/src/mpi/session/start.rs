@@ -104,7 +104,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
         }
     };
     let _ = WHO.set((facts.rank, facts.size));
-    dump::on_termination();
+    dump::at_every_end();
     if let Err(error) = begin_limits(wishes.limit, &session, facts.rank, facts.size) {
         // Nobody has a handle, and the session ends.
         drop(state);

@@ -15,7 +15,7 @@ use super::{Reason, folder, write};
 /// written.
 ///
 /// The process ends only if that is what SIGTERM did before: who handles the signal goes on doing so.
-pub(crate) fn on_termination() {
+pub(super) fn on_termination() {
     static ONCE: Once = Once::new();
     if folder().is_some() {
         ONCE.call_once(|| {

@@ -1,0 +1,38 @@
+//! A process that ends by `exit`, or by a panic that aborts, while ranks of it are at work.
+#![allow(unsafe_code)]
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+use super::{Reason, by_rank, folder, write};
+
+/// From now on a process that calls `exit`, or panics where panics abort, writes what was recorded before it ends.
+pub(super) fn on_exit() {
+    static ONCE: Once = Once::new();
+    if folder().is_some() {
+        ONCE.call_once(|| {
+            // SAFETY: the function is there as long as the process.
+            if unsafe { libc::atexit(at_exit) } != 0 {
+                eprintln!(
+                    "ranks: an exit will not be recorded (RANKS_DUMP): there is no room for it"
+                );
+            }
+            if cfg!(panic = "abort") {
+                let before = panic::take_hook();
+                panic::set_hook(Box::new(move |info| {
+                    write(Reason::Panic, Some(info), None);
+                    before(info);
+                }));
+            }
+        });
+    }
+}
+
+extern "C" fn at_exit() {
+    // Much of the process has ended already; what cannot be written then is left.
+    let _ = panic::catch_unwind(AssertUnwindSafe(|| {
+        if !by_rank().is_empty() {
+            write(Reason::Exit, None, None);
+        }
+    }));
+}
