@@ -55,19 +55,7 @@ impl Ancestor {
 
     /// The family that it belongs to, where its name tells.
     pub(crate) fn family(&self) -> Option<Family> {
-        let name = self.file.file_name()?.to_string_lossy();
-        let open_mpi = ["orte", "prte", "ompi"]
-            .iter()
-            .any(|part| name.starts_with(part))
-            || name.contains("openmpi");
-        let hydra = name.contains("hydra") || name.contains("mpich");
-        if open_mpi {
-            Some(Family::OpenMpi)
-        } else if hydra {
-            Some(Family::Mpich)
-        } else {
-            None
-        }
+        Family::of_launcher(&self.file)
     }
 }
 

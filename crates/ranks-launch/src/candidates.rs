@@ -14,17 +14,38 @@ use crate::names::{self, Content, Names, Preference, Wanted};
 /// The variable by which a user names the MPI: a file, a prefix, a family or an installation.
 pub(crate) const CHOICE: &str = "RANKS_MPI";
 
+/// Where Open MPI's launcher says that its libraries are.
+const LIBRARIES: &str = "OMPI_LIBDIR_LOC";
+
+/// Where modules and users say that an MPI is.
+const PREFIXES: [&str; 5] = [
+    "OPAL_PREFIX",
+    "I_MPI_ROOT",
+    "MPI_HOME",
+    "MPICH_DIR",
+    "CRAY_MPICH_DIR",
+];
+
+/// Where the dynamic linker looks before its own folders.
+#[cfg(not(target_os = "macos"))]
+const LINKER_PATH: &str = "LD_LIBRARY_PATH";
+#[cfg(target_os = "macos")]
+const LINKER_PATH: &str = "DYLD_LIBRARY_PATH";
+
 /// The libraries for this process in the order in which they are to be tried, each with the reason.
 ///
 /// `RANKS_MPI`, if set, decides alone: it is the file of a library, the prefix of an MPI, a family (`mpich`,
 /// `openmpi`, `intel`, `cray`), `abi` for any library with the interface of the MPI-5 standard, or the name of an
 /// [`Installation`]. Otherwise: what the launcher says, `OMPI_LIBDIR_LOC`; the prefixes in `OPAL_PREFIX`,
-/// `I_MPI_ROOT`, `MPI_HOME`, `MPICH_DIR`, `CRAY_MPICH_DIR`; the prefix of the launcher above this process; at last
-/// the bare names, for the dynamic linker to find. Libraries of another family than the launcher's come after all
-/// that fit.
+/// `I_MPI_ROOT`, `MPI_HOME`, `MPICH_DIR`, `CRAY_MPICH_DIR`; the prefix of the launcher above this process; Cray's folders; the folders in
+/// `LD_LIBRARY_PATH`; the MPI of the first `mpiexec` in `PATH`; at last the bare names, for the dynamic linker to find. Libraries of another
+/// family than the launcher's come after all that fit.
+///
+/// Whatever is to say which MPI is used here takes the first of these that opens: programs, `ranks run` and `ranks doctor`.
 ///
 /// # Errors
-/// [`ConfigError`] when `RANKS_MPI` names what is not there or is no library: that is never a reason to take another.
+/// [`ConfigError`] when `RANKS_MPI` names what is not there or is no library: that is never a reason to take another. A relative path in
+/// any of these variables too: ranks may start in folders of their own, and each would mean another file.
 pub fn candidates(environment: &Environment) -> Result<Vec<Candidate>, ConfigError> {
     let installations = || {
         Installation::all(
@@ -64,7 +85,7 @@ impl std::fmt::Debug for Search<'_> {
     }
 }
 
-/// Why `RANKS_MPI` cannot be followed.
+/// Why `RANKS_MPI`, or another variable that names an MPI, cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -100,6 +121,17 @@ pub enum ConfigError {
         /// Where was looked.
         searched: Vec<PathBuf>,
     },
+    /// A variable holds a relative path.
+    #[error(
+        "{variable}={value} is relative, and leads elsewhere from each folder that a rank may start in; write it from the root: {variable}={}",
+        absolute(value)
+    )]
+    Relative {
+        /// The variable.
+        variable: &'static str,
+        /// What it was set to.
+        value: String,
+    },
     /// It is a word that names nothing.
     #[error(
         "RANKS_MPI={value} is no file, no family (mpich, openmpi, intel, cray, abi) and no installation; {}",
@@ -113,9 +145,21 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// Whether it is about `RANKS_MPI`, by which a user asks for an MPI, rather than about what a module may have set.
+    pub(crate) fn is_of_choice(&self) -> bool {
+        !matches!(self, ConfigError::Relative { variable, .. } if *variable != CHOICE)
+    }
+}
+
 fn advice(instead: &Option<PathBuf>) -> String {
     let name = |file: &PathBuf| format!("; did you mean {}?", file.display());
     instead.as_ref().map(name).unwrap_or_default()
+}
+
+fn absolute(value: &str) -> String {
+    let path = std::path::absolute(value).unwrap_or_else(|_| Path::new("/").join(value));
+    path.display().to_string()
 }
 
 fn folders(searched: &[PathBuf]) -> String {
@@ -140,6 +184,27 @@ fn known(names: &[String]) -> String {
 struct Place {
     folders: Vec<PathBuf>,
     why: String,
+    /// The only family whose libraries are looked for there, where that is known.
+    family: Option<Family>,
+}
+
+impl Place {
+    fn new(folders: Vec<PathBuf>, why: impl Into<String>) -> Place {
+        Place {
+            folders,
+            why: why.into(),
+            family: None,
+        }
+    }
+
+    /// Whether it is of use in a search for what fits: its library with the standard interface is of its family too.
+    fn fits(&self, wanted: Wanted) -> bool {
+        match (wanted, self.family) {
+            (Wanted::Any(Some(likely)), Some(family)) => likely.starts(family),
+            (Wanted::Only(only), Some(family)) => only == family,
+            _ => true,
+        }
+    }
 }
 
 impl Search<'_> {
@@ -154,7 +219,7 @@ impl Search<'_> {
         let likely = environment
             .launcher
             .and_then(|launcher| launcher.likely_family());
-        Ok(self.search(Wanted::Any(likely), &self.places(), ""))
+        Ok(self.search(Wanted::Any(likely), &self.places()?, ""))
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -165,49 +230,14 @@ impl Search<'_> {
     fn chosen(&self, value: &str) -> Result<Vec<Candidate>, ConfigError> {
         let why = "$RANKS_MPI";
         if let Ok(family) = value.parse::<Family>() {
-            return Ok(self.of_family(Wanted::Only(family), value));
+            return self.of_family(Wanted::Only(family), value);
         }
         if value.eq_ignore_ascii_case("abi") {
-            return Ok(self.of_family(Wanted::Standard, value));
+            return self.of_family(Wanted::Standard, value);
         }
-        let path = Path::new(value);
-        if path.is_dir() {
-            let place = Place {
-                folders: names::library_folders(path),
-                why: why.into(),
-            };
-            let mut found = Vec::new();
-            let names = Names::of(Wanted::Any(None), self.preference);
-            let mut seen = HashSet::new();
-            for name in [names.first, names.then] {
-                self.in_place(&place, &name, &mut seen, &mut found);
-            }
-            let searched = place
-                .folders
-                .into_iter()
-                .filter(|folder| folder != path)
-                .collect();
-            return if found.is_empty() {
-                Err(ConfigError::NoLibraryIn {
-                    value: value.into(),
-                    searched,
-                })
-            } else {
-                Ok(found)
-            };
-        }
-        if path.is_file() {
-            return self.chosen_file(value, path).map(|file| {
-                vec![Candidate {
-                    file,
-                    why: why.into(),
-                }]
-            });
-        }
+        // A word is no path: what lies in the folder of a rank does not count.
         if value.contains('/') {
-            return Err(ConfigError::NotThere {
-                value: value.into(),
-            });
+            return self.chosen_path(value);
         }
         if value.contains(".so") || value.contains(".dylib") {
             return Ok(vec![Candidate {
@@ -235,12 +265,45 @@ impl Search<'_> {
         }])
     }
 
-    /// A file that `RANKS_MPI` names, made absolute so that the dynamic linker does not search for it.
+    /// The path that `RANKS_MPI` names.
+    fn chosen_path(&self, value: &str) -> Result<Vec<Candidate>, ConfigError> {
+        let why = "$RANKS_MPI";
+        let path = from_root(CHOICE, value)?;
+        if path.is_dir() {
+            let place = Place::new(names::library_folders(path), why);
+            let mut found = Vec::new();
+            let names = Names::of(Wanted::Any(None), self.preference);
+            let mut seen = HashSet::new();
+            for name in [names.first, names.then] {
+                self.in_place(&place, &name, &mut seen, &mut found);
+            }
+            let searched = place
+                .folders
+                .into_iter()
+                .filter(|folder| folder != path)
+                .collect();
+            return if found.is_empty() {
+                Err(ConfigError::NoLibraryIn {
+                    value: value.into(),
+                    searched,
+                })
+            } else {
+                Ok(found)
+            };
+        }
+        if path.is_file() {
+            let file = self.chosen_file(value, path)?;
+            return Ok(vec![Candidate::new(file, why)]);
+        }
+        Err(ConfigError::NotThere {
+            value: value.into(),
+        })
+    }
+
+    /// A file that `RANKS_MPI` names.
     fn chosen_file(&self, value: &str, file: &Path) -> Result<PathBuf, ConfigError> {
         let what = match names::what_it_is(file) {
-            Content::Library => {
-                return Ok(std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf()));
-            }
+            Content::Library => return Ok(file.to_path_buf()),
             Content::Text => "it is text, as the linker scripts that only compilers understand",
             Content::Other => "it does not begin as one does, or cannot be read",
         };
@@ -259,44 +322,33 @@ impl Search<'_> {
     }
 
     /// The libraries of one family: in the usual places, then in the installations there are.
-    fn of_family(&self, wanted: Wanted, value: &str) -> Vec<Candidate> {
-        let mut places = self.places();
+    fn of_family(&self, wanted: Wanted, value: &str) -> Result<Vec<Candidate>, ConfigError> {
+        let mut places = self.places()?;
         for installation in (self.installations)() {
             let fits = match wanted {
                 Wanted::Only(family) => installation.family == family,
                 _ => true,
             };
             if let (true, Some(folder)) = (fits, installation.library.parent()) {
-                places.push(Place {
-                    folders: vec![folder.to_path_buf()],
-                    why: format!("the installation {}", installation.name),
-                });
+                let why = format!("the installation {}", installation.name);
+                places.push(Place::new(vec![folder.to_path_buf()], why));
             }
         }
-        self.search(wanted, &places, &format!(", chosen by $RANKS_MPI={value}"))
+        Ok(self.search(wanted, &places, &format!(", chosen by $RANKS_MPI={value}")))
     }
 
     /// Where libraries are looked for, in order.
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Result<Vec<Place>, ConfigError> {
         let mut places = Vec::new();
-        if let Some(folder) = self.variable("OMPI_LIBDIR_LOC") {
-            places.push(Place {
-                folders: vec![folder.into()],
-                why: "$OMPI_LIBDIR_LOC, set by the launcher".into(),
-            });
+        if let Some(folder) = self.variable(LIBRARIES) {
+            let folder = from_root(LIBRARIES, &folder)?.to_path_buf();
+            let why = format!("${LIBRARIES}, set by the launcher");
+            places.push(Place::new(vec![folder], why));
         }
-        for name in [
-            "OPAL_PREFIX",
-            "I_MPI_ROOT",
-            "MPI_HOME",
-            "MPICH_DIR",
-            "CRAY_MPICH_DIR",
-        ] {
+        for name in PREFIXES {
             if let Some(prefix) = self.variable(name) {
-                places.push(Place {
-                    folders: prefix_folders(Path::new(&prefix)),
-                    why: format!("${name}"),
-                });
+                let folders = prefix_folders(from_root(name, &prefix)?);
+                places.push(Place::new(folders, format!("${name}")));
             }
         }
         if let Some(ancestor) = &self.ancestor
@@ -307,26 +359,49 @@ impl Search<'_> {
                 ancestor.file.display(),
                 ancestor.pid
             );
-            places.push(Place {
-                folders: names::library_folders(prefix),
-                why,
-            });
+            places.push(Place::new(names::library_folders(prefix), why));
         }
-        if let Some(paths) = self.variable("CRAY_LD_LIBRARY_PATH") {
-            let folders = std::env::split_paths(&paths).collect();
-            places.push(Place {
-                folders,
-                why: "$CRAY_LD_LIBRARY_PATH".into(),
-            });
+        let cray = self.folders_in("CRAY_LD_LIBRARY_PATH");
+        if !cray.is_empty() {
+            places.push(Place::new(cray, "$CRAY_LD_LIBRARY_PATH"));
         }
         let cray = Path::new("/opt/cray/pe/lib64");
         if cray.is_dir() {
+            places.push(Place::new(
+                vec![cray.into()],
+                "the Cray programming environment",
+            ));
+        }
+        // Before the linker, which takes any folder's library of one name before any of another: here a folder is one MPI's.
+        for folder in self.folders_in(LINKER_PATH) {
+            let why = format!("{} in {LINKER_PATH}", folder.display());
             places.push(Place {
-                folders: vec![cray.into()],
-                why: "the Cray programming environment".into(),
+                family: names::only_family(&folder),
+                ..Place::new(vec![folder], why)
             });
         }
-        places
+        places.extend(self.of_first_launcher());
+        Ok(places)
+    }
+
+    /// The absolute ones of a list of folders.
+    fn folders_in(&self, variable: &str) -> Vec<PathBuf> {
+        let paths = self.variable(variable).unwrap_or_default();
+        std::env::split_paths(&paths)
+            .filter(|folder| folder.is_absolute())
+            .collect()
+    }
+
+    /// Where the library of the first `mpiexec` in `PATH` lies: a program that is started alone opens what that would start it with.
+    fn of_first_launcher(&self) -> Option<Place> {
+        let path = self.variable("PATH")?;
+        let (launcher, of) = Installation::of_first_launcher(path.as_ref())?;
+        let of = of?;
+        let why = format!("the first mpiexec in PATH, {}", launcher.display());
+        Some(Place {
+            family: Some(of.family),
+            ..Place::new(vec![of.library.parent()?.to_path_buf()], why)
+        })
     }
 
     fn search(&self, wanted: Wanted, places: &[Place], suffix: &str) -> Vec<Candidate> {
@@ -335,6 +410,9 @@ impl Search<'_> {
         let mut list = Vec::new();
         for (at, names) in [names.first, names.then].into_iter().enumerate() {
             for place in places {
+                if at == 0 && !place.fits(wanted) {
+                    continue;
+                }
                 let found = list.len();
                 self.in_place(place, &names, &mut seen, &mut list);
                 // A variable that leads nowhere shows up in the error, if it comes to one.
@@ -373,6 +451,7 @@ impl Search<'_> {
         for folder in &place.folders {
             let mut files: Vec<PathBuf> = names
                 .iter()
+                .filter(|name| place.family.is_none_or(|family| name.may_be_of(family)))
                 .flat_map(|name| name.in_folder(folder))
                 .collect();
             if names::is_intel(folder) {
@@ -390,6 +469,18 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// The path in a variable, which must be absolute.
+fn from_root<'a>(variable: &'static str, value: &'a str) -> Result<&'a Path, ConfigError> {
+    let path = Path::new(value);
+    if path.is_absolute() {
+        return Ok(path);
+    }
+    Err(ConfigError::Relative {
+        variable,
+        value: value.into(),
+    })
 }
 
 /// The library folders of a prefix that a variable names; its `lib` at least, for the error, if nothing is there.

@@ -1,6 +1,7 @@
 //! The families of MPI: which libraries and launchers belong together.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// A family of MPI libraries.
@@ -50,6 +51,23 @@ impl Family {
             .iter()
             .find(|(part, _)| text.contains(part))
             .map(|&(_, family)| family)
+    }
+
+    /// The family that a launcher or a daemon of one belongs to, where the name of its file tells; links are not followed.
+    pub fn of_launcher(file: &Path) -> Option<Family> {
+        let name = file.file_name()?.to_string_lossy();
+        let open_mpi = ["orte", "prte", "ompi"]
+            .iter()
+            .any(|part| name.starts_with(part))
+            || name.contains("openmpi");
+        let hydra = name.contains("hydra") || name.contains("mpich");
+        if open_mpi {
+            Some(Family::OpenMpi)
+        } else if hydra {
+            Some(Family::Mpich)
+        } else {
+            None
+        }
     }
 
     /// The plugin by whose protocol `srun --mpi=…` lets its ranks find each other: with another one each rank is alone, and succeeds.

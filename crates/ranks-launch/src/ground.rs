@@ -82,7 +82,9 @@ impl Ground {
     /// [`Undecided`]: n silent worlds of one rank each would be worse than an error, and so would an MPI that is named and not used.
     pub fn of(environment: &Environment) -> Result<Ground, Undecided> {
         Self::decide(Self::asked()?, environment, || {
-            let not_there = candidates(environment).err();
+            let not_there = candidates(environment)
+                .err()
+                .filter(ConfigError::is_of_choice);
             let not_there = not_there.map(|reason| Undecided::NoSuchMpi { reason });
             not_there.or_else(|| one_host_of_several(&process_variable))
         })

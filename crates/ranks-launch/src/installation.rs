@@ -10,6 +10,7 @@ use crate::names;
 
 mod command;
 mod cores;
+mod in_path;
 mod parameters;
 mod srun;
 
@@ -46,6 +47,8 @@ impl Installation {
 
     /// Those whose prefixes are the folders in `folder`, each named after its folder.
     pub fn below(folder: &Path) -> Vec<Installation> {
+        // Ranks may start in another folder than this process.
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
         let Ok(entries) = fs::read_dir(folder) else {
             return Vec::new();
         };
@@ -109,7 +112,10 @@ impl Installation {
         let known = Self::all(provisioned);
         let same = |found: &&Installation| real(&found.library).as_ref() == Some(&library);
         known.iter().find(same).cloned().or_else(|| {
-            let mut prefixes = library.ancestors().skip(2);
+            // The prefix that its path names is its own, even where that is a link to another.
+            let mut prefixes = [file, &library]
+                .into_iter()
+                .flat_map(|file| file.ancestors().skip(2));
             let at = |prefix: &Path| {
                 let name = prefix.file_name().unwrap_or_default().to_string_lossy();
                 Self::at(prefix, &name)
@@ -118,93 +124,6 @@ impl Installation {
             };
             prefixes.find_map(at)
         })
-    }
-
-    /// Those of the system: launchers in the folders of `PATH` and the libraries in the prefixes of those folders.
-    ///
-    /// They are named `debian-mpich` and `debian-openmpi` on Debian and what descends from it, `system-…` elsewhere.
-    pub fn of_system() -> Vec<Installation> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders: Vec<PathBuf> = std::env::split_paths(&path)
-            .filter(|folder| folder.is_absolute())
-            .collect();
-        let kind = if Path::new("/etc/debian_version").exists() {
-            "debian"
-        } else {
-            "system"
-        };
-        Self::in_path(&folders, kind)
-    }
-
-    fn in_path(folders: &[PathBuf], kind: &str) -> Vec<Installation> {
-        // A launcher that bears its family's name comes first: the plain one is an alias of it, or the only one.
-        const FILES: [(&str, Option<Family>); 5] = [
-            ("mpiexec.mpich", Some(Family::Mpich)),
-            ("mpiexec.openmpi", Some(Family::OpenMpi)),
-            ("mpiexec.hydra", Some(Family::Mpich)),
-            ("prterun", Some(Family::OpenMpi)),
-            ("mpiexec", None),
-        ];
-        let mut list: Vec<Installation> = Vec::new();
-        for (file, family) in FILES {
-            for launcher in folders
-                .iter()
-                .map(|folder| folder.join(file))
-                .filter(|launcher| launcher.is_file())
-            {
-                let found = match (family, launcher.parent().and_then(Path::parent)) {
-                    (Some(family), Some(prefix)) => {
-                        Self::of_family(prefix, family, &launcher, kind)
-                    }
-                    (None, Some(prefix)) => {
-                        Self::at(prefix, "")
-                            .into_iter()
-                            .next()
-                            .map(|found| Installation {
-                                name: format!("{kind}-{}", found.family.word()),
-                                ..found
-                            })
-                    }
-                    (_, None) => None,
-                };
-                // One of a family is enough: a second launcher is an alias, or hidden behind the first by PATH itself.
-                list.extend(
-                    found.filter(|found| list.iter().all(|other| other.name != found.name)),
-                );
-            }
-        }
-        list
-    }
-
-    fn of_family(
-        prefix: &Path,
-        family: Family,
-        launcher: &Path,
-        kind: &str,
-    ) -> Option<Installation> {
-        let folders = names::library_folders(prefix);
-        let (folder, library) = folders
-            .iter()
-            .find_map(|folder| Some((folder, names::native_library(folder, family)?)))?;
-        let family = if family == Family::Mpich && names::is_intel(folder) {
-            Family::Intel
-        } else {
-            family
-        };
-        // `prterun` alone proves that an Open MPI is here, but does not start ranks as Open MPI's own launcher does.
-        let own = launcher.with_file_name("mpiexec");
-        let launcher = if launcher.ends_with("prterun") && own.is_file() {
-            own
-        } else {
-            launcher.to_path_buf()
-        };
-        Some(Self::new(
-            format!("{kind}-{}", family.word()),
-            family,
-            None,
-            library,
-            launcher,
-        ))
     }
 
     fn new(
@@ -285,7 +204,7 @@ impl AsRef<OsStr> for Installation {
 mod tests {
     use super::*;
 
-    fn scratch(name: &str, files: &[&str]) -> PathBuf {
+    pub(super) fn scratch(name: &str, files: &[&str]) -> PathBuf {
         let root = std::env::temp_dir().join(format!(
             "ranks-launch-installation-{}-{name}",
             std::process::id()
@@ -343,31 +262,6 @@ mod tests {
         assert_eq!(list[2].launcher, list[1].launcher);
         assert_eq!(list[3].version.as_deref(), Some("5.0.11"));
         assert!(list[3].is_prrte() && !list[1].is_prrte());
-        fs::remove_dir_all(root).unwrap();
-    }
-
-    #[test]
-    fn two_families_in_one_prefix_are_told_apart_by_their_launchers() {
-        let root = scratch(
-            "path",
-            &[
-                "bin/mpiexec.mpich",
-                "bin/mpiexec.openmpi",
-                "bin/mpiexec",
-                "bin/mpiexec.hydra",
-                "lib/libmpi.so.40",
-                "lib/libmpich.so.12",
-            ],
-        );
-        let list = Installation::in_path(&[root.join("bin")], "debian");
-        let names: Vec<_> = list.iter().map(|found| found.name.as_str()).collect();
-        assert_eq!(names, ["debian-mpich", "debian-openmpi"]);
-        assert!(
-            list[0].library.ends_with("libmpich.so.12")
-                && list[0].launcher.ends_with("mpiexec.mpich")
-        );
-        assert!(list[1].library.ends_with("libmpi.so.40") && !list[1].is_prrte());
-        assert!(Installation::at(&root, "x").is_empty());
         fs::remove_dir_all(root).unwrap();
     }
 

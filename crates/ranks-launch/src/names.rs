@@ -58,7 +58,8 @@ mod system {
     pub(super) const CRAY: &[Name] =
         &[Between("libmpi_gnu_", ".so.12"), Exact("libmpi_cray.so.12")];
     pub(super) const OPEN_MPI: &[Name] = &[Exact("libmpi.so.40")];
-    pub(super) const STANDARD: &[Name] = &[Exact("libmpi_abi.so.1")];
+    /// MPICH 5.0.0 and 5.0.1 name theirs by 0.
+    pub(super) const STANDARD: &[Name] = &[Exact("libmpi_abi.so.1"), Exact("libmpi_abi.so.0")];
     pub(super) const UNVERSIONED: &[Name] = &[Unversioned("libmpi.so"), Unversioned("libmpich.so")];
     pub(super) const UNVERSIONED_STANDARD: &[Name] = &[Unversioned("libmpi_abi.so")];
     /// A file that lies beside Intel's libraries and no other.
@@ -73,7 +74,8 @@ mod system {
     pub(super) const INTEL: &[Name] = &[];
     pub(super) const CRAY: &[Name] = &[];
     pub(super) const OPEN_MPI: &[Name] = &[Exact("libmpi.40.dylib")];
-    pub(super) const STANDARD: &[Name] = &[Exact("libmpi_abi.1.dylib")];
+    pub(super) const STANDARD: &[Name] =
+        &[Exact("libmpi_abi.1.dylib"), Exact("libmpi_abi.0.dylib")];
     pub(super) const UNVERSIONED: &[Name] = &[Unversioned("libmpi.dylib")];
     pub(super) const UNVERSIONED_STANDARD: &[Name] = &[Unversioned("libmpi_abi.dylib")];
     pub(super) const OF_INTEL: &str = "libmpi_shm_heap_proxy.dylib";
@@ -130,6 +132,12 @@ fn push<'a>(list: &mut Vec<Name>, more: impl IntoIterator<Item = &'a [Name]>) {
 }
 
 impl Name {
+    /// Whether a library of `family` may bear this name: no other family's own does.
+    pub(crate) fn may_be_of(self, family: Family) -> bool {
+        let own = |family| native(family).contains(&self);
+        own(family) || !Family::ALL.into_iter().any(own)
+    }
+
     /// The name that the dynamic linker can be asked for; none for a pattern or a name for compilers.
     pub(crate) fn soname(self) -> Option<&'static str> {
         match self {
@@ -181,6 +189,19 @@ pub(crate) fn native_library(folder: &Path, family: Family) -> Option<PathBuf> {
     native(family)
         .iter()
         .find_map(|name| name.in_folder(folder).into_iter().next())
+}
+
+/// The only family whose own libraries lie in `folder`.
+pub(crate) fn only_family(folder: &Path) -> Option<Family> {
+    let has = |family| native_library(folder, family).is_some();
+    let cray = has(Family::Cray);
+    match (has(Family::OpenMpi), cray || has(Family::Mpich)) {
+        (true, false) => Some(Family::OpenMpi),
+        (false, true) if cray => Some(Family::Cray),
+        (false, true) if is_intel(folder) => Some(Family::Intel),
+        (false, true) => Some(Family::Mpich),
+        (true, true) | (false, false) => None,
+    }
 }
 
 /// The library in `folder` with the standard interface.
@@ -259,7 +280,10 @@ mod tests {
     #[test]
     fn the_family_of_the_launcher_goes_first_and_the_others_last() {
         let (first, then) = order(Wanted::Any(Some(Family::OpenMpi)), Preference::Native);
-        assert_eq!(first, ["libmpi.so.40", "libmpi_abi.so.1"]);
+        assert_eq!(
+            first,
+            ["libmpi.so.40", "libmpi_abi.so.1", "libmpi_abi.so.0"]
+        );
         assert_eq!(then[..3], ["libmpi.so.12", "libmpich.so.12", "libmpi_gnu_"]);
         let (first, then) = order(Wanted::Any(Some(Family::Intel)), Preference::Native);
         assert_eq!(first[..2], ["libmpi.so.12", "libmpich.so.12"]);
@@ -272,10 +296,13 @@ mod tests {
         let (native, _) = order(Wanted::Any(Some(Family::Mpich)), Preference::Native);
         assert_eq!(
             (native[0], native.last()),
-            ("libmpi.so.12", Some(&"libmpi_abi.so.1"))
+            ("libmpi.so.12", Some(&"libmpi_abi.so.0"))
         );
         let (standard, _) = order(Wanted::Any(None), Preference::StandardAbi);
-        assert_eq!(standard[..2], ["libmpi_abi.so.1", "libmpi.so.12"]);
+        assert_eq!(
+            standard[..3],
+            ["libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi.so.12"]
+        );
         assert!(standard.contains(&"libmpi.so.40"));
     }
 
@@ -283,7 +310,10 @@ mod tests {
     fn what_the_user_names_is_all_there_is() {
         assert_eq!(
             order(Wanted::Standard, Preference::Native),
-            (vec!["libmpi_abi.so.1", "libmpi_abi.so"], vec![])
+            (
+                vec!["libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi_abi.so"],
+                vec![]
+            )
         );
         let (first, then) = order(Wanted::Only(Family::OpenMpi), Preference::StandardAbi);
         assert_eq!(first[0], "libmpi.so.40");

@@ -208,8 +208,9 @@ pub unsafe fn load(candidates: &[Candidate]) -> Result<&'static Loaded, LoadErro
 /// so what tells a library are its `PMPI_` functions and its data.
 fn in_process() -> Option<Library> {
     const OF_A_LIBRARY: [&CStr; 3] = [c"PMPI_Init_thread", openmpi::MARK, mpich::MARK];
-    const SONAMES: [&str; 4] = [
+    const SONAMES: [&str; 5] = [
         "libmpi_abi.so.1",
+        "libmpi_abi.so.0",
         "libmpi.so.40",
         "libmpi.so.12",
         "libmpich.so.12",

@@ -11,11 +11,12 @@ use super::{
 };
 
 /// A name under which MPI libraries are found, by the dynamic linker too.
-const NAMES: [&str; 5] = [
+const NAMES: [&str; 6] = [
     "libmpi.so.12",
     "libmpich.so.12",
     "libmpi.so.40",
     "libmpi_abi.so.1",
+    "libmpi_abi.so.0",
     "libmpi_cray.so.12",
 ];
 

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod unsaid;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
