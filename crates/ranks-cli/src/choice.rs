@@ -28,24 +28,123 @@ pub(crate) fn installations() -> Vec<Installation> {
     Installation::all(provisioned().as_deref())
 }
 
-/// The MPI that `name` or else `RANKS_MPI` names; or else that of the first `mpiexec` in `PATH`, or that of the library which the
-/// dynamic linker finds. `None` where there is none, or where `none` was asked for: ranks are threads then.
+/// What the ranks of a job are, and why.
+pub(crate) enum Choice {
+    /// Processes over this MPI.
+    Mpi(Box<Chosen>),
+    /// Threads of one process.
+    Threads {
+        /// Why there is no MPI, unless that was asked for.
+        missing: Option<String>,
+    },
+}
+
+/// An MPI, and the launcher that starts its ranks.
+pub(crate) struct Chosen {
+    pub(crate) installation: Installation,
+    /// What has named the library.
+    pub(crate) why: String,
+}
+
+impl Choice {
+    /// The MPI; `None` for threads.
+    pub(crate) fn installation(self) -> Option<Installation> {
+        match self {
+            Choice::Mpi(chosen) => Some(chosen.installation),
+            Choice::Threads { .. } => None,
+        }
+    }
+}
+
+/// The MPI that `name` or else `RANKS_MPI` names, or else the first of [`ranks_launch::candidates`] that opens, which a program that is
+/// started alone takes as well; and the launcher that belongs to it. Threads where there is none, or where `none` was asked for.
+///
+/// `mpiexec` is the launcher to use instead: it names the MPI where nothing else does.
 ///
 /// # Errors
-/// A sentence when one is named that is not there, cannot be opened, or has no launcher.
-pub(crate) fn choose(name: Option<&str>) -> Result<Option<Installation>, String> {
+/// A sentence when an MPI is named that is not there, cannot be opened, or has no launcher, or when `mpiexec` is of another family.
+pub(crate) fn choose(name: Option<&str>, mpiexec: Option<&Path>) -> Result<Choice, String> {
     let variable = |name: &str| std::env::var(name).ok();
     let in_process = variable("RANKS_BACKEND").is_some_and(|name| name.trim() == "inprocess");
     if name == Some("none") || name.is_none() && in_process {
-        return Ok(None);
+        return match mpiexec {
+            Some(file) => Err(format!(
+                "without an MPI ranks are threads of one process, which --mpiexec {} does not start",
+                file.display()
+            )),
+            None => Ok(Choice::Threads { missing: None }),
+        };
     }
+    let launcher = mpiexec.map(launcher).transpose()?;
     let chosen = variable(CHOICE).filter(|chosen| !chosen.trim().is_empty());
-    match name.or(chosen.as_deref().map(str::trim)) {
-        Some(name) => named(name).map(Some),
-        None => Ok(launcher_in_path()
-            .and_then(|(_, installation)| installation)
-            .or_else(of_the_linker)),
+    let choice = match (name, chosen.as_deref().map(str::trim), &launcher) {
+        (Some(name), ..) => mpi(named(name)?, format!("--mpi {name}")),
+        (None, Some(name), _) => mpi(named(name)?, format!("{CHOICE}={name}")),
+        (None, None, Some(Launcher { of: Some(of), .. })) => {
+            mpi(of.clone(), "--mpiexec".to_owned())
+        }
+        (None, None, _) => first_that_opens()?,
+    };
+    match (choice, launcher) {
+        (Choice::Mpi(chosen), Some(launcher)) => started_by(*chosen, launcher),
+        (Choice::Threads { missing }, Some(launcher)) => Err(format!(
+            "--mpiexec {}: {}",
+            launcher.file.display(),
+            missing.unwrap_or_default()
+        )),
+        (choice, None) => Ok(choice),
     }
+}
+
+fn mpi(installation: Installation, why: String) -> Choice {
+    Choice::Mpi(Box::new(Chosen { installation, why }))
+}
+
+/// A launcher that was named or found.
+pub(crate) struct Launcher {
+    pub(crate) file: PathBuf,
+    /// The MPI that it belongs to, where that can be told.
+    pub(crate) of: Option<Installation>,
+}
+
+/// The launcher that `--mpiexec` names: a path, or a word that is looked for in `PATH`.
+fn launcher(name: &Path) -> Result<Launcher, String> {
+    let is_word = name.components().count() == 1 && !name.is_absolute();
+    let file = if is_word {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders)
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(name))
+            .find(|file| file.is_file())
+    } else {
+        std::path::absolute(name).ok().filter(|file| file.is_file())
+    };
+    let file = file.ok_or_else(|| format!("--mpiexec {}: no such file", name.display()))?;
+    let of = Installation::of_launcher(&file);
+    Ok(Launcher { file, of })
+}
+
+/// The choice with another launcher: of another family it would start as many worlds as ranks.
+fn started_by(chosen: Chosen, launcher: Launcher) -> Result<Choice, String> {
+    let Chosen { installation, why } = chosen;
+    let by_name = || Family::of_launcher(&launcher.file.canonicalize().ok()?);
+    let family = launcher.of.as_ref().map(|of| of.family).or_else(by_name);
+    if let Some(family) = family.filter(|family| !family.starts(installation.family)) {
+        return Err(format!(
+            "--mpiexec {} is {family}'s, and the MPI is {} ({}, by {why}), of which each rank would be alone: \
+             leave it out for {}, or take --mpi {}",
+            launcher.file.display(),
+            installation.family,
+            installation.library.display(),
+            installation.launcher.display(),
+            family.word()
+        ));
+    }
+    let installation = Installation {
+        launcher: launcher.file,
+        ..installation
+    };
+    Ok(mpi(installation, why))
 }
 
 fn named(name: &str) -> Result<Installation, String> {
@@ -53,8 +152,12 @@ fn named(name: &str) -> Result<Installation, String> {
     if let Some(found) = known.iter().find(|installation| installation.name == name) {
         return Ok(found.clone());
     }
+    // Who types a path means the folder that they are in; a variable is read in others as well.
+    let is_typed = std::env::var(CHOICE).map_or(true, |chosen| chosen.trim() != name);
+    let path = (is_typed && name.contains('/')).then(|| std::path::absolute(name).ok());
+    let path = path.flatten().map(|path| path.display().to_string());
     let variables = |variable: &str| match variable {
-        CHOICE => Some(name.to_owned()),
+        CHOICE => Some(path.clone().unwrap_or_else(|| name.to_owned())),
         _ => std::env::var(variable).ok(),
     };
     let search = Search {
@@ -70,12 +173,10 @@ fn named(name: &str) -> Result<Installation, String> {
     for candidate in candidates {
         match probe::mpi(&candidate.file) {
             Ok(mpi) => {
-                let found = Installation::of_library(&mpi.path, provisioned().as_deref());
-                return found.ok_or_else(|| {
+                return launcher_of(&mpi).ok_or_else(|| {
                     format!(
-                        "{} ({}) has no launcher beside it: give the prefix of an MPI with a bin/mpiexec",
-                        mpi.name,
-                        mpi.path.display()
+                        "{}: give the prefix of an MPI with a bin/mpiexec",
+                        without_launcher(&mpi)
                     )
                 });
             }
@@ -89,42 +190,51 @@ fn named(name: &str) -> Result<Installation, String> {
     ))
 }
 
-/// The MPI of the library that the dynamic linker finds.
-fn of_the_linker() -> Option<Installation> {
-    let candidates = ranks_launch::candidates(&Environment::default()).ok()?;
-    let mpi = candidates
-        .iter()
-        .find_map(|candidate| probe::mpi(&candidate.file).ok())?;
-    Installation::of_library(&mpi.path, provisioned().as_deref())
+/// The library that a program takes that is started alone.
+fn first_that_opens() -> Result<Choice, String> {
+    let candidates =
+        ranks_launch::candidates(&Environment::default()).map_err(|error| error.to_string())?;
+    let mut opening = candidates
+        .into_iter()
+        .filter_map(|candidate| Some((probe::mpi(&candidate.file).ok()?, candidate.why)));
+    let missing = match opening.next() {
+        Some((library, why)) => match launcher_of(&library) {
+            Some(installation) => return Ok(mpi(installation, why)),
+            None => without_launcher(&library),
+        },
+        None => "no MPI is found".to_owned(),
+    };
+    Ok(Choice::Threads {
+        missing: Some(missing),
+    })
 }
 
-/// The first `mpiexec` in `PATH`, with the MPI that it belongs to where that can be told.
-pub(crate) fn launcher_in_path() -> Option<(PathBuf, Option<Installation>)> {
-    let path = std::env::var_os("PATH")?;
-    let file = std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join("mpiexec"))
-        .find(|file| file.is_file())?;
-    let prefix = file.parent().and_then(Path::parent)?;
-    let alone = Installation::at(prefix, "mpiexec").into_iter().next();
-    let installation = alone.or_else(|| {
-        let family = family_of(&file)?;
-        let mut of_system = Installation::of_system().into_iter();
-        of_system.find(|found| found.family == family)
-    });
-    Some((file, installation))
+/// The library with the launcher that belongs to it.
+pub(crate) fn launcher_of(mpi: &probe::Mpi) -> Option<Installation> {
+    let installation = Installation::of_library(&mpi.path, provisioned().as_deref())?;
+    Some(Installation {
+        library: mpi.path.clone(),
+        ..installation
+    })
 }
 
-/// The family of a launcher, by the name of the file behind its links.
-fn family_of(launcher: &Path) -> Option<Family> {
-    let real = launcher.canonicalize().ok()?;
-    let name = real.file_name()?.to_string_lossy().into_owned();
-    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
-    if has(&["openmpi", "orte", "prte"]) {
-        Some(Family::OpenMpi)
-    } else if has(&["hydra", "mpich"]) {
-        Some(Family::Mpich)
-    } else {
-        None
-    }
+fn without_launcher(mpi: &probe::Mpi) -> String {
+    format!(
+        "{} ({}) has no launcher beside it",
+        mpi.name,
+        mpi.path.display()
+    )
+}
+
+/// The first `mpiexec` in `PATH`.
+pub(crate) fn launcher_in_path() -> Option<Launcher> {
+    let (file, of) = Installation::of_first_launcher(&std::env::var_os("PATH")?)?;
+    // By the name that it is listed under.
+    let known = |of: Installation| {
+        Installation::of_library(&of.library, provisioned().as_deref()).unwrap_or(of)
+    };
+    Some(Launcher {
+        file,
+        of: of.map(known),
+    })
 }

@@ -13,7 +13,7 @@ use anstyle::{AnsiColor, Style};
 use nix::sys::signal::{SigSet, Signal};
 use ranks_launch::{Allocation, Installation, Job, Outcome, Written};
 
-use crate::choice;
+use crate::choice::{self, Choice};
 use crate::rank::{End, Ends};
 
 /// What to run, and on what.
@@ -23,9 +23,12 @@ pub(crate) struct Arguments {
     #[arg(short = 'n', long, default_value_t = 2)]
     ranks: usize,
     /// The MPI: a name as `ranks doctor` shows it, a family, the prefix or the library of one; `none`: ranks are threads of one process.
-    /// [default: RANKS_MPI, or that of the first mpiexec in PATH]
+    /// [default: RANKS_MPI, or what a program takes that is started alone, as `ranks doctor` shows it]
     #[arg(long)]
     mpi: Option<String>,
+    /// The launcher to use instead of the one that belongs to the MPI; it names the MPI where neither --mpi nor RANKS_MPI does.
+    #[arg(long)]
+    mpiexec: Option<PathBuf>,
     /// The hosts to run on.
     #[arg(long, value_delimiter = ',')]
     host: Vec<String>,
@@ -44,27 +47,31 @@ pub(crate) struct Arguments {
 const TIME_IS_UP: u8 = 124;
 
 pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
-    let installation = choice::choose(arguments.mpi.as_deref())?;
+    let choice = choice::choose(arguments.mpi.as_deref(), arguments.mpiexec.as_deref())?;
     let mut program = arguments.program.into_iter();
     let file = PathBuf::from(program.next().ok_or("name a program")?);
-    if installation.is_none() {
+    if let Choice::Threads { missing } = &choice {
         if !arguments.host.is_empty() {
             return Err(
                 "without an MPI ranks are threads of one process, and cannot be on --host".into(),
             );
         }
-        if arguments.mpi.is_none() {
+        if let Some(missing) = missing {
             anstream::eprintln!(
-                "ranks: no MPI is found (ranks doctor says more): {} ranks are threads of one process",
+                "ranks: {missing} (ranks doctor says more): {} ranks are threads of one process",
                 arguments.ranks
             );
         }
     }
+    let installation = choice.installation();
     if let Some(installation) = installation.as_ref().filter(|_| arguments.fault_tolerant) {
         can_lose_ranks(installation)?;
     }
     // `srun` ends a job of which a task dies; the launcher of the MPI starts its daemons on the nodes of the allocation.
-    let by_srun = installation.is_some() && choice::in_slurm() && !arguments.fault_tolerant;
+    let by_srun = installation.is_some()
+        && choice::in_slurm()
+        && !arguments.fault_tolerant
+        && arguments.mpiexec.is_none();
     // On other hosts this command need not be.
     let ends =
         if installation.is_some() && arguments.host.is_empty() && Allocation::detect().is_none() {

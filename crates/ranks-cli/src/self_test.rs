@@ -93,7 +93,12 @@ fn facts(world: &Communicator) -> Result<(), ranks::Error> {
         Some(false) => "not taken, the library says (MPIX_Query_cuda_support)",
         None => "not said",
     };
+    let library = loaded.map_or_else(
+        || "none".to_owned(),
+        |loaded| format!("{} ({})", loaded.name(), loaded.path().display()),
+    );
     for (name, fact) in [
+        ("library", library),
         ("world", format!("{} ranks, by {launcher}", world.size())),
         (
             "threads",

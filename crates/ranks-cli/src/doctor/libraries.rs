@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use ranks_launch::{Environment, Family, Ground, Installation, LinkerScript, LoadedMpi};
+use ranks_launch::{ConfigError, Environment, Family, Ground, LinkerScript, LoadedMpi};
 use ranks_load::Candidate;
 use serde::Serialize;
 
-use crate::choice::{self, CHOICE};
+use crate::choice::{self, CHOICE, Choice};
 use crate::probe::{self, Mpi};
 
 use super::finding::Finding;
@@ -22,6 +22,10 @@ pub(super) struct Libraries {
     pub(super) started: String,
     /// The ground on which ranks of a program that is started as this one would stand, or why that cannot be decided.
     pub(super) ranks: String,
+    /// What `ranks run` starts ranks on, or why it does not.
+    pub(super) run: Result<Run, String>,
+    /// Whether a program that is started as this one opens no MPI unless it is asked for.
+    pub(super) unless_asked: bool,
     /// Whether `RANKS_BACKEND` asks for no MPI.
     in_process: bool,
     /// Why `RANKS_MPI` cannot be followed.
@@ -40,6 +44,41 @@ pub(super) struct Libraries {
     /// Another library that `RANKS_MPI` may have meant.
     #[serde(skip)]
     instead: Option<PathBuf>,
+    /// The variable whose path is relative.
+    #[serde(skip)]
+    relative: Option<&'static str>,
+}
+
+/// What `ranks run` takes where nothing else is said.
+#[derive(Debug, Serialize)]
+pub(super) struct Run {
+    /// The library; none for threads.
+    pub(super) library: Option<PathBuf>,
+    /// Its launcher.
+    pub(super) launcher: Option<PathBuf>,
+    /// What has named the library, or why there is none.
+    pub(super) why: String,
+}
+
+impl Run {
+    fn look() -> Result<Run, String> {
+        Ok(match choice::choose(None, None)? {
+            Choice::Mpi(chosen) => Run {
+                library: Some(chosen.installation.library),
+                launcher: Some(if choice::in_slurm() {
+                    "srun".into()
+                } else {
+                    chosen.installation.launcher
+                }),
+                why: chosen.why,
+            },
+            Choice::Threads { missing } => Run {
+                library: None,
+                launcher: None,
+                why: missing.unwrap_or_else(|| "RANKS_BACKEND=inprocess".to_owned()),
+            },
+        })
+    }
 }
 
 /// A library that was tried.
@@ -84,7 +123,11 @@ impl Libraries {
             Err(error) => (Vec::new(), Some(error)),
         };
         let instead = match &choice {
-            Some(ranks_launch::ConfigError::NotALibrary { instead, .. }) => instead.clone(),
+            Some(ConfigError::NotALibrary { instead, .. }) => instead.clone(),
+            _ => None,
+        };
+        let relative = match &choice {
+            Some(ConfigError::Relative { variable, .. }) => Some(*variable),
             _ => None,
         };
         let installations = choice::installations();
@@ -112,19 +155,21 @@ impl Libraries {
             });
         let installed = installed.collect();
         let used = tried.iter().find_map(|tried| tried.answer.as_ref().ok());
-        let of_used = used
-            .and_then(|mpi| Installation::of_library(&mpi.path, choice::provisioned().as_deref()));
-        let in_path = choice::launcher_in_path().map(|(file, of)| Launcher {
-            file,
-            family: of.as_ref().map(|of| of.family),
-            of: of.map(|of| of.name),
+        let of_used = used.and_then(choice::launcher_of);
+        let in_path = choice::launcher_in_path().map(|found| Launcher {
+            file: found.file,
+            family: found.of.as_ref().map(|of| of.family),
+            of: found.of.map(|of| of.name),
         });
+        let ground = Ground::of(&environment);
         Libraries {
             started: environment.to_string(),
-            ranks: match Ground::of(&environment) {
+            unless_asked: ground == Ok(Ground::InProcess),
+            ranks: match ground {
                 Ok(ground) => ground.to_string(),
                 Err(reason) => reason.to_string(),
             },
+            run: Run::look(),
             in_process: std::env::var("RANKS_BACKEND")
                 .is_ok_and(|backend| backend.trim() == "inprocess"),
             choice: choice.map(|error| error.to_string()),
@@ -139,14 +184,20 @@ impl Libraries {
             linker_scripts,
             environment,
             instead,
+            relative,
         }
     }
 
     /// The library that a program which is started as this one would use.
     pub(super) fn used(&self) -> Option<&Mpi> {
+        self.used_and_why().map(|(mpi, _)| mpi)
+    }
+
+    /// The same with what has named it.
+    pub(super) fn used_and_why(&self) -> Option<(&Mpi, &str)> {
         self.tried
             .iter()
-            .find_map(|tried| tried.answer.as_ref().ok())
+            .find_map(|tried| Some((tried.answer.as_ref().ok()?, tried.why.as_str())))
     }
 
     /// What does not fit together before MPI is initialised.

@@ -45,8 +45,8 @@ impl TestRun {
             milliseconds: 0,
             failure: Some(why),
         };
-        let installation = match choice::choose(None) {
-            Ok(installation) => installation,
+        let installation = match choice::choose(None, None) {
+            Ok(choice) => choice.installation(),
             Err(why) => return failed("no MPI", why),
         };
         let on = installation

@@ -9,6 +9,7 @@ use crate::probe::GpuLibrary;
 use super::Report;
 use super::features::BACKENDS;
 use super::finding::Finding;
+use super::libraries::Run;
 use super::machine::amount;
 use super::test_run::TestRun;
 
@@ -82,11 +83,17 @@ fn mpi(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     heading(out, "MPI")?;
     writeln!(out, "  started    {}", mpi.started)?;
     let ranks = mpi.ranks.lines().next().unwrap_or_default();
-    writeln!(out, "  so         {ranks}")?;
-    match mpi.used() {
-        Some(used) => {
+    let unless = if mpi.unless_asked && mpi.used().is_some() {
+        "; with RANKS_BACKEND=mpi a program opens what is used"
+    } else {
+        ""
+    };
+    writeln!(out, "  so         {ranks}{unless}")?;
+    match mpi.used_and_why() {
+        Some((used, why)) => {
             let (major, minor) = used.standard;
             writeln!(out, "  used       {} ({})", used.name, used.path.display())?;
+            writeln!(out, "             named by {why}")?;
             writeln!(out, "             {}", used.version)?;
             writeln!(
                 out,
@@ -98,6 +105,26 @@ fn mpi(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             )?;
         }
         None => writeln!(out, "  used       none: ranks are threads of one process")?,
+    }
+    match &mpi.run {
+        Ok(Run {
+            library: Some(library),
+            launcher: Some(launcher),
+            why,
+        }) => {
+            let launcher = launcher.display();
+            if mpi.used().is_some_and(|used| used.path == *library) {
+                writeln!(out, "  ranks run  the same, by {launcher}")?;
+            } else {
+                writeln!(out, "  ranks run  {}, by {launcher}", library.display())?;
+                writeln!(out, "             named by {why}")?;
+            }
+        }
+        Ok(Run { why, .. }) => writeln!(out, "  ranks run  threads of one process: {why}")?,
+        Err(reason) => {
+            let reason = reason.lines().next().unwrap_or_default();
+            writeln!(out, "  ranks run  nothing: {reason}")?;
+        }
     }
     let launchers = [("launcher", &mpi.launcher), ("in PATH", &mpi.in_path)];
     for (name, launcher) in launchers {

@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ranks_launch::{Family, Installation};
 
-use crate::{RANKS, Scratch, said};
+use crate::{RANKS, Said, Scratch, said};
 
 /// The folder of MPIs that tests run on.
 fn provisioned() -> std::path::PathBuf {
@@ -240,6 +240,75 @@ fn two_mpis() {
                 word,
             ],
         );
+    }
+}
+
+/// The library that is named after `mark` in what a command wrote, as the file behind its links.
+fn library_after(mark: &str, said: &Said) -> PathBuf {
+    let whole = format!("{}{}", said.text, said.errors);
+    let line = said.text.lines().find_map(|line| line.split_once(mark));
+    let (_, product) = line.unwrap_or_else(|| panic!("no {mark:?} in {whole}"));
+    let (_, file) = product.split_once(" (").unwrap();
+    fs::canonicalize(file.trim_end_matches(')')).unwrap()
+}
+
+/// The report and `RANKS_BACKEND=mpi` followed the dynamic linker, and `ranks run` the first `mpiexec` in `PATH`.
+#[test]
+#[ignore = "needs an MPI"]
+fn the_report_a_job_and_a_program_alone_named_different_libraries() {
+    for installation in named() {
+        let own = own_folder(&installation);
+        let library = &installation.library;
+        let (folder, prefix) = (library.parent().unwrap(), own.parent().unwrap());
+        let usual = std::env::var("PATH").unwrap_or_default();
+        let in_path = format!("{}:{usual}", own.display());
+        // In the folders of the system there may be several MPIs, and the name that is tried first is one's.
+        let of_system = own.starts_with("/usr") || own.starts_with("/bin");
+        let elsewhere = !of_system && !installation.name.ends_with("-abi");
+        let rows: [(&str, &str, &Path, bool); 4] = [
+            ("PATH", &in_path, own, elsewhere),
+            ("LD_LIBRARY_PATH", &usual, folder, elsewhere),
+            ("MPI_HOME", &usual, prefix, elsewhere),
+            ("RANKS_MPI", &usual, library, true),
+        ];
+        for (variable, path, value, is_named) in rows {
+            let start = |arguments: &[&str]| {
+                let mut command = Command::new(RANKS);
+                command.args(arguments);
+                for other in ["RANKS_MPI", "MPI_HOME", "LD_LIBRARY_PATH"] {
+                    command.env_remove(other);
+                }
+                command.env(variable, value).env("PATH", path);
+                command
+            };
+            let row = format!("{} by {variable}", installation.name);
+            let report = said(start(&["doctor", "--json"]).env("RANKS_MPI_DIR", provisioned()));
+            let report: serde_json::Value = serde_json::from_str(&report.text).unwrap();
+            let opened = |tried: &serde_json::Value| {
+                let path = tried["answer"]["Ok"]["path"].as_str()?;
+                Some(fs::canonicalize(path).unwrap())
+            };
+            let tried = report["mpi"]["tried"].as_array().unwrap();
+            let told = tried.iter().find_map(opened).unwrap();
+            let run = report["mpi"]["run"]["Ok"]["library"].as_str().unwrap();
+            assert_eq!(fs::canonicalize(run).unwrap(), told, "{row}: ranks run");
+            let alone = said(start(&["self-test"]).env("RANKS_BACKEND", "mpi"));
+            assert_eq!(
+                library_after("fact library: ", &alone),
+                told,
+                "{row}: alone"
+            );
+            let job = said(&mut start(&["run", "-n", "2", RANKS, "self-test"]));
+            assert_eq!(library_after("fact library: ", &job), told, "{row}: a job");
+            assert!(
+                job.text.contains("fact world: 2 ranks, by "),
+                "{row}: {}",
+                job.text
+            );
+            if is_named {
+                assert_eq!(told, fs::canonicalize(library).unwrap(), "{row}");
+            }
+        }
     }
 }
 

@@ -191,6 +191,46 @@ fn in_an_allocation_of_slurm_it_is_srun_with_the_plugin_of_the_mpi() {
     }
 }
 
+/// Each rank would have been a world of its own, or have waited for ever.
+#[test]
+fn an_mpiexec_of_another_family_is_an_error_that_names_both() {
+    let scratch = Scratch::new("families");
+    let mpiexec = |name: &str| scratch.path().join(name).join("bin/mpiexec");
+    let run = |more: &[&str], launcher: &Path| {
+        let mut command = with_launchers(&scratch);
+        command.args(["run", "-n", "3", "--mpiexec"]).arg(launcher);
+        command.args(more).arg("program");
+        command.env("RANKS_MPI", "mpich-9");
+        command
+    };
+    let job = said(&mut run(&[], &mpiexec("openmpi-9")));
+    assert_eq!((job.status, job.text.as_str()), (Some(1), ""));
+    let library = scratch.path().join("mpich-9/lib/libmpi.so.12");
+    for part in [
+        format!("--mpiexec {} is Open MPI's", mpiexec("openmpi-9").display()),
+        format!(
+            "the MPI is MPICH ({}, by RANKS_MPI=mpich-9)",
+            library.display()
+        ),
+        format!("leave it out for {}", mpiexec("mpich-9").display()),
+        "--mpi openmpi".to_owned(),
+    ] {
+        assert!(job.errors.contains(&part), "{part}: {}", job.errors);
+    }
+    let job = said(&mut run(&["--mpi", "openmpi-9"], &mpiexec("openmpi-9")));
+    assert_eq!(job.status, Some(0), "{}", job.errors);
+    assert!(job.text.contains("-n 3 "), "{}", job.text);
+    // Where nothing else names the MPI, it does.
+    let job = said(run(&[], &mpiexec("openmpi-9")).env_remove("RANKS_MPI"));
+    assert_eq!(job.status, Some(0), "{}", job.errors);
+    assert!(job.text.contains("-x RANKS_MPI"), "{}", job.text);
+    let job = said(&mut run(&["--mpi", "none"], &mpiexec("mpich-9")));
+    assert_eq!(job.status, Some(1), "{}", job.text);
+    let job = said(&mut run(&[], Path::new("mpiexec-of-nobody")));
+    let expected = "--mpiexec mpiexec-of-nobody: no such file";
+    assert!(job.errors.contains(expected), "{}", job.errors);
+}
+
 #[test]
 fn an_mpi_that_is_not_there_is_an_error() {
     let scratch = Scratch::new("absent");

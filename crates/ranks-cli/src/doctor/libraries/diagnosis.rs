@@ -56,6 +56,9 @@ impl Libraries {
         if let Some(instead) = &self.instead {
             return format!("RANKS_MPI={}", instead.display());
         }
+        if let Some(variable) = self.relative {
+            return format!("unset {variable}, or write its path from the root");
+        }
         match self.names().first() {
             Some(name) => format!("RANKS_MPI={name}, or unset it"),
             None => "unset RANKS_MPI, or name the prefix of an MPI with a lib folder".to_owned(),
@@ -205,15 +208,9 @@ impl Libraries {
         if let Some(path) = in_path.filter(of_other)
             && let Some(other) = path.family
         {
-            // `ranks run` follows RANKS_MPI first, and then PATH.
-            let too = if chosen {
-                ""
-            } else {
-                ", as is what ranks run takes"
-            };
             let what = format!(
-                "two MPIs: programs that are to use one without a launcher (RANKS_BACKEND=mpi) open {} ({}), and mpiexec in PATH is \
-                 {other}'s ({}){too}",
+                "two MPIs: programs that are to use one without a launcher (RANKS_BACKEND=mpi) open {} ({}), as is what ranks run takes, \
+                 and mpiexec in PATH is {other}'s ({})",
                 used.name,
                 used.path.display(),
                 path.file.display()
