@@ -56,9 +56,10 @@ pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chose
             Ok(Ground::InProcess) => Ok(Chosen::InProcess),
             Err(reason) => {
                 let kind = match &reason {
-                    Undecided::WorldsApart { .. } | Undecided::OneHostOfSeveral { .. } => {
-                        ErrorKind::Launch
-                    }
+                    Undecided::WorldsApart { .. }
+                    | Undecided::OneHostOfSeveral { .. }
+                    | Undecided::PodOfIndexedJob { .. }
+                    | Undecided::LauncherPod => ErrorKind::Launch,
                     Undecided::NoSuchMpi { .. } => ErrorKind::Load,
                     _ => ErrorKind::Argument,
                 };

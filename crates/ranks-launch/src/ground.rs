@@ -47,6 +47,21 @@ pub enum Undecided {
         /// What ranks are to be started on.
         slots: usize,
     },
+    /// An Indexed Job of Kubernetes tells a pod which it is and not of how many: they may be ranks, or work on their own.
+    #[error(
+        "Kubernetes has started this as pod {index} of an Indexed Job (JOB_COMPLETION_INDEX), which does not say of how many, and is no launcher: \
+         ranks would be threads in each pod; set {VARIABLE}=inprocess if each pod is to work on its own, or start one job with mpiexec"
+    )]
+    PodOfIndexedJob {
+        /// Its index, as the variable has it.
+        index: String,
+    },
+    /// The MPI Operator of Kubernetes has workers ready for what its launcher pod starts.
+    #[error(
+        "this is the launcher pod of Kubernetes' MPI Operator (K_MPI_JOB_ROLE=launcher), but the program was started without a launcher, \
+         and ranks would be threads in this pod; start it with mpiexec, or set {VARIABLE}=inprocess"
+    )]
+    LauncherPod,
     /// `RANKS_MPI` names what is not there, and without a launcher ranks would be threads, on no MPI at all.
     #[error(
         "{reason}\n(not started by a launcher, ranks would be threads of this process, without that MPI: \
@@ -86,7 +101,9 @@ impl Ground {
                 .err()
                 .filter(ConfigError::is_of_choice);
             let not_there = not_there.map(|reason| Undecided::NoSuchMpi { reason });
-            not_there.or_else(|| one_host_of_several(&process_variable))
+            not_there
+                .or_else(|| one_host_of_several(&process_variable))
+                .or_else(|| pod(&process_variable))
         })
     }
 
@@ -119,6 +136,16 @@ fn one_host_of_several(variable: &dyn Fn(&str) -> Option<String>) -> Option<Unde
     variable("PE_HOSTFILE")?;
     let (hosts, slots) = (number("NHOSTS")?, number("NSLOTS")?);
     (hosts > 1).then_some(Undecided::OneHostOfSeveral { hosts, slots })
+}
+
+/// Whether this process was started alone in a pod of Kubernetes that is one of several.
+fn pod(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
+    let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+    if set("K_MPI_JOB_ROLE").is_some_and(|role| role.trim() == "launcher") {
+        return Some(Undecided::LauncherPod);
+    }
+    let index = set("JOB_COMPLETION_INDEX")?;
+    Some(Undecided::PodOfIndexedJob { index })
 }
 
 impl fmt::Display for Ground {
@@ -229,5 +256,36 @@ mod tests {
         // Slots of one host are as good for threads.
         assert_eq!(of("1"), None);
         assert_eq!(one_host_of_several(&|_| None), None);
+    }
+    /// Each was a world of its own, and a success.
+    #[test]
+    fn pods_of_kubernetes_came_up_as_singletons() {
+        let of = |name: &'static str, value: &'static str| {
+            let pod = pod(&move |asked| (asked == name).then(|| value.to_owned()));
+            pod.map(|error| error.to_string()).unwrap_or_default()
+        };
+        for (name, value, parts) in [
+            (
+                "JOB_COMPLETION_INDEX",
+                "3",
+                ["pod 3 of an Indexed Job", "start one job with mpiexec"],
+            ),
+            (
+                "K_MPI_JOB_ROLE",
+                "launcher",
+                [
+                    "launcher pod of Kubernetes' MPI Operator",
+                    "start it with mpiexec",
+                ],
+            ),
+        ] {
+            let text = of(name, value);
+            for part in parts.into_iter().chain(["RANKS_BACKEND=inprocess"]) {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
+        // What runs in a worker was started by the launcher's daemons, which say so, or by somebody who has logged in.
+        assert_eq!(of("K_MPI_JOB_ROLE", "worker"), "");
+        assert_eq!(of("JOB_COMPLETION_INDEX", " "), "");
     }
 }

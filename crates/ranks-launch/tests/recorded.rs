@@ -69,6 +69,22 @@ fn launchers_that_few_know_are_launchers() {
             Launcher::MpirunRsh,
             (Some(1), Some(4), Some(1), Some(2)),
         ),
+        (
+            "pals_manual",
+            Launcher::Pals,
+            (Some(1), Some(4), Some(1), Some(2)),
+        ),
+        // Flux does not say how many there are on a node.
+        (
+            "flux_manual",
+            Launcher::Flux,
+            (Some(1), Some(4), Some(1), None),
+        ),
+        (
+            "torchrun_manual",
+            Launcher::Torchrun,
+            (Some(1), Some(4), Some(1), Some(2)),
+        ),
     ] {
         let environment = recorded(&format!("launcher_env/{file}.rank1.env"));
         assert_eq!(environment.launcher, Some(launcher), "{file}");

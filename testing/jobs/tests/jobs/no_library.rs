@@ -279,6 +279,36 @@ fn an_mpi_that_is_not_there_is_refused_without_a_launcher_too() {
     assert!(outcome.success(), "{outcome}");
 }
 
+/// It was looked for in the folder of each rank. Who wants no MPI is not kept from working by it.
+#[test]
+fn a_relative_prefix_was_looked_for_in_the_current_folder() {
+    let outcome = alone(&[("MPI_HOME", "mpi"), ("RANKS_BACKEND", "mpi")]);
+    assert_failed_soon("MPI_HOME=mpi", &outcome);
+    let said = &outcome.output[0].stderr;
+    assert!(said.contains("MPI_HOME=mpi is relative"), "{said}");
+    assert!(said.contains("from the root: MPI_HOME=/"), "{said}");
+    let outcome = alone(&[("MPI_HOME", "mpi")]);
+    assert!(outcome.success(), "{outcome}");
+}
+
+/// Each pod was a world of its own, and a success.
+#[test]
+fn a_program_alone_in_a_pod_of_several_is_refused() {
+    for (name, value) in [
+        ("JOB_COMPLETION_INDEX", "1"),
+        ("K_MPI_JOB_ROLE", "launcher"),
+    ] {
+        let outcome = alone(&[(name, value)]);
+        assert_failed_soon(name, &outcome);
+        let said = &outcome.output[0].stderr;
+        for part in [name, "mpiexec", "set RANKS_BACKEND=inprocess"] {
+            assert!(said.contains(part), "no {part:?} in {said}");
+        }
+        let outcome = alone(&[(name, value), ("RANKS_BACKEND", "inprocess")]);
+        assert!(outcome.success(), "{outcome}");
+    }
+}
+
 /// It was told at the end, when what was to be written was lost.
 #[test]
 fn a_folder_that_nothing_can_be_written_to_is_told_at_the_start() {
