@@ -54,12 +54,12 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
         rank: usize,
         to: &Layout,
     ) -> Result<()> {
-        self.pending().add(rank);
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-        unsafe {
+        let begun = unsafe {
             self.inner
                 .put_layout(Over::Later, self.targets, data, from, rank, to)
-        }
+        };
+        self.note(rank, begun)
     }
 
     /// Begins to read what `from` takes of the memory of `rank` into what `to` takes of `into`, in their orders.
@@ -76,12 +76,12 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
         rank: usize,
         from: &Layout,
     ) -> Result<()> {
-        self.pending().add(rank);
         // SAFETY: as above.
-        unsafe {
+        let begun = unsafe {
             self.inner
                 .get_layout(Over::Later, self.targets, into, to, rank, from)
-        }
+        };
+        self.note(rank, begun)
     }
 }
 

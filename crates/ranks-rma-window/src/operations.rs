@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 use ranks_collectives::Integer;
-use ranks_comm::Result;
+use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::accumulation::{Accumulation, Change};
 use crate::inner::{Backend, Inner, Over};
@@ -321,11 +321,21 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
 
     /// Takes note of what was begun to `rank`; also of what the library has refused, since some of it may be under way.
     #[inline(always)]
-    fn note(&self, rank: usize, begun: Result<()>) -> Result<()> {
-        if begun.is_ok() || self.inner.table.opens(self.targets, rank) {
-            self.pending.add(rank);
+    pub(crate) fn note(&self, rank: usize, begun: Result<()>) -> Result<()> {
+        match &begun {
+            Ok(()) => self.pending.add(rank),
+            Err(error) => self.note_failed(rank, error),
         }
         begun
+    }
+
+    #[cold]
+    fn note_failed(&self, rank: usize, error: &Error) {
+        // A thread that may not call has begun nothing, and may not end anything.
+        let was_let_in = error.kind() != ErrorKind::WrongThread;
+        if was_let_in && self.inner.table.opens(self.targets, rank) {
+            self.pending.add(rank);
+        }
     }
 
     /// The same for memory that is attached to the window that they are on.

@@ -110,3 +110,21 @@ fn layouts_that_do_not_fit_are_refused(world: Communicator) -> Result<()> {
     locked.unlock()?;
     window.close()?.free().map(drop)
 }
+
+/// Nothing was begun, so that there is nothing to complete.
+#[ranks_test::ranks(1, 2)]
+fn a_layout_to_a_rank_that_is_not_there_ended_the_job(world: Communicator) -> Result<()> {
+    let window = Window::<u32>::allocate(&world, 4)?.passive()?;
+    let (two, data) = (Layout::contiguous(2), [1, 2]);
+    let locked = window.lock(LockKind::Shared, world.rank())?;
+    for rank in [world.size(), usize::MAX] {
+        let mut into = [0; 2];
+        let put = locked.scope(|ops| ops.put_layout(&data, &two, rank, &two));
+        let got = locked.scope(|ops| ops.get_layout(&mut into, &two, rank, &two));
+        for refused in [put, got] {
+            assert_eq!(refused.unwrap_err().kind(), ErrorKind::Rank);
+        }
+    }
+    locked.unlock()?;
+    window.close().map(drop)
+}

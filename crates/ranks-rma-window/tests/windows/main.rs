@@ -6,6 +6,7 @@
     reason = "a failure is a failed test, and samples are small"
 )]
 
+mod callbacks;
 mod creation;
 mod dynamic;
 mod exposure;
