@@ -1,6 +1,7 @@
 //! What is still to be done with the result of a reduction that returned at once, when all ranks have taken part.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use ranks_comm::Result;
@@ -29,25 +30,9 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Finishing<T, O> {
 
     /// What was `begun`, and this when it is over.
     pub(crate) fn after(finishing: Option<Self>, begun: Begun) -> Begun {
-        let Some(mut finishing) = finishing else {
-            return begun;
-        };
-        match begun {
-            Begun::Mpi(cell) => Begun::MpiKeeping(cell, InFlight::new(Box::new(finishing))),
-            Begun::MpiKeeping(cell, keep) => {
-                Begun::MpiKeeping(cell, keep.after(Box::new(finishing)))
-            }
-            Begun::InProcess(deferred) => Begun::InProcess(Box::new(Then(deferred, finishing))),
-            Begun::Over => {
-                finishing.finish();
-                begun
-            }
-            // The operation, and the comparison of what ranks call.
-            Begun::Both(both) => {
-                let (begun, comparing) = *both;
-                Begun::Both(Box::new((Self::after(Some(finishing), begun), comparing)))
-            }
-            Begun::Failed(_) => begun,
+        match finishing {
+            Some(finishing) => at_the_end(begun, Box::new(finishing)),
+            None => begun,
         }
     }
 
@@ -69,21 +54,160 @@ impl<T, O> fmt::Debug for Finishing<T, O> {
     }
 }
 
-/// What there was to do among threads, and then that.
-struct Then<T, O>(Box<dyn Deferred>, Finishing<T, O>);
+/// What was `begun`, and what is called once all of it is over.
+fn at_the_end(begun: Begun, mut last: Box<dyn Keep>) -> Begun {
+    match (parts_of(&begun), &begun) {
+        (0, Begun::Over) => match last.ended("") {
+            Ok(()) => begun,
+            Err(error) => Begun::Failed(error),
+        },
+        (parts, _) => {
+            let all = Parts {
+                parts,
+                under_way: parts,
+                last,
+            };
+            at_the_end_of_each(begun, &Part(Arc::new(Mutex::new(all))))
+        }
+    }
+}
 
-impl<T: Pod, O: Reduction<T> + Send + 'static> Deferred for Then<T, O> {
+/// How many operations it is made of that are under way.
+fn parts_of(begun: &Begun) -> usize {
+    match begun {
+        Begun::Mpi(_) | Begun::MpiKeeping(..) | Begun::InProcess(_) => 1,
+        Begun::Both(both) => parts_of(&both.0) + parts_of(&both.1),
+        Begun::Compared(both) => parts_of(&both.0),
+        Begun::Over | Begun::Failed(_) => 0,
+    }
+}
+
+fn at_the_end_of_each(begun: Begun, part: &Part) -> Begun {
+    let keep = || Box::new(Part(Arc::clone(&part.0)));
+    match begun {
+        Begun::Mpi(cell) => Begun::MpiKeeping(cell, InFlight::new(keep())),
+        Begun::MpiKeeping(cell, first) => Begun::MpiKeeping(cell, first.after(keep())),
+        Begun::InProcess(deferred) => Begun::InProcess(Box::new(Then(deferred, keep()))),
+        Begun::Both(both) => {
+            let (one, other) = *both;
+            let one = at_the_end_of_each(one, part);
+            Begun::Both(Box::new((one, at_the_end_of_each(other, part))))
+        }
+        // The comparison has nothing to do with the result.
+        Begun::Compared(both) => {
+            let (begun, comparing) = *both;
+            Begun::Compared(Box::new((at_the_end_of_each(begun, part), comparing)))
+        }
+        Begun::Over | Begun::Failed(_) => begun,
+    }
+}
+
+/// Operations that make one.
+struct Parts {
+    parts: usize,
+    /// How many of them are not over.
+    under_way: usize,
+    /// What the last of them calls.
+    last: Box<dyn Keep>,
+}
+
+/// One of them.
+struct Part(Arc<Mutex<Parts>>);
+
+impl Keep for Part {
+    fn ended(&mut self, operation: &'static str) -> Result<()> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.under_way -= 1;
+        if all.under_way > 0 {
+            return Ok(());
+        }
+        // They may be begun again.
+        all.under_way = all.parts;
+        all.last.ended(operation)
+    }
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Part").finish_non_exhaustive()
+    }
+}
+
+/// What there was to do among threads, and then that.
+#[derive(Debug)]
+struct Then(Box<dyn Deferred>, Box<Part>);
+
+impl Deferred for Then {
     fn advance(&mut self, comm: &InProcessComm, wait: bool) -> Result<bool> {
         let over = self.0.advance(comm, wait)?;
         if over {
-            self.1.finish();
+            self.1.ended("")?;
         }
         Ok(over)
     }
 }
 
-impl<T, O> fmt::Debug for Then<T, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use ranks_comm::Runtime;
+    use ranks_comm::backend::Backend;
+
+    use super::*;
+
+    /// Over when it is asked.
+    #[derive(Debug)]
+    struct Soon;
+
+    impl Deferred for Soon {
+        fn advance(&mut self, _: &InProcessComm, _: bool) -> Result<bool> {
+            Ok(true)
+        }
+    }
+
+    #[derive(Debug)]
+    struct Counts(Arc<AtomicUsize>);
+
+    impl Keep for Counts {
+        fn ended(&mut self, _: &'static str) -> Result<()> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    fn end(begun: Begun, comm: &InProcessComm) {
+        match begun {
+            Begun::InProcess(mut deferred) => assert!(deferred.advance(comm, true).unwrap()),
+            other => panic!("not among threads: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_average_in_pieces_was_divided_when_the_first_of_them_was_over() {
+        let runtime = Runtime::builder().backend(ranks_comm::Backend::InProcess);
+        let outcome = runtime.ranks(1).run(|world| {
+            let Backend::InProcess(comm) = world.backend() else {
+                unreachable!("threads were asked for")
+            };
+            let soon = || Begun::InProcess(Box::new(Soon));
+            let both = |one, other| Begun::Both(Box::new((one, other)));
+            let count = Arc::new(AtomicUsize::new(0));
+            let pieces = both(both(soon(), soon()), soon());
+            let pieces = at_the_end(pieces, Box::new(Counts(Arc::clone(&count))));
+            let Begun::Both(pieces) = pieces else {
+                unreachable!("they were two")
+            };
+            let (Begun::Both(first), last) = *pieces else {
+                unreachable!("they were three")
+            };
+            end(last, comm);
+            end(first.0, comm);
+            assert_eq!(count.load(Ordering::Relaxed), 0);
+            end(first.1, comm);
+            assert_eq!(count.load(Ordering::Relaxed), 1);
+            Ok::<_, ranks_comm::Error>(())
+        });
+        outcome.unwrap();
     }
 }

@@ -46,6 +46,8 @@ pub enum Begun {
     Over,
     /// Two that make one.
     Both(Box<(Begun, Begun)>),
+    /// An operation, and the comparison of what ranks call.
+    Compared(Box<(Begun, Begun)>),
     /// This part of it could not be begun.
     Failed(Error),
 }

@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limit;
 use crate::record::{Class, Kind};
 use crate::runtime::Builder;
+use crate::under_way::{self, Hold};
 
 /// How closely calls are looked at before they go ahead. From [`Builder::checks`] or `RANKS_CHECK`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,10 +28,11 @@ pub enum Checks {
     ///
     /// Those that are prepared are compared then, and not when they are started. Collectives that return at once are compared while
     /// they are under way: nothing waits at the start, and who waits for the end gets the error. As some ranks have begun what
-    /// others never will, the operation is left to the runtime then, and the communicator is out of step. A rank whose program has
-    /// ended is seen in process, where it tells that before; over MPI the others wait for it up to the
-    /// [limit](crate::Builder::check_limit). Not compared are `create_group`, which not all ranks call, what is done between two
-    /// groups, and communicators that another part of the program has made.
+    /// others never will, the operation is left to the runtime then, and the communicator is out of step. The end of the runtime is the
+    /// last collective of the world: ranks that are in another one get the same error as those that end. Who is in a collective of another
+    /// communicator waits for a rank that has ended up to the [limit](crate::Builder::check_limit), over MPI. Not compared are
+    /// `create_group`, which not all ranks call, what is done between two groups, and communicators that another part of the program
+    /// has made.
     ///
     /// Where Open MPI might write past a slice ([`Facts::receives`](crate::Facts::receives)), all collectives are compared without being asked, and
     /// before they begin: those that return at once wait for the other ranks there.
@@ -56,6 +58,13 @@ pub(crate) struct Comparing {
     pub(crate) limit: Duration,
 }
 
+impl Comparing {
+    /// Keeps what every thread is in, where ranks compare their calls and tell of that at a limit.
+    pub(crate) fn hold(&self, compares: bool) -> Option<Hold> {
+        (compares && self.limit < Duration::MAX).then(Hold::new)
+    }
+}
+
 impl Builder {
     /// How closely calls are looked at, whatever `RANKS_CHECK` says; the same on every rank.
     ///
@@ -69,7 +78,8 @@ impl Builder {
     /// `RANKS_CHECK_LIMIT` (in seconds) says. For ever if neither is given.
     ///
     /// After the limit the collective is [`ErrorKind::TimedOut`] on the ranks that came, and so is every later one on that
-    /// communicator.
+    /// communicator. The error says what the other ranks are in, those that have come to the end of the program too. Of collectives that
+    /// return at once it is the wait that has the limit, not the time from start to end.
     pub fn check_limit(mut self, limit: Duration) -> Self {
         self.check_limit = Some(limit);
         self
@@ -215,19 +225,39 @@ impl Communicator {
             self.lose_step();
             under_way.is_late(&under_way.states())?;
         }
-        exchanged.ok_or_else(|| {
-            self.lose_step();
-            let size = self.size();
-            Error::new(
-                ErrorKind::TimedOut,
-                operation,
-                format_args!(
-                    "not all of the {size} ranks have come within the time limit (RANKS_CHECK_LIMIT); \
-                     a collective must be called by all ranks of its communicator"
-                ),
-            )
-        })
+        exchanged.ok_or_else(|| self.not_all_came(operation))
     }
+
+    /// How long ranks wait for each other where they compare their calls; [`Duration::MAX`] is for ever.
+    pub(crate) fn check_limit(&self) -> Duration {
+        match self.backend() {
+            Backend::Mpi(comm) => comm.check_limit(),
+            Backend::InProcess(comm) => comm.check_limit(),
+        }
+    }
+
+    /// Why this rank waits no more for the others to tell what they call: nothing that ranks exchange here fits any more.
+    #[cold]
+    pub(crate) fn not_all_came(&self, operation: &'static str) -> Error {
+        self.lose_step();
+        let size = self.size();
+        let call = under_way::here();
+        let others = call.as_ref().map(|call| call.states());
+        let others = limit::Others(call.as_deref(), others.as_deref().unwrap_or_default());
+        not_all_came(operation, size, &others)
+    }
+}
+
+/// What ranks of so many are told at the limit; `others` begins with a separator.
+pub(crate) fn not_all_came(operation: &'static str, size: usize, others: &dyn Display) -> Error {
+    Error::new(
+        ErrorKind::TimedOut,
+        operation,
+        format_args!(
+            "not all of the {size} ranks have come within the time limit (RANKS_CHECK_LIMIT); \
+             a collective must be called by all ranks of its communicator{others}"
+        ),
+    )
 }
 
 /// Puts as much of `text` into `room` as it holds; the first two bytes are the length.

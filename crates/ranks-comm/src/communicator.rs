@@ -91,6 +91,15 @@ impl Communicator {
         self
     }
 
+    /// The same, which loses its step when others do.
+    #[must_use]
+    pub(crate) fn with_step(mut self, out_of_step: Arc<AtomicBool>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.out_of_step = out_of_step;
+        }
+        self
+    }
+
     pub(crate) fn in_process(comm: in_process::Comm) -> Self {
         Self(Arc::new(Inner {
             rank: comm.rank(),

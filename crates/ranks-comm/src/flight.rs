@@ -66,6 +66,8 @@ pub(crate) enum Flight {
     Deferred(Box<dyn Deferred>),
     /// Two that make the operation of that name, whose status is that of the second.
     Pair(&'static str, Box<(Flight, Flight)>),
+    /// The operation of that name, and the comparison of what ranks call.
+    Compared(&'static str, Box<(Flight, Flight)>),
     /// A receive into new memory, and where its message goes when it is asked for.
     Scattered(Box<(Flight, Scatter)>),
 }
@@ -83,21 +85,29 @@ impl Flight {
                 comm.native_keeping(cell, role, keep)
             }
             (Begun::InProcess(deferred), _) => Self::Deferred(deferred),
-            (Begun::Both(both), _) => {
-                let (one, other) = *both;
-                let (one, other) = (Self::begun(comm, role, one), Self::begun(comm, role, other));
-                Self::Pair(role.operation, Box::new((one, other)))
+            (Begun::Both(both), _) => Self::Pair(role.operation, Self::both(comm, role, *both)),
+            (Begun::Compared(both), _) => {
+                Self::Compared(role.operation, Self::both(comm, role, *both))
             }
             (Begun::Failed(error), _) => Self::Over(Err(error)),
             (Begun::Mpi(_) | Begun::MpiKeeping(..) | Begun::Over, _) => Self::over(Status::null()),
         }
     }
 
+    fn both(
+        comm: &Communicator,
+        role: &'static Role,
+        (one, other): (Begun, Begun),
+    ) -> Box<(Self, Self)> {
+        let [one, other] = [one, other].map(|begun| Self::begun(comm, role, begun));
+        Box::new((one, other))
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Self::Over(_) | Self::Gone => true,
             Self::Mpi(_) | Self::InProcess(_) | Self::Deferred(_) => false,
-            Self::Pair(_, pair) => pair.0.is_over() && pair.1.is_over(),
+            Self::Pair(_, pair) | Self::Compared(_, pair) => pair.0.is_over() && pair.1.is_over(),
             Self::Scattered(receive) => receive.0.is_over(),
         }
     }
@@ -109,7 +119,7 @@ impl Flight {
             Self::Mpi(flight) => flight.operation(),
             Self::InProcess(flight) => flight.operation(),
             Self::Deferred(_) => "a collective",
-            Self::Pair(operation, _) => operation,
+            Self::Pair(operation, _) | Self::Compared(operation, _) => operation,
             Self::Scattered(receive) => receive.0.operation(),
         }
     }
@@ -118,7 +128,7 @@ impl Flight {
     pub(crate) fn take(&mut self) -> Result<Landed> {
         match std::mem::replace(self, Self::Gone) {
             Self::Over(outcome) => outcome,
-            Self::Pair(_, mut pair) => {
+            Self::Pair(_, mut pair) | Self::Compared(_, mut pair) => {
                 let sent = pair.0.take();
                 let received = pair.1.take()?;
                 sent.map(|_| received)
@@ -147,7 +157,7 @@ impl Flight {
 
     /// An error if it never ends, since another rank does not call the same: it goes on by itself.
     fn is_refused(&self) -> Result<()> {
-        let Self::Pair(_, pair) = self else {
+        let Self::Compared(_, pair) = self else {
             return Ok(());
         };
         match &pair.1 {
@@ -163,7 +173,7 @@ impl Flight {
     fn look(&mut self, comm: &Communicator) -> bool {
         let outcome = match self {
             Self::Over(_) | Self::Gone => return true,
-            Self::Pair(_, pair) => {
+            Self::Pair(_, pair) | Self::Compared(_, pair) => {
                 let sent = pair.0.look(comm);
                 return pair.1.look(comm) && sent;
             }
@@ -185,7 +195,11 @@ impl Flight {
     pub(crate) fn wait(&mut self, comm: &Communicator) -> Result<()> {
         if !self.is_over() {
             let _entered = comm.enter(record::WAIT)?;
-            match limit::may_end() {
+            let may_end = limit::may_end();
+            if may_end.is_none() {
+                self.is_compared(comm)?;
+            }
+            match may_end {
                 Some(under_way) if self.is_with_library() => {
                     under_way.is_end_of(self.operation());
                     under_way.look(|| {
@@ -199,11 +213,40 @@ impl Flight {
         self.is_refused()
     }
 
+    /// Waits for all ranks to tell what they call, where that has a limit.
+    fn is_compared(&mut self, comm: &Communicator) -> Result<()> {
+        if !self.is_being_compared() || comm.check_limit() == Duration::MAX {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let mut pause = Pause::default();
+        while !self.look(comm) && self.is_being_compared() {
+            self.is_in_time(comm, begun)?;
+            pause.rest();
+        }
+        self.is_refused()
+    }
+
+    /// Whether not all ranks have told what they call.
+    fn is_being_compared(&self) -> bool {
+        matches!(self, Self::Compared(_, pair) if !pair.1.is_over())
+    }
+
+    /// An error if it was waited for since then, and not all ranks have come within the limit of comparisons.
+    pub(crate) fn is_in_time(&self, comm: &Communicator, waiting: Instant) -> Result<()> {
+        if self.is_being_compared() && waiting.elapsed() >= comm.check_limit() {
+            return Err(comm.not_all_came(self.operation()));
+        }
+        Ok(())
+    }
+
     /// Whether it is the library that is waited for; what is waited for among threads ends at its limit by itself.
     fn is_with_library(&self) -> bool {
         match self {
             Self::Mpi(_) => true,
-            Self::Pair(_, pair) => pair.0.is_with_library() || pair.1.is_with_library(),
+            Self::Pair(_, pair) | Self::Compared(_, pair) => {
+                pair.0.is_with_library() || pair.1.is_with_library()
+            }
             Self::Scattered(receive) => receive.0.is_with_library(),
             Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(_) => false,
         }
@@ -228,7 +271,7 @@ impl Flight {
     fn is_cancelled(&self) -> bool {
         match self {
             Self::Over(Ok(landed)) => landed.status.is_cancelled(),
-            Self::Pair(_, pair) => pair.1.is_cancelled(),
+            Self::Pair(_, pair) | Self::Compared(_, pair) => pair.1.is_cancelled(),
             Self::Scattered(receive) => receive.0.is_cancelled(),
             _ => false,
         }
@@ -238,10 +281,10 @@ impl Flight {
     fn finish(&mut self, comm: &Communicator) {
         let outcome = match self {
             Self::Over(_) | Self::Gone => return,
-            Self::Pair(_, pair) => {
+            Self::Pair(_, pair) | Self::Compared(_, pair) => {
                 pair.1.finish(comm);
                 if self.is_refused().is_ok()
-                    && let Self::Pair(_, pair) = self
+                    && let Self::Pair(_, pair) | Self::Compared(_, pair) = self
                 {
                     pair.0.finish(comm);
                 }
@@ -268,7 +311,7 @@ impl Flight {
         match self {
             Self::Over(_) | Self::Gone => Ok(()),
             // MPI 5.0 §6.12 forbids to cancel a collective.
-            Self::Deferred(_) => Ok(()),
+            Self::Deferred(_) | Self::Compared(..) => Ok(()),
             Self::Pair(_, pair) => pair.1.cancel(comm),
             Self::Scattered(receive) => receive.0.cancel(comm),
             Self::Mpi(flight) => {
@@ -292,7 +335,7 @@ impl Flight {
     pub(crate) fn give_up(&mut self, comm: &Communicator) {
         match self {
             Self::Over(_) | Self::Gone | Self::Deferred(_) => {}
-            Self::Pair(_, pair) => {
+            Self::Pair(_, pair) | Self::Compared(_, pair) => {
                 pair.0.give_up(comm);
                 pair.1.give_up(comm);
             }
@@ -322,12 +365,24 @@ impl Flight {
     pub(crate) fn is_settled(&mut self, comm: &Communicator) -> bool {
         match self {
             Self::InProcess(_) => true,
-            Self::Pair(_, pair) => {
+            Self::Pair(_, pair) | Self::Compared(_, pair) => {
                 let sent = pair.0.is_settled(comm);
                 pair.1.is_settled(comm) && sent
             }
             Self::Scattered(receive) => receive.0.is_settled(comm),
             Self::Over(_) | Self::Gone | Self::Mpi(_) | Self::Deferred(_) => self.look(comm),
+        }
+    }
+
+    /// Whether nobody but who asks for it touches its memory.
+    pub(crate) fn is_among_threads(&self) -> bool {
+        match self {
+            Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(_) => true,
+            Self::Mpi(_) => false,
+            Self::Pair(_, pair) | Self::Compared(_, pair) => {
+                pair.0.is_among_threads() && pair.1.is_among_threads()
+            }
+            Self::Scattered(receive) => receive.0.is_among_threads(),
         }
     }
 
@@ -341,7 +396,7 @@ impl Flight {
             (Self::Mpi(flight), Backend::Mpi(comm)) => comm.abandon(flight, memory),
             // Of another runtime: its memory is kept for ever.
             (Self::Mpi(_), Backend::InProcess(_)) => {}
-            (Self::Pair(_, pair), _) => {
+            (Self::Pair(_, pair) | Self::Compared(_, pair), _) => {
                 let [of_one, of_other] = memory.for_both();
                 pair.0.abandon(comm, of_one);
                 pair.1.abandon(comm, of_other);

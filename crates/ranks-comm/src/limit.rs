@@ -27,7 +27,7 @@ use crate::under_way::Hold;
 
 pub use in_time::look;
 pub(crate) use in_time::{in_time, may_end, own_state};
-pub(crate) use report::State;
+pub(crate) use report::{Others, State};
 pub(crate) use text::parse;
 pub(crate) use watchdog::{is_watchdog, stop, watch};
 

@@ -1,6 +1,7 @@
 //! Many operations under way, completed in the order in which they end.
 
 use std::fmt;
+use std::time::Instant;
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
@@ -86,7 +87,7 @@ pub trait Pending: sealed::Sealed<Memory = Self::Buffer> {
 }
 
 mod sealed {
-    use super::{Communicator, Flight, Result, Status};
+    use super::{Communicator, Flight, Instant, Result, Status};
 
     pub trait Sealed: Sized {
         type Memory;
@@ -99,6 +100,9 @@ mod sealed {
 
         /// The communicator that it is on.
         fn comm(&self) -> &Communicator;
+
+        /// An error if it was waited for since then, and not all ranks have come to it within the limit of comparisons.
+        fn is_in_time(&mut self, waiting: Instant) -> Result<()>;
 
         /// What is under way, if it is kept in the request itself.
         fn flight(&mut self) -> Option<UnderWay<'_>>;
@@ -128,6 +132,11 @@ impl<B: Send + 'static> sealed::Sealed for Request<B> {
         Request::comm(self)
     }
 
+    fn is_in_time(&mut self, waiting: Instant) -> Result<()> {
+        let comm = Request::comm(self).clone();
+        self.flight_mut().is_in_time(&comm, waiting)
+    }
+
     fn flight(&mut self) -> Option<sealed::UnderWay<'_>> {
         Some(sealed::UnderWay(self.flight_mut()))
     }
@@ -154,6 +163,10 @@ impl<B: Borrowed> sealed::Sealed for ScopedRequest<'_, B> {
 
     fn comm(&self) -> &Communicator {
         ScopedRequest::comm(self)
+    }
+
+    fn is_in_time(&mut self, waiting: Instant) -> Result<()> {
+        ScopedRequest::is_in_time(self, waiting)
     }
 
     fn flight(&mut self) -> Option<sealed::UnderWay<'_>> {
@@ -239,12 +252,15 @@ impl<R: Pending> Requests<R> {
 
     /// The place of one that is over.
     fn wait_for_one(&mut self) -> Result<usize> {
-        let mut pause = Pause::default();
+        let (mut pause, begun) = (Pause::default(), Instant::now());
         loop {
             if let Some(index) = self.one_that_is_over()? {
                 return Ok(index);
             }
             if !self.library_waits()? {
+                for (_, request) in &mut self.pending {
+                    request.is_in_time(begun)?;
+                }
                 pause.rest();
             }
         }

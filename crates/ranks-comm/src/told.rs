@@ -68,6 +68,11 @@ impl Told {
         &self.0
     }
 
+    /// Whether some rank goes on meanwhile.
+    pub(crate) fn any_begins(all: &[u8]) -> bool {
+        all.chunks(ROOM).any(|told| told.first() == Some(&BEGINS))
+    }
+
     /// Compares what all ranks have told, in rank order.
     ///
     /// # Errors
@@ -157,7 +162,7 @@ impl Communicator {
 /// communicator fits any more, which is out of step then.
 fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) -> Result<()> {
     let compared = Told::compare(operation, all);
-    if compared.is_err() && all.chunks(ROOM).any(|told| told.first() == Some(&BEGINS)) {
+    if compared.is_err() && Told::any_begins(all) {
         out_of_step.store(true, Ordering::Relaxed);
     }
     compared

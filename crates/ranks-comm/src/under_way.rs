@@ -122,6 +122,15 @@ pub(crate) fn limited_here() -> Option<Arc<UnderWay>> {
     all().iter().find(limited).cloned()
 }
 
+/// The outermost of what this thread is in.
+pub(crate) fn here() -> Option<Arc<UnderWay>> {
+    if !is_wanted() {
+        return None;
+    }
+    let thread = this_thread();
+    all().iter().find(|call| call.thread == thread).cloned()
+}
+
 /// That a thread is in a call; leaving is dropping it.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -153,10 +162,10 @@ impl Held {
     pub(crate) fn at_the_end(
         operation: &'static str,
         recorder: Arc<Recorder>,
-        limit: Limit,
+        limit: Option<Limit>,
     ) -> Self {
         Self::hold(UnderWay {
-            limit: Some(limit),
+            limit,
             ..UnderWay::new(operation.into(), recorder)
         })
     }

@@ -10,6 +10,7 @@
 
 mod adopting;
 mod allocations;
+mod comparing;
 mod counted;
 mod failing;
 mod finalized;
@@ -46,6 +47,10 @@ fn main() -> Outcome {
         ["hosts", "in-two-steps"] => hosts::in_two_steps(),
         ["hosts", "for-ever"] => hosts::for_ever(),
         ["hosts", "watched", folder, seconds] => hosts::watched(folder, seconds),
+        ["comparing", "end"] => comparing::end(),
+        ["comparing", "end-elsewhere"] => comparing::end_elsewhere(),
+        ["comparing", "nonblocking", which] => comparing::nonblocking(which),
+        ["comparing", "begun-alone"] => comparing::begun_alone(),
         ["counted", what] => counted::main(what),
         ["allocations", most] => allocations::main(most),
         ["adopting", "opened"] => adopting::opened_by_others(),

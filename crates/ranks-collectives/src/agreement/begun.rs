@@ -45,7 +45,7 @@ fn comparing<P: Proven>(
     };
     let compared = comm.begin_comparing(call.operation(), &told)?;
     match proven.and_then(begin) {
-        Ok(begun) => Ok(Begun::Both(Box::new((begun, compared)))),
+        Ok(begun) => Ok(Begun::Compared(Box::new((begun, compared)))),
         Err(error) => {
             comm.leave_comparing(compared);
             Err(error)

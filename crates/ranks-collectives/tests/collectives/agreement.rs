@@ -2,8 +2,6 @@
 //!
 //! The classes are those by which the MPI Bugs Initiative and MPI-CorrBench sort such mistakes.
 
-use std::time::Duration;
-
 use ranks_collectives::ops::{Max, Min, Sum};
 use ranks_collectives::{
     Blocks, Collectives, InPlaceCollectives, NonblockingCollectives, VaryingCollectives,
@@ -361,30 +359,6 @@ fn the_end_of_the_program_against_a_collective_was_not_named() {
         error.to_string().contains("rank 2 calls MPI_Finalize"),
         "{error}"
     );
-}
-
-#[test]
-fn missing_call_ends_at_the_time_limit() {
-    Runtime::builder()
-        .backend(Backend::InProcess)
-        .ranks(3)
-        .checks(Checks::Collective)
-        .check_limit(Duration::from_millis(50))
-        .run(|world| {
-            if wrong(&world) {
-                // It waits for what comes only after the collective.
-                for other in 0..world.rank() {
-                    world.recv(&mut [0u8], other, 1)?;
-                }
-                return Ok(());
-            }
-            let error = world.barrier().unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
-            let error = world.bcast(&mut [1], 0).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
-            world.send(&[1u8], world.size() - 1, 1)
-        })
-        .unwrap();
 }
 
 #[test]

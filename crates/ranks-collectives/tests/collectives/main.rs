@@ -17,6 +17,7 @@ mod bcast;
 #[cfg(feature = "serde")]
 mod bcast_value;
 mod bootstrap;
+mod check_limit;
 mod drawn;
 mod empty;
 mod gather;

@@ -96,6 +96,11 @@ impl Comm {
         self.place.comparing.checks == Checks::Collective
     }
 
+    /// How long they are waited for then.
+    pub(crate) fn check_limit(&self) -> Duration {
+        self.place.comparing.limit
+    }
+
     /// What all ranks pass, in rank order, each as many bytes; `None` if not all of them came in time, or in
     /// what is left of it. Collective.
     pub(crate) fn exchange(&self, mine: &[u8], left: Duration) -> Result<Option<Arc<[u8]>>> {

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use super::world::World;
-use crate::checks::Comparing;
+use crate::checks::{Checks, Comparing};
 use crate::gate::Gate;
 use crate::record::Home;
 use crate::thread_level::ThreadLevel;
+use crate::under_way::Hold;
 
 /// One rank's place in the world; when its last holder lets go, the rank has ended.
 #[derive(Debug)]
@@ -17,6 +18,7 @@ pub(crate) struct Place {
     /// How large the buffer is that the rank has attached for buffered sends.
     pub(crate) attached: Mutex<Option<usize>>,
     pub(crate) comparing: Comparing,
+    _hold: Option<Hold>,
 }
 
 impl Place {
@@ -35,6 +37,7 @@ impl Place {
             gate,
             attached: Mutex::default(),
             comparing,
+            _hold: comparing.hold(comparing.checks == Checks::Collective),
         }
     }
 

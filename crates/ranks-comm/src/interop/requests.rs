@@ -49,7 +49,7 @@ impl<B: Send + 'static> Request<B> {
         let handed = match self.flight_mut() {
             Flight::Mpi(flight) => flight.hand_over(),
             Flight::Over(_) | Flight::Gone => Err(refused("the operation is over; wait for it")),
-            Flight::Pair(..) => Err(refused(
+            Flight::Pair(..) | Flight::Compared(..) => Err(refused(
                 "there are two requests; begin the send and the receive apart",
             )),
             Flight::Scattered(_) => Err(Error::new(

@@ -56,27 +56,44 @@ impl fmt::Display for Report<'_> {
         if let (Some(number), Class::Collective) = (of.number, of.what.kind.class) {
             write!(f, ", whose collective number {number} it is")?;
         }
-        let in_world = |index: usize, rank: &usize| index == *rank;
-        if !about
-            .world_ranks
-            .iter()
-            .enumerate()
-            .all(|(index, rank)| in_world(index, rank))
-        {
-            f.write_str(" (ranks that follow are those of the world)")?;
-        }
+        let others = Others(Some(of), self.states);
+        others.whose(f)?;
         if let Some(peer) = of.peer() {
             let rank = of.world_rank(peer).unwrap_or(peer);
             write!(f, "; it waits for rank {rank}")?;
         }
+        others.waiting(f)?;
+        others.silent(f)
+    }
+}
+
+/// What the other ranks are in, by their ranks in the world, while this one is in a call; each part with a separator before it.
+pub(crate) struct Others<'a>(
+    pub(crate) Option<&'a UnderWay>,
+    pub(crate) &'a [(usize, State)],
+);
+
+impl fmt::Display for Others<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.whose(f)?;
         self.waiting(f)?;
         self.silent(f)
     }
 }
 
-impl Report<'_> {
+impl Others<'_> {
+    /// Whether they are not those of the communicator.
+    fn whose(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(of) = self.0 else { return Ok(()) };
+        let mut ranks = of.recorder.world_ranks.iter().enumerate();
+        if ranks.all(|(index, rank)| index == *rank) {
+            return Ok(());
+        }
+        f.write_str(" (ranks that follow are those of the world)")
+    }
+
     fn waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waiting = self.states.iter().filter_map(|(rank, state)| match state {
+        let waiting = self.1.iter().filter_map(|(rank, state)| match state {
             State::Waits(operation, since) => Some(format!(
                 "rank {rank} in {operation} for {:.1} s",
                 since.as_secs_f64()
@@ -87,23 +104,19 @@ impl Report<'_> {
     }
 
     fn silent(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self
-            .states
-            .iter()
-            .any(|(_, state)| *state == State::Unknown)
-        {
+        if self.1.iter().any(|(_, state)| *state == State::Unknown) {
             return f.write_str(
                 "; what the other ranks do is not known, because no time limit is set for the job (RANKS_TIMEOUT)",
             );
         }
-        let silent = self.states.iter().filter_map(|(rank, state)| match state {
+        let silent = self.1.iter().filter_map(|(rank, state)| match state {
             State::Waits(..) | State::Unknown => None,
             State::Idle => Some(format!("rank {rank} (alive, in no operation)")),
             State::Ended => Some(format!("rank {rank} (has ended)")),
             State::Unheard => Some(format!("rank {rank} (does not answer)")),
         });
         let silent: Vec<String> = silent.collect();
-        if silent.is_empty() && !self.states.is_empty() {
+        if silent.is_empty() && !self.1.is_empty() {
             return f.write_str("; no rank is silent: each waits for what none of them does");
         }
         list(f, "; silent: ", silent)

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Comm, MPI_Request, MPI_Status};
 
 use super::communicator::Comm;
 use super::error::check;
@@ -49,6 +50,11 @@ impl Comm {
     /// Whether the calls of ranks are compared.
     pub(crate) fn compares(&self) -> bool {
         self.compares
+    }
+
+    /// How long they are waited for then.
+    pub(crate) fn check_limit(&self) -> Duration {
+        self.session.comparing.limit
     }
 
     /// Whether the library may write past a slice in those whose ranks pass different lengths.
@@ -98,29 +104,74 @@ impl Comm {
 
     /// Begins it; the memory must stay until it is over.
     fn start_exchange(&self, mine: &[u8], size: usize) -> Result<(Cell, InFlight<Memory>)> {
-        let operation = EXCHANGE.operation();
-        let length = mine.len().checked_mul(size);
-        let (Some(length), Ok(count)) = (length, c_int::try_from(mine.len())) else {
-            let why = format_args!("{} bytes of {size} ranks are too many", mine.len());
-            return Err(Error::new(ErrorKind::Length, operation, why));
-        };
-        let memory = Memory {
-            mine: mine.to_vec(),
-            all: vec![0; length],
-        };
-        let (bytes, comm) = (sys::MPI_BYTE, self.canonical);
-        let (memory, request) = InFlight::begun(memory, |memory| {
-            let (from, to) = (memory.mine.as_ptr().cast(), memory.all.as_mut_ptr().cast());
-            let mut request = sys::MPI_REQUEST_NULL;
-            // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request is over, here or with
-            // the runtime.
-            let code = unsafe {
-                sys::MPI_Iallgather(from, count, bytes, to, count, bytes, comm, &raw mut request)
-            };
-            check(code, operation).map(|()| request)
-        })?;
+        let (request, memory) = start(self.canonical, mine, size)?;
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(request) };
         Ok((cell, memory))
     }
+}
+
+/// What all ranks of the world pass, for who has no handle of it any more. Left before it is over, it keeps its memory for ever.
+#[must_use = "it goes on until it was waited for"]
+pub(super) struct OfWorld {
+    request: MPI_Request,
+    memory: InFlight<Memory>,
+}
+
+impl OfWorld {
+    /// Begins it, as [`Comm::exchange`] does. Collective.
+    pub(super) fn begin(mine: &[u8], size: usize) -> Result<Self> {
+        let (request, memory) = start(sys::MPI_COMM_WORLD, mine, size)?;
+        Ok(Self { request, memory })
+    }
+
+    /// Waits for it until the limit, or until `is_enough`, which is asked again and again, says that it will not end.
+    pub(super) fn wait(
+        mut self,
+        limit: Duration,
+        mut is_enough: impl FnMut() -> bool,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut is_over = false;
+        Pause::until(limit, || {
+            is_over = test(&mut self.request)?;
+            Ok(is_over || is_enough())
+        })?;
+        // SAFETY: the library has said that it is over.
+        Ok(is_over.then(|| self.memory.give_back(unsafe { Over::new() }).all))
+    }
+}
+
+/// Whether what was begun is over.
+pub(super) fn test(request: &mut MPI_Request) -> Result<bool> {
+    let mut flag: c_int = 0;
+    let mut status = MPI_Status::EMPTY;
+    // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
+    let code = unsafe { sys::MPI_Test(request, &raw mut flag, &raw mut status) };
+    check(code, "MPI_Test")?;
+    Ok(flag != 0)
+}
+
+/// Begins to exchange the same number of bytes of each rank.
+fn start(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<(MPI_Request, InFlight<Memory>)> {
+    let operation = EXCHANGE.operation();
+    let length = mine.len().checked_mul(size);
+    let (Some(length), Ok(count)) = (length, c_int::try_from(mine.len())) else {
+        let why = format_args!("{} bytes of {size} ranks are too many", mine.len());
+        return Err(Error::new(ErrorKind::Length, operation, why));
+    };
+    let memory = Memory {
+        mine: mine.to_vec(),
+        all: vec![0; length],
+    };
+    let bytes = sys::MPI_BYTE;
+    let (memory, request) = InFlight::begun(memory, |memory| {
+        let (from, to) = (memory.mine.as_ptr().cast(), memory.all.as_mut_ptr().cast());
+        let mut request = sys::MPI_REQUEST_NULL;
+        // SAFETY: `count` bytes of each rank, for which there is room; both stay until the request is over, or for ever.
+        let code = unsafe {
+            sys::MPI_Iallgather(from, count, bytes, to, count, bytes, comm, &raw mut request)
+        };
+        check(code, operation).map(|()| request)
+    })?;
+    Ok((request, memory))
 }

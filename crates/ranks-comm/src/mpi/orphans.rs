@@ -58,7 +58,7 @@ impl Orphans {
     }
 
     /// Lets go of those that are over; how many are left.
-    fn sweep(&self) -> usize {
+    pub(super) fn sweep(&self) -> usize {
         let mut over = Vec::new();
         let mut requests = lock(&self.requests);
         let mut index = 0;

@@ -10,10 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Comm, MPI_Request, MPI_Status};
+use ranks_mpi_sys::{MPI_Comm, MPI_Request};
 
 use super::aside_world::{self, ROLL_CALL as TAG};
 use super::error::check;
+use super::exchange::test;
 use super::message::Message;
 use super::peer;
 use super::probe::improbe;
@@ -80,8 +81,14 @@ fn lets_watchdogs_call() -> bool {
 
 /// Answers those who ask; for the watchdog, which does not wait while another thread asks.
 pub(crate) fn listen() {
-    if lets_watchdogs_call()
-        && let Ok(mut roll_call) = ROLL_CALL.try_lock()
+    if lets_watchdogs_call() {
+        answer();
+    }
+}
+
+/// The same for a thread that may call the library.
+pub(super) fn answer() {
+    if let Ok(mut roll_call) = ROLL_CALL.try_lock()
         && let Some(roll_call) = &mut *roll_call
     {
         roll_call.listen();
@@ -172,16 +179,6 @@ pub(super) fn all_come(limit: Duration) -> Result<bool> {
         check(code, "MPI_Ibarrier")?;
     }
     crate::flight::Pause::until(limit, || test(&mut request))
-}
-
-/// Whether it is over.
-fn test(request: &mut MPI_Request) -> Result<bool> {
-    let mut flag: c_int = 0;
-    let mut status = MPI_Status::EMPTY;
-    // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
-    let code = unsafe { sys::MPI_Test(request, &raw mut flag, &raw mut status) };
-    check(code, "MPI_Test")?;
-    Ok(flag != 0)
 }
 
 impl RollCall {

@@ -1,8 +1,10 @@
 //! From `MPI_Init_thread` (`start.rs`) to `MPI_Finalize` (`end.rs`): once a process, shared by whoever needs it.
 
 mod end;
+mod last_call;
 mod start;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ranks_mpi_sys as sys;
@@ -30,6 +32,7 @@ use crate::gate::Gate;
 use crate::record::{Home, Recorder};
 use crate::runtime::Facts;
 use crate::thread_level::ThreadLevel;
+use crate::under_way::Hold;
 
 const OPERATION: &str = "MPI_Init_thread";
 
@@ -65,6 +68,8 @@ pub(super) struct Session {
     world_attributes: Mutex<Weak<Attributes>>,
     /// What is recorded of the world, whichever handle calls.
     world_recorder: OnceLock<Arc<Recorder>>,
+    /// Whether its ranks are out of step in its collectives.
+    world_step: Arc<AtomicBool>,
     aside: Mutex<Aside>,
     pub(super) datatypes: Cache,
     /// Operations that nobody waits for.
@@ -72,6 +77,8 @@ pub(super) struct Session {
     /// The memory of buffered sends.
     pub(super) attached: Mutex<Attached>,
     pub(super) comparing: Comparing,
+    /// While ranks may be asked what they are in.
+    hold: Option<Hold>,
     /// Where the ranks bring together what they have observed, until they have.
     backstage: Mutex<Option<Backstage>>,
     /// Whether the library lets a thread of ours call.
@@ -103,7 +110,9 @@ fn world(session: &Arc<Session>, facts: &Facts, max_tag: i32) -> Communicator {
     *known = Arc::downgrade(&attributes);
     let (rank, size) = (facts.rank, facts.size);
     let recorder = session.world_recorder(rank, size);
-    Communicator::over_mpi(comm, rank, size, size, max_tag, recorder).with_attributes(attributes)
+    Communicator::over_mpi(comm, rank, size, size, max_tag, recorder)
+        .with_attributes(attributes)
+        .with_step(Arc::clone(&session.world_step))
 }
 
 fn ended() -> Error {

@@ -110,6 +110,18 @@ impl<'a> Inner<'a> {
         }
     }
 
+    /// An error if the one at `place` was waited for since then, and not all ranks have come to it within the limit of comparisons.
+    pub(super) fn is_in_time(&self, place: Place, waiting: Instant) -> Result<()> {
+        let Place::Other(index) = place else {
+            return Ok(());
+        };
+        let others = self.others.borrow();
+        let flight = others.get(index).and_then(Option::as_ref);
+        let in_time = flight.map_or(Ok(()), |flight| flight.is_in_time(self.comm, waiting));
+        self.late.set(self.late.get() || in_time.is_err());
+        in_time
+    }
+
     pub(super) fn wait(&self, place: Place) -> Result<Status> {
         match place {
             Place::Batch(index) => {
@@ -245,6 +257,16 @@ impl<'a> Inner<'a> {
         }
     }
 
+    /// Their memory is touched by nobody but who asks.
+    #[cold]
+    fn leave_those_among_threads(&self) {
+        for place in self.others.borrow_mut().iter_mut() {
+            if place.as_ref().is_some_and(Flight::is_among_threads) {
+                *place = None;
+            }
+        }
+    }
+
     /// Ends everything as fast as it can be, without the right to fail.
     #[cold]
     fn give_up(&self) {
@@ -276,6 +298,10 @@ impl<'a> Inner<'a> {
                 return;
             }
             if Instant::now() >= end {
+                self.leave_those_among_threads();
+                if self.is_idle() {
+                    return;
+                }
                 let why = if self.late.get() {
                     "has come to its time limit"
                 } else {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Inner, Place};
 use crate::communicator::Communicator;
@@ -76,6 +76,14 @@ impl<'scope, B> ScopedRequest<'scope, B> {
 impl<B: Borrowed> ScopedRequest<'_, B> {
     pub(crate) fn comm(&self) -> &Communicator {
         self.inner.comm
+    }
+
+    /// As [`Flight::is_in_time`](crate::flight::Flight::is_in_time).
+    pub(crate) fn is_in_time(&self, waiting: Instant) -> Result<()> {
+        match self.over {
+            Some(_) => Ok(()),
+            None => self.inner.is_in_time(self.place, waiting),
+        }
     }
 
     /// Waits until the operation is over, and gives the slice back.

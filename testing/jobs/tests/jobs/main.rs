@@ -7,6 +7,7 @@
 
 mod adopting;
 mod allocations;
+mod comparing;
 mod failing;
 mod finalized;
 mod in_flight;

@@ -53,17 +53,19 @@ impl Session {
         let limit = limit::of_end();
         // Before the state is locked: an operation that ends may look at it to ask for a length.
         let settled = if may_call {
-            self.orphans
-                .settle(limit.map_or(Duration::MAX, |limit| limit.duration))
-                .and_then(|()| self.all_come(limit))
+            self.last_call(limit).and_then(|alike| {
+                self.orphans
+                    .settle(limit.map_or(Duration::MAX, |limit| limit.duration))?;
+                self.all_come(limit).map(|()| alike)
+            })
         } else {
-            Ok(())
+            Ok(Ok(()))
         };
         roll_call::close();
         // All have come by now, so that what follows takes as long as the library needs.
         let held = limit.map(|limit| {
             let duration = limit.duration.max(LONG);
-            self.ending(Limit { duration, ..limit })
+            self.ending(Some(Limit { duration, ..limit }))
         });
         if may_call && settled.is_ok() {
             self.end_observing(limit);
@@ -86,14 +88,16 @@ impl Session {
             );
             return Ok(());
         }
-        if let Err(error) = settled {
-            GATE.close();
-            return Err(error);
-        }
-        let mut outcome = Ok(());
+        let mut outcome = match settled {
+            Ok(alike) => alike,
+            Err(error) => {
+                GATE.close();
+                return Err(error);
+            }
+        };
         let nobody_is_lost = fault_tolerance::nobody_is_lost(self.owner);
         if nobody_is_lost {
-            outcome = self.detach_what_was_left();
+            outcome = outcome.and(self.detach_what_was_left());
             let waiting = std::mem::take(&mut lock(&self.aside).waiting);
             for waiting in waiting.into_values() {
                 outcome = outcome.and(waiting.free());
@@ -117,7 +121,7 @@ impl Session {
     }
 
     /// That this rank ends.
-    fn ending(&self, limit: Limit) -> Held {
+    pub(super) fn ending(&self, limit: Option<Limit>) -> Held {
         let (rank, size) = whoami().unwrap_or_default();
         let world = self.world_recorder(rank, size);
         Held::at_the_end("MPI_Finalize", world, limit)
@@ -132,7 +136,7 @@ impl Session {
             // Those that are lost come no more, and the others are asked about them below.
             return Ok(());
         }
-        let held = self.ending(limit);
+        let held = self.ending(Some(limit));
         if roll_call::all_come(limit.duration)? {
             return Ok(());
         }

@@ -117,12 +117,12 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
     Ok((Runtime::new(world, facts), false))
 }
 
-/// Sets the time limit of the job, and gets ready to ask the other ranks at its end.
+/// Sets the time limit of the job, and gets ready to ask the other ranks at its end, or at that of a comparison.
 fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usize) -> Result<()> {
     limit::set_of_job(limit);
-    let Some(limit) = limit.filter(|_| size > 1) else {
+    if size == 1 || limit.is_none() && session.hold.is_none() {
         return Ok(());
-    };
+    }
     limit::watch();
     // Where not all ranks have a limit, not all of them come to this.
     let _held = Held::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
@@ -240,11 +240,13 @@ fn take_over(
         world_claims: Mutex::default(),
         world_attributes: Mutex::default(),
         world_recorder: OnceLock::new(),
+        world_step: Arc::default(),
         aside: Mutex::default(),
         datatypes: Cache::default(),
         orphans: Orphans::default(),
         attached: Mutex::default(),
         comparing: wishes.comparing,
+        hold: None,
         backstage: Mutex::default(),
         polls: provided == ThreadLevel::Multiple,
         finished: true,
@@ -264,6 +266,7 @@ fn take_over(
         None => session.receives.claim(Receives::Unmeasured),
     }
     let max_tag = max_tag()?;
+    session.hold = session.comparing.hold(session.compares() && size > 1);
     session.finished = false;
     let facts = Facts {
         backend: Backend::Mpi,

@@ -1,0 +1,104 @@
+//! Ranks that call different things, where they compare that: what each of them is told.
+//!
+//! A line `told: ` has the error of a rank. What is begun and never ends keeps MPI from its end, so that the job need not end well.
+
+use std::time::Duration;
+
+use ranks::ops::{Max, Min, Sum};
+use ranks::{Checks, Collectives, Communicator, Error, ErrorKind, NonblockingCollectives, Runtime};
+
+use crate::outcome::Outcome;
+
+fn told(error: &Error) {
+    println!("told: {error}");
+}
+
+/// What ranks are told who call differently, and how the runtime ended.
+fn on_each(calls: impl Fn(&Communicator) -> ranks::Result<()> + Send + Sync) -> ranks::Result<()> {
+    Runtime::builder()
+        .checks(Checks::Collective)
+        .run(|world| calls(&world))
+}
+
+/// The last rank ends, and the others come to two collectives before they do.
+pub(crate) fn end() -> Outcome {
+    let outcome = on_each(|world| {
+        if world.rank() + 1 < world.size() {
+            let error = world.barrier().expect_err("one has ended");
+            assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+            told(&error);
+            let later = world.bcast(&mut [0u8], 0).expect_err("it has ended");
+            assert_eq!(later.kind(), ErrorKind::Mismatch, "{later}");
+        }
+        Ok(())
+    });
+    match outcome {
+        Err(error) if error.kind() == ErrorKind::Mismatch => told(&error),
+        other => other?,
+    }
+    Ok(())
+}
+
+/// The last rank ends, and the others are in a collective of another communicator.
+pub(crate) fn end_elsewhere() -> Outcome {
+    let last = |world: &Communicator| world.rank() + 1 == world.size();
+    Runtime::builder()
+        .checks(Checks::Collective)
+        .check_limit(Duration::from_millis(500))
+        .run(|world| {
+            let own = world.dup()?;
+            if last(&world) {
+                return Ok(());
+            }
+            own.barrier()
+        })?;
+    Ok(())
+}
+
+/// Collectives that return at once, and are not the same.
+pub(crate) fn nonblocking(which: &str) -> Outcome {
+    let outcome = on_each(|world| {
+        let own = world.dup()?;
+        let wrong = world.rank() + 1 == world.size();
+        let outcome = match (which, wrong) {
+            ("calls", false) => own.ibcast(vec![1u8; 3], 0)?.wait().map(drop),
+            ("calls", true) => own.ibarrier()?.wait().map(drop),
+            ("operations", false) => own.iallreduce(vec![1], vec![0], Max)?.wait().map(drop),
+            ("operations", true) => own.iallreduce(vec![1], vec![0], Min)?.wait().map(drop),
+            ("lengths", false) => {
+                let begun = own.iallreduce(vec![1u64; 3], vec![0; 3], Sum)?;
+                begun.wait().map(drop)
+            }
+            ("lengths", true) => {
+                let begun = own.iallreduce(vec![1u64; 1000], vec![0; 1000], Sum)?;
+                begun.wait().map(drop)
+            }
+            ("started", false) => own.ibarrier()?.wait().map(drop),
+            ("started", true) => own.barrier(),
+            _ => panic!("nothing is known of {which}"),
+        };
+        let error = outcome.expect_err("ranks call differently");
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        told(&error);
+        // Before any of them ends the job.
+        world.barrier()?;
+        std::mem::forget(own);
+        Ok(())
+    });
+    outcome?;
+    Ok(())
+}
+
+/// One rank alone begins a barrier, and waits.
+pub(crate) fn begun_alone() -> Outcome {
+    Runtime::builder()
+        .checks(Checks::Collective)
+        .check_limit(Duration::from_millis(300))
+        .run(|world| {
+            if world.rank() == 0 {
+                return world.ibarrier()?.wait().map(drop);
+            }
+            world.recv(&mut [0u8], 0, 0).map(drop)
+        })?;
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Ranks that call different things, where they compare that: what each of them is told, and that the job ends.
+
+use super::{assert_done, assert_failed_soon, job, named, said};
+use crate::failing::fails_on_each;
+
+const RANKS: usize = 3;
+
+/// What each rank was told.
+#[track_caller]
+fn all_are_told(name: &str, outcome: &ranks_launch::Outcome, expected: &[&str]) {
+    assert!(!outcome.timed_out, "{name}: {outcome}");
+    let told: Vec<_> = outcome
+        .output
+        .iter()
+        .map(|output| {
+            let mut lines = output.stdout.lines();
+            lines.find_map(|line| line.strip_prefix("told: "))
+        })
+        .collect();
+    assert_eq!(told.len(), RANKS, "{name}: {outcome}");
+    assert!(
+        told.iter().all(|text| text.is_some() && *text == told[0]),
+        "{name}: {outcome}"
+    );
+    let text = told[0].unwrap_or_default();
+    for part in expected {
+        assert!(text.contains(part), "{name}: no {part:?} in {outcome}");
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn the_end_of_the_program_against_a_collective_hung_over_mpi() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["comparing", "end"]).on(installation).ranks(RANKS);
+        let outcome = job.run().unwrap();
+        let expected = [
+            "ranks 0 and 1 call MPI_Barrier",
+            "rank 2 calls MPI_Finalize",
+        ];
+        all_are_told(&name, &outcome, &expected);
+        assert_done(&name, &outcome);
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn the_end_of_the_program_against_a_collective_elsewhere_was_not_named_at_the_limit() {
+    for installation in named() {
+        let name = installation.name.clone();
+        let job = job(&["comparing", "end-elsewhere"])
+            .on(installation)
+            .ranks(RANKS);
+        let outcome = job.run().unwrap();
+        assert_failed_soon(&name, &outcome);
+        let said = said(&outcome);
+        let names_it = said.contains("not all of the 3 ranks have come")
+            && (said.contains("rank 2 in MPI_Finalize") || said.contains("rank 0 in MPI_Barrier"));
+        assert!(names_it, "{name}: {outcome}");
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn different_nonblocking_collectives_are_told_over_mpi() {
+    let cases = [
+        ("calls", ["MPI_Ibcast of 3 u8, root 0", "MPI_Ibarrier"]),
+        ("operations", ["with Max", "with Min"]),
+        ("lengths", ["of 3 u64", "of 1000 u64"]),
+        (
+            "started",
+            [
+                "ranks 0 and 1 call MPI_Ibarrier",
+                "rank 2 calls MPI_Barrier",
+            ],
+        ),
+    ];
+    for installation in named() {
+        for (which, expected) in cases {
+            let name = format!("{}, {which}", installation.name);
+            let job = job(&["comparing", "nonblocking", which])
+                .on(installation.clone())
+                .ranks(RANKS);
+            let outcome = job.run().unwrap();
+            all_are_told(&name, &outcome, &expected);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
+fn a_nonblocking_collective_was_waited_for_beyond_the_check_limit() {
+    let expected =
+        "MPI_Ibarrier: not all of the 3 ranks have come within the time limit (RANKS_CHECK_LIMIT)";
+    fails_on_each(&["comparing", "begun-alone"], &[expected]);
+}
