@@ -29,10 +29,13 @@ pub enum Checks {
     /// Those that are prepared are compared then, and not when they are started. Collectives that return at once are compared while
     /// they are under way: nothing waits at the start, and who waits for the end gets the error. As some ranks have begun what
     /// others never will, the operation is left to the runtime then, and the communicator is out of step. The end of the runtime is the
-    /// last collective of the world: ranks that are in another one get the same error as those that end. Who is in a collective of another
-    /// communicator waits for a rank that has ended up to the [limit](crate::Builder::check_limit), over MPI. Not compared are
-    /// `create_group`, which not all ranks call, what is done between two groups, and communicators that another part of the program
-    /// has made.
+    /// last collective of the world: ranks that are in another one get the same error as those that end.
+    ///
+    /// Only what all ranks of one communicator call is compared, and a window has one of its own. Ranks that wait for each other in calls
+    /// of different ones (a barrier here and a fence there, fences of two windows in different order, over MPI the end of the program), or
+    /// in what only some ranks call (`create_group`; post, start, complete and wait of a window), wait up to the
+    /// [limit](crate::Builder::check_limit), whose error names what each of them is in; if there is none, for ever. Nothing is known of
+    /// what is done between two groups, and on communicators that another part of the program has made.
     ///
     /// Where Open MPI might write past a slice ([`Facts::receives`](crate::Facts::receives)), all collectives are compared without being asked, and
     /// before they begin: those that return at once wait for the other ranks there.
@@ -79,7 +82,8 @@ impl Builder {
     ///
     /// After the limit the collective is [`ErrorKind::TimedOut`] on the ranks that came, and so is every later one on that
     /// communicator. The error says what the other ranks are in, those that have come to the end of the program too. Of collectives that
-    /// return at once it is the wait that has the limit, not the time from start to end.
+    /// return at once it is the wait that has the limit, not the time from start to end. What only some ranks call has the same limit, as if
+    /// it were a [time limit](Self::time_limit): over MPI, where the library has no way out of it, the job is aborted.
     pub fn check_limit(mut self, limit: Duration) -> Self {
         self.check_limit = Some(limit);
         self

@@ -61,6 +61,8 @@ pub(crate) enum Origin {
     Builder,
     Communicator,
     Call,
+    /// The limit of comparisons, for what ranks cannot compare.
+    Comparison,
 }
 
 impl fmt::Display for Origin {
@@ -70,6 +72,7 @@ impl fmt::Display for Origin {
             Self::Builder => "Builder::time_limit",
             Self::Communicator => "Communicator::set_time_limit",
             Self::Call => "Communicator::within",
+            Self::Comparison => "RANKS_CHECK_LIMIT",
         })
     }
 }
@@ -118,6 +121,25 @@ pub(crate) fn one_has_passed() -> bool {
 /// How long the end may take, over MPI: as long as any operation of the job, or else as the longest that has come to its limit.
 pub(crate) fn of_end() -> Option<Limit> {
     of_job().or(*lock(&PASSED))
+}
+
+/// What some ranks of a communicator call together, which therefore cannot be compared by all of them.
+const OF_SOME_RANKS: [&str; 4] = [
+    "MPI_Comm_create_group",
+    "MPI_Win_complete",
+    "MPI_Win_start",
+    "MPI_Win_wait",
+];
+
+/// The limit for a call on a communicator, if there is no other: where ranks compare what all of them call, that of comparisons.
+pub(crate) fn of_some_ranks(comm: &Communicator, operation: &str) -> Option<Limit> {
+    let duration = comm.check_limit();
+    let is_one = duration < Duration::MAX && OF_SOME_RANKS.contains(&operation);
+    (is_one && comm.compares_calls()).then_some(Limit {
+        duration,
+        then: OnTimeLimit::Error,
+        origin: Origin::Comparison,
+    })
 }
 
 /// The limit for what this thread does on a communicator: that of the call, else the communicator's, else the job's.

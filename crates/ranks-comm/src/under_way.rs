@@ -145,11 +145,12 @@ impl Held {
     pub(crate) fn enter(comm: &Communicator, call: Call, number: Option<u64>, whole: bool) -> Self {
         let recorder = Arc::clone(comm.recorder());
         let (around, depth) = around();
+        let limit = limit::limit_of(comm).or_else(|| limit::of_some_ranks(comm, call.operation()));
         Self::hold(UnderWay {
             number,
             is_whole: whole,
             depth,
-            limit: limit::limit_of(comm).filter(|_| around == 0),
+            limit: limit.filter(|_| around == 0),
             world: match comm.backend() {
                 Backend::Mpi(_) => None,
                 Backend::InProcess(comm) => Some(Arc::clone(comm.ranks())),

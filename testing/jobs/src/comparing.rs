@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use ranks::ops::{Max, Min, Sum};
-use ranks::{Checks, Collectives, Communicator, Error, ErrorKind, NonblockingCollectives, Runtime};
+use ranks::{
+    Checks, Collectives, Communicator, Error, ErrorKind, NonblockingCollectives, Runtime, Window,
+};
 
 use crate::outcome::Outcome;
 
@@ -86,6 +88,40 @@ pub(crate) fn nonblocking(which: &str) -> Outcome {
         Ok(())
     });
     outcome?;
+    Ok(())
+}
+
+/// The first rank waits for the last one, which waits for the first elsewhere: no two of these calls are compared with each other.
+pub(crate) fn apart(which: &str) -> Outcome {
+    Runtime::builder()
+        .checks(Checks::Collective)
+        .check_limit(Duration::from_millis(500))
+        .run(|world| {
+            let wrong = world.rank() + 1 == world.size();
+            let [one, other] = [
+                Window::<u64>::allocate(&world, 1)?,
+                Window::allocate(&world, 1)?,
+            ];
+            let mut one = one;
+            let last = world.size() - 1;
+            match (which, wrong) {
+                ("create-group", false) => world.create_group(&world.group()?, 3).map(drop),
+                ("barrier", false) | ("order", false) => one.fence().map(drop),
+                ("groups", false) => world.create_group(&world.group()?, 3).map(drop),
+                ("groups", true) => {
+                    let some = world.group()?.include(&[last, 0])?;
+                    world.create_group(&some, 3).map(drop)
+                }
+                ("starts", false) => one.start(&[last], |ops| ops.put(&[1], last, 0)),
+                ("starts", true) => one.start(&[0], |ops| ops.put(&[1], 0, 0)),
+                ("start", false) => one.start(&[last], |ops| ops.put(&[1], last, 0)),
+                ("wait", false) => one.post(&[last])?.wait().map(drop),
+                ("create-group" | "barrier", true) => world.barrier(),
+                ("order", true) => other.fence().map(drop),
+                ("start" | "wait", true) => one.fence().map(drop),
+                _ => panic!("nothing is known of {which}"),
+            }
+        })?;
     Ok(())
 }
 

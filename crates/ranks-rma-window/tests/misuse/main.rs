@@ -26,6 +26,7 @@
 
 mod bindings;
 mod epochs;
+mod not_compared;
 mod ranges;
 mod windows;
 

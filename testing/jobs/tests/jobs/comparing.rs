@@ -95,3 +95,23 @@ fn a_nonblocking_collective_was_waited_for_beyond_the_check_limit() {
         "MPI_Ibarrier: not all of the 3 ranks have come within the time limit (RANKS_CHECK_LIMIT)";
     fails_on_each(&["comparing", "begun-alone"], &[expected]);
 }
+
+/// Whichever rank comes to its limit first tells of both calls.
+#[test]
+#[ignore = "needs an MPI"]
+fn calls_that_are_not_compared_with_each_other_hung() {
+    for (which, calls) in [
+        ("create-group", ["MPI_Comm_create_group", "MPI_Barrier"]),
+        ("barrier", ["MPI_Win_fence", "MPI_Barrier"]),
+        ("order", ["MPI_Win_fence", "rank 2 in MPI_Win_fence"]),
+        ("start", ["MPI_Win_", "MPI_Win_fence"]),
+        ("groups", ["MPI_Comm_create_group", "the job is aborted"]),
+        ("starts", ["MPI_Win_", "the job is aborted"]),
+        ("wait", ["MPI_Win_wait", "MPI_Win_fence"]),
+    ] {
+        fails_on_each(
+            &["comparing", "apart", which],
+            &["RANKS_CHECK_LIMIT", calls[0], calls[1]],
+        );
+    }
+}
