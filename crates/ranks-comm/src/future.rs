@@ -25,6 +25,7 @@ use crate::status::Status;
 /// Dropping the future drops the request, which goes on by itself: a message that comes for it is lost. Where a branch of
 /// a `select!` may lose, await `&mut future` and go on with it later, or take the request out with
 /// [`into_request`](Self::into_request).
+#[must_use = "nothing is known of the operation before this is awaited"]
 pub struct RequestFuture<B: Send + 'static> {
     request: Option<Request<B>>,
 }

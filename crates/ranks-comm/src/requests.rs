@@ -57,6 +57,7 @@ use crate::under_way;
 /// ```
 ///
 /// MPI 5.0 §3.7.5.
+#[must_use = "operations are over when they have been waited for"]
 pub struct Requests<R: Pending> {
     /// With their keys.
     pending: Vec<(usize, R)>,
@@ -176,7 +177,6 @@ impl<B: Borrowed> sealed::Sealed for ScopedRequest<'_, B> {
 
 impl<R: Pending> Requests<R> {
     /// None yet.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             pending: Vec::new(),
@@ -222,6 +222,7 @@ impl<R: Pending> Requests<R> {
     }
 
     /// Takes what had ended when a call failed: each with its buffer, and with its status if it went well.
+    #[must_use = "it has the buffers of operations"]
     pub fn take_ended(&mut self) -> Vec<Completed<R::Buffer, Option<Status>>> {
         std::mem::take(&mut self.ended)
     }

@@ -234,6 +234,7 @@ impl<T: Pod> Attached<T> {
 }
 
 /// A [`DynamicWindow`] that is open to all ranks, as a [`Fenced`] window is.
+#[must_use = "the window is put aside as soon as this is dropped"]
 pub struct FencedDynamicWindow {
     fenced: Fenced<u8>,
     attached: Attachings,
@@ -308,6 +309,7 @@ impl<'scope, 'env> DynamicOperations<'_, 'scope, 'env> {
 }
 
 /// A [`DynamicWindow`] that is open to those who lock it, as a [`PassiveWindow`] is.
+#[must_use = "the window is put aside as soon as this is dropped"]
 pub struct PassiveDynamicWindow {
     passive: PassiveWindow<u8>,
     attached: Attachings,
@@ -351,6 +353,7 @@ impl PassiveDynamicWindow {
 }
 
 /// A lock on what is attached on one rank or on all. It is unlocked when dropped, as a [`Locked`] is.
+#[must_use = "the memory is unlocked as soon as this is dropped"]
 pub struct DynamicLocked<'a> {
     locked: Locked<'a, u8>,
 }

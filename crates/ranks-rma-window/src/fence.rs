@@ -57,6 +57,7 @@ const LAST_FENCE: &str = "MPI_Win_fence(MPI_MODE_NOSUCCEED)";
 /// # Ok(())
 /// # }
 /// ```
+#[must_use = "the window is put aside as soon as this is dropped"]
 pub struct Fenced<T: Pod> {
     inner: Inner<T>,
 }

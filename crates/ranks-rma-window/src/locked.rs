@@ -57,6 +57,7 @@ const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
 /// });
 /// # }
 /// ```
+#[must_use = "the memory is unlocked as soon as this is dropped"]
 pub struct Locked<'a, T: Pod> {
     pub(crate) inner: &'a Inner<T>,
     pub(crate) targets: Targets<'static>,

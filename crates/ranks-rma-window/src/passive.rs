@@ -71,6 +71,7 @@ pub enum LockKind {
 ///
 /// Whether a library makes progress for others while this rank computes is up to it. What it does at the latest when this
 /// rank calls it is done by then.
+#[must_use = "the window is put aside as soon as this is dropped"]
 pub struct PassiveWindow<T: Pod> {
     pub(crate) inner: Inner<T>,
 }
