@@ -20,6 +20,8 @@ impl Communicator {
     }
 
     /// The same for a collective, which must be the only one that a thread of this process is in.
+    // Two that ask at the same moment may both be let in. To count by a locked addition would tell them apart in as many instructions, but
+    // it takes 16 ns (x86-64), where all that is recorded of a call takes 5, and no blocking call has a read-modify-write.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]

@@ -1,7 +1,8 @@
 //! Receives that were posted, and synchronous sends that nobody has received yet.
 
-use super::comm::{Comm, LIBRARY, Matched, Sent};
+use super::comm::{Comm, LIBRARY};
 use super::mailbox::{Pattern, Receipt};
+use super::payload::{Matched, Sent};
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};

@@ -1,6 +1,7 @@
 //! What layouts take, as copies.
 
-use super::comm::{Comm, LIBRARY, Matched, Sent};
+use super::comm::{Comm, LIBRARY};
+use super::payload::{Matched, Sent};
 use crate::element::Pod;
 use crate::error::{self, Result};
 use crate::landing::Element;

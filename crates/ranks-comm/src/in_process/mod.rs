@@ -19,6 +19,7 @@ mod mailbox;
 mod meetings;
 mod messages;
 pub(crate) mod partitioned;
+mod payload;
 pub(crate) mod place;
 mod shared;
 mod split;
@@ -28,6 +29,7 @@ mod watch;
 pub(crate) mod world;
 
 pub use comm::Comm;
-pub(crate) use comm::{LIBRARY, Matched, Sent};
+pub(crate) use comm::LIBRARY;
 pub(crate) use flight::Flight;
+pub(crate) use payload::{Matched, Sent};
 pub use watch::Watch;

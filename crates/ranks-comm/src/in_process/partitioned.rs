@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::comm::{Comm, Sent};
+use super::comm::Comm;
 use super::mailbox::Pattern;
+use super::payload::Sent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::landing::Span;
 

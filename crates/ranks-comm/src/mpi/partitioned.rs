@@ -6,13 +6,14 @@
 use std::ffi::{c_int, c_void};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{Loaded, MPI_Count, MPI_Request, native};
+use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
 
 use super::communicator::Comm;
 use super::element::Item;
 use super::error::{check, library};
 use super::flight::{Cell, Native};
 use super::peer::rank;
+use super::receives::can_be_prepared;
 use crate::error::{Error, ErrorKind, Result};
 use crate::landing::{Role, Span};
 
@@ -105,7 +106,7 @@ impl Comm {
 
     /// Both sides decide alike: there is one library in a job.
     fn has_partitions(&self, role: &'static Role) -> Result<()> {
-        if !self.claims_everything() && !sys::loaded().is_some_and(Loaded::is_openmpi) {
+        if !self.claims_everything() && can_be_prepared() {
             return Ok(());
         }
         Err(Error::new(

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{Loaded, MPI_Count, MPI_Request, native};
+use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
 
 use super::buffer::{large_count, to_read};
 use super::communicator::Comm;
@@ -13,6 +13,7 @@ use super::element::TypeOf;
 use super::error::{check, class, failed};
 use super::flight::{Cell, Flight, Native, SendMode};
 use super::peer::to_standard;
+use super::receives::can_be_prepared;
 use super::session::GATE;
 use super::side::{Side, Statuses};
 use super::status;
@@ -70,9 +71,9 @@ impl Comm {
         let Some(element) = role.element else {
             return Ok(None);
         };
-        // Open MPI frees a persistent request that has failed: it is begun anew at each start there.
-        let lasts = !sys::loaded().is_some_and(Loaded::is_openmpi);
-        if source == Source::Null || span.bytes() < self.claim_below.max(1) || !lasts {
+        // What is not prepared is begun anew at each start.
+        let is_posted = span.bytes() >= self.claim_below.max(1) && can_be_prepared();
+        if source == Source::Null || !is_posted {
             return Ok(None);
         }
         let mut request = sys::MPI_REQUEST_NULL;

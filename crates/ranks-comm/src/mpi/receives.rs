@@ -1,6 +1,7 @@
 //! One decision for all receives: posted, as libraries mean them, or claimed, where that is not safe or not told. What was seen is in `recv`.
 
 use ranks_launch::RDMA_PER_REQUEST;
+use ranks_mpi_sys as sys;
 use ranks_mpi_sys::Loaded;
 
 /// Whether receives are posted, or why they are claimed.
@@ -17,6 +18,12 @@ pub(super) enum Receives {
     Failing,
     /// Lengths cannot be seen in statuses, so every message's is asked for before it is received.
     Unmeasured,
+}
+
+/// Whether the library has receives that are prepared once: Open MPI frees a persistent request that has failed, and says of partitions that
+/// they have arrived before they have.
+pub(super) fn can_be_prepared() -> bool {
+    !sys::loaded().is_some_and(Loaded::is_openmpi)
 }
 
 impl Receives {

@@ -66,9 +66,13 @@ unsafe extern "C" fn note(comm: *mut MPI_Comm, code: *mut c_int) {
     SEEN.store(unsafe { *code }, Ordering::Relaxed);
 }
 
-#[ranks_test::ranks(1, 2, mpi_only)]
-fn an_error_handler_of_the_caller_is_called_with_the_code(world: Communicator) {
-    let (_, size, ..) = ring(&world);
+/// The class that the handler of [`noting`] was called with last.
+pub(crate) fn seen() -> c_int {
+    class(SEEN.load(Ordering::Relaxed))
+}
+
+/// A communicator with a handler of ours for its errors.
+pub(crate) fn noting() -> Comm {
     let comm = Comm::new();
     let function: unsafe extern "C" fn(*mut MPI_Comm, *mut c_int) = note;
     // SAFETY: the type is that of the function but for the arguments that follow in C, which it does not look at.
@@ -81,11 +85,18 @@ fn an_error_handler_of_the_caller_is_called_with_the_code(world: Communicator) {
     // SAFETY: made above, and freed once.
     ok(unsafe { MPI_Errhandler_free(&raw mut handler) });
     assert_eq!(handler, MPI_ERRHANDLER_NULL);
+    comm
+}
+
+#[ranks_test::ranks(1, 2, mpi_only)]
+fn an_error_handler_of_the_caller_is_called_with_the_code(world: Communicator) {
+    let (_, size, ..) = ring(&world);
+    let comm = noting();
     let data = [0u8];
     // What the call returns once a handler has dealt with the error is the library's affair.
     // SAFETY: one byte of `data`; that there is no such rank is what the library finds.
     unsafe { MPI_Send(data.as_ptr().cast(), 1, MPI_BYTE, size, 0, comm.0) };
-    assert_eq!(class(SEEN.load(Ordering::Relaxed)), MPI_ERR_RANK);
+    assert_eq!(seen(), MPI_ERR_RANK);
 }
 
 unsafe extern "C" fn copy(

@@ -2,12 +2,12 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 use ranks_comm::Communicator;
 use ranks_mpi_sys::*;
 
-use crate::{Comm, class, ok};
+use crate::callbacks::{noting, seen};
+use crate::{class, ok};
 
 /// Classes that every library has, and a word of what each says of them.
 const CLASSES: [(c_int, &str); 10] = [
@@ -56,31 +56,14 @@ fn the_class_of_a_class_is_the_class_itself(world: Communicator) {
     }
 }
 
-static SEEN: AtomicI32 = AtomicI32::new(0);
-
-unsafe extern "C" fn note(_: *mut MPI_Comm, code: *mut c_int) {
-    // SAFETY: the library gives the address of a code (MPI 5.0 §9.3.1).
-    SEEN.store(unsafe { *code }, Ordering::Relaxed);
-}
-
 #[ranks_test::ranks(1, 2, mpi_only)]
 fn an_error_handler_that_is_called_with_a_class_gets_that_class(world: Communicator) {
     let _ = world;
-    let comm = Comm::new();
-    let function: unsafe extern "C" fn(*mut MPI_Comm, *mut c_int) = note;
-    // SAFETY: the type is that of the function but for the arguments that follow in C, which it does not look at.
-    let function: MPI_Comm_errhandler_function = unsafe { std::mem::transmute(function) };
-    let mut handler = MPI_ERRHANDLER_NULL;
-    // SAFETY: a function of the type that the library calls, and a place for the handler.
-    ok(unsafe { MPI_Comm_create_errhandler(Some(function), &raw mut handler) });
-    // SAFETY: `comm` is live, and the handler was made just above.
-    ok(unsafe { MPI_Comm_set_errhandler(comm.0, handler) });
-    // SAFETY: made above, and freed once.
-    ok(unsafe { MPI_Errhandler_free(&raw mut handler) });
+    let comm = noting();
     for (given, _) in CLASSES {
         // SAFETY: `comm` is live.
         ok(unsafe { MPI_Comm_call_errhandler(comm.0, given) });
-        assert_eq!(class(SEEN.load(Ordering::Relaxed)), given);
+        assert_eq!(seen(), given);
     }
 }
 
