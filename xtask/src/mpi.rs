@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use ranks_harness::mpi::folder;
+use ranks_harness::wheels::{self, WHEELS, Wheel};
 use ranks_launch::Installation;
 
-use crate::{Outcome, workspace};
+use crate::Outcome;
 
 mod provision;
-mod wheels;
-
-use wheels::{WHEELS, Wheel};
 
 /// What to do with the MPIs.
 #[derive(clap::Args)]
@@ -43,11 +42,6 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Where the provisioned MPIs lie: always in the workspace, so that every target folder shares them.
-pub(crate) fn folder() -> PathBuf {
-    workspace::root().join("target").join("mpi")
-}
-
 fn named(name: &str) -> Result<&'static Wheel, String> {
     wheels::named(name).ok_or_else(|| {
         let known: Vec<&str> = WHEELS.iter().map(|wheel| wheel.folder).collect();
@@ -55,56 +49,37 @@ fn named(name: &str) -> Result<&'static Wheel, String> {
     })
 }
 
-/// The MPIs to run on: those that `select` names, or all that are here.
-///
-/// With `provision`, what is known and not here is brought first: what was named, or the default set. One that
-/// cannot be brought is reported on standard error, and left out if it was not named.
+/// The MPIs to run on, as [`ranks_harness::mpi::matrix`] has them. With `provision` they are brought first.
 ///
 /// # Errors
 /// A sentence when one that was named is not here in the end.
 pub(crate) fn matrix(select: &[String], provision: bool) -> Result<Vec<Installation>, String> {
     if provision {
-        let bring: Vec<&Wheel> = if select.is_empty() {
-            WHEELS.iter().filter(|wheel| wheel.by_default).collect()
-        } else {
-            select
-                .iter()
-                .filter_map(|name| wheels::named(name))
-                .collect()
-        };
-        for wheel in bring {
-            if let Err(error) = provision::provision(wheel, &folder()) {
-                eprintln!("{} is missing: {error}", wheel.folder);
-            }
+        bring(select);
+    }
+    ranks_harness::mpi::matrix(select)
+}
+
+/// Brings what is known and not here: what `select` names, or the default set. One that cannot be brought is reported on
+/// standard error.
+pub(crate) fn bring(select: &[String]) {
+    let chosen: Vec<&Wheel> = if select.is_empty() {
+        by_default()
+    } else {
+        select
+            .iter()
+            .filter_map(|name| wheels::named(name))
+            .collect()
+    };
+    for wheel in chosen {
+        if let Err(error) = provision::provision(wheel, &folder()) {
+            eprintln!("{} is missing: {error}", wheel.folder);
         }
     }
-    let mut here = Installation::all(Some(&folder()));
-    if select.is_empty() {
-        // Some are brought for their headers alone, though they would run.
-        here.retain(|installation| {
-            wheels::named(&installation.name).is_none_or(|wheel| wheel.runs)
-        });
-        return Ok(here);
-    }
-    let find = |name: &String| {
-        let found = here.iter().find(|installation| installation.name == *name);
-        found
-            .cloned()
-            .ok_or_else(|| match wheels::named(name).filter(|wheel| wheel.runs) {
-                Some(wheel) => format!(
-                    "{name} is not here: cargo xtask mpi install {}",
-                    wheel.folder
-                ),
-                None => {
-                    let names: Vec<&str> = here
-                        .iter()
-                        .map(|installation| installation.name.as_str())
-                        .collect();
-                    format!("no MPI is named {name}; here are: {}", names.join(", "))
-                }
-            })
-    };
-    select.iter().map(find).collect()
+}
+
+fn by_default() -> Vec<&'static Wheel> {
+    WHEELS.iter().filter(|wheel| wheel.by_default).collect()
 }
 
 fn list() -> Outcome {
@@ -137,7 +112,7 @@ fn list() -> Outcome {
 /// Provisions each; one that fails is reported and the rest goes on.
 fn install(names: &[String]) -> Outcome {
     let chosen: Vec<&Wheel> = if names.is_empty() {
-        WHEELS.iter().filter(|wheel| wheel.by_default).collect()
+        by_default()
     } else {
         names
             .iter()

@@ -1,9 +1,11 @@
 //! `cargo xtask run`: builds an example and runs it on n ranks of one MPI, or in process.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
-use crate::{Outcome, mpi, workspace};
+use ranks_harness::programs;
+
+use crate::{Outcome, mpi};
 
 /// What to run, and on what.
 #[derive(clap::Args)]
@@ -36,7 +38,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let program = if name.contains('/') {
         PathBuf::from(name)
     } else {
-        build("ranks-examples", name, arguments.debug)?
+        programs::build("ranks-examples", name, arguments.debug)?
     };
     let mut command = if arguments.mpi == "none" {
         let mut command = Command::new(&program);
@@ -64,57 +66,4 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         .code()
         .map_or(1, |code| u8::try_from(code).unwrap_or(1));
     Ok(ExitCode::from(code))
-}
-
-/// Builds a program of the workspace; returns it.
-pub(crate) fn build(package: &str, name: &str, debug: bool) -> Result<PathBuf, String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(workspace::root()).args([
-        "build",
-        "--quiet",
-        "--package",
-        package,
-        "--bin",
-        name,
-    ]);
-    cargo.arg("--message-format=json-render-diagnostics");
-    if !debug {
-        cargo.arg("--release");
-    }
-    let output = cargo
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cargo did not start: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{name} was not built"));
-    }
-    executable(&String::from_utf8_lossy(&output.stdout), name)
-        .ok_or_else(|| format!("cargo named no program for {name}"))
-}
-
-/// The program called `name` that cargo's messages tell of.
-fn executable(messages: &str, name: &str) -> Option<PathBuf> {
-    messages.lines().find_map(|line| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let target = message.get("target")?.get("name")?.as_str()?;
-        let executable = message.get("executable")?.as_str()?;
-        (target == name).then(|| PathBuf::from(executable))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_program_is_read_from_the_messages() {
-        let messages = "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"ranks\"},\"executable\":null}\n\
-                        {\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"heat\"},\"executable\":\"/t/a b/heat\"}\n\
-                        {\"reason\":\"build-finished\",\"success\":true}\n";
-        assert_eq!(
-            executable(messages, "heat"),
-            Some(PathBuf::from("/t/a b/heat"))
-        );
-        assert_eq!(executable(messages, "ranks"), None);
-    }
 }

@@ -3,21 +3,18 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use ranks_test::driver::{Binary, Case, KnownFault, Suite, Verdict};
+use ranks_harness::place::{self, Place};
+use ranks_harness::tally::{Cell, Failure, Row, Tally};
+use ranks_harness::{faults, suites, workspace};
+use ranks_test::driver::{Binary, Case, KnownFault, Suite};
 
-use crate::{Outcome, workspace};
+use crate::{Outcome, mpi};
 
-pub(crate) mod cargo;
-pub(crate) mod faults;
+mod cargo;
 mod huge;
 mod jobs;
 mod lanes;
 mod libraries;
-pub(crate) mod place;
-pub(crate) mod tally;
-
-use place::Place;
-use tally::{Cell, Failure, Row, Tally};
 
 /// What to test, and on what.
 #[derive(clap::Args)]
@@ -45,7 +42,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let faults = faults::read(&workspace::root().join("testing/known-faults.toml"))?;
-    let places = place::places(&arguments.mpi, !arguments.offline)?;
+    if !arguments.offline {
+        mpi::bring(&arguments.mpi);
+    }
+    let places = place::places(&arguments.mpi)?;
     let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let required = arguments.require_all || in_ci || !arguments.mpi.is_empty();
 
@@ -60,11 +60,11 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let binaries = if places.is_empty() && libraries.is_empty() {
         Vec::new()
     } else {
-        cargo::binaries(&arguments.package)?
+        suites::binaries(&arguments.package)?
     };
     if !places.is_empty() {
         let tests = Tests {
-            on_ranks: tests(&binaries)?,
+            on_ranks: suites::tests(&binaries)?,
             jobs: jobs::tests(arguments, &binaries)?,
             huge: huge::tests(&binaries, &huge)?,
         };
@@ -152,17 +152,6 @@ fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<Elsewhere, Str
     })
 }
 
-/// The test binaries that have tests on ranks, with these.
-pub(crate) fn tests(binaries: &[Binary]) -> Result<Vec<(Binary, Vec<Case>)>, String> {
-    let mut tests = Vec::new();
-    for binary in binaries {
-        let cases = binary.cases().map_err(|error| error.to_string())?;
-        tests.push((binary.clone(), cases));
-    }
-    tests.retain(|(_, cases)| !cases.is_empty());
-    Ok(tests)
-}
-
 /// All numbers of ranks on one MPI.
 fn on_mpi(
     place: &Place,
@@ -223,7 +212,7 @@ fn on_mpi(
             };
             let mut tally = Tally::default();
             let at = format!("{}, np {ranks}, {}", place.name, binary.name);
-            let (cell, library) = run(&suite, &at, &mut tally);
+            let (cell, library) = suites::run(&suite, &at, &mut tally);
             (cell, library, tally)
         });
         let mut sum = Cell::default();
@@ -288,69 +277,6 @@ impl Arguments {
     fn chooses(&self, test: &str) -> bool {
         self.filter.is_empty() || self.filter.iter().any(|part| test.contains(part.as_str()))
     }
-}
-
-/// One binary on one MPI and number of ranks.
-pub(crate) fn run(suite: &Suite<'_>, at: &str, tally: &mut Tally) -> (Cell, Option<String>) {
-    let began = std::time::Instant::now();
-    let mut cell = Cell::default();
-    // How a job ends is no test that could be left out: it may go well.
-    let known_end = |test: &str| {
-        let mut faults = suite.faults.iter();
-        faults.find(|fault| fault.test == test && test == faults::END)
-    };
-    let mut progress = |report: &ranks_test::driver::Report| match &report.verdict {
-        Verdict::Failed { .. } if known_end(&report.test).is_some() => cell.known += 1,
-        Verdict::Passed => cell.passed += 1,
-        Verdict::Known(_) => cell.known += 1,
-        Verdict::Failed { why, .. } => {
-            cell.failed += 1;
-            println!("FAILED {} ({at}): {why}", report.test);
-        }
-    };
-    let ran = match suite.run(&mut progress) {
-        Ok(ran) => ran,
-        Err(error) => {
-            tally.failures.push(Failure {
-                place: at.to_owned(),
-                test: "(all)".to_owned(),
-                why: error.to_string(),
-                details: String::new(),
-            });
-            // What the driver did not come to has not passed.
-            cell.failed += suite
-                .cases
-                .len()
-                .saturating_sub(cell.passed + cell.known + cell.failed)
-                .max(1);
-            return (cell, None);
-        }
-    };
-    println!(
-        "{at}: {} in {:.1} s",
-        cell.text(),
-        began.elapsed().as_secs_f64()
-    );
-    for report in ran.reports {
-        tally.took(report.time, &report.test, at);
-        let known =
-            |fault: &KnownFault| format!("{} ({at}): {} {}", report.test, fault.reason, fault.link);
-        if let (Verdict::Failed { .. }, Some(fault)) = (&report.verdict, known_end(&report.test)) {
-            tally.known.push(known(fault));
-            continue;
-        }
-        match report.verdict {
-            Verdict::Passed => {}
-            Verdict::Known(fault) => tally.known.push(known(&fault)),
-            Verdict::Failed { why, details } => tally.failures.push(Failure {
-                place: at.to_owned(),
-                test: report.test,
-                why,
-                details,
-            }),
-        }
-    }
-    (cell, ran.library)
 }
 
 #[cfg(test)]

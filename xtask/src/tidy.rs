@@ -2,7 +2,9 @@
 
 use std::process::{Command, ExitCode};
 
-use crate::{Outcome, workspace};
+use ranks_harness::workspace;
+
+use crate::Outcome;
 
 pub(crate) mod code;
 mod edges;

@@ -1,15 +1,15 @@
 //! `cargo xtask bench calls`: instructions per call, C against ranks, library by library.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
+use ranks_harness::programs;
 use ranks_launch::Installation;
-use serde::Deserialize;
 
 use super::gates::Gates;
 use super::report::{Column, Report};
 use super::{heap, profile, yardstick};
-use crate::{Outcome, mpi, workspace};
+use crate::{Outcome, mpi};
 
 /// What to count on.
 #[derive(clap::Args)]
@@ -141,18 +141,6 @@ fn columns(
     Ok(columns)
 }
 
-/// The part that matters of cargo's message on an executable.
-#[derive(Deserialize)]
-struct Built {
-    executable: PathBuf,
-    target: Target,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-}
-
 /// The Rust programs.
 struct Programs {
     calls: PathBuf,
@@ -161,33 +149,17 @@ struct Programs {
 
 /// Builds the Rust programs; returns where they are.
 fn build() -> Result<Programs, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--release",
-            "--package",
-            "ranks-bench-calls",
-            "--bins",
-            "--benches",
-        ])
-        .arg("--message-format=json-render-diagnostics")
-        .current_dir(workspace::root())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cargo did not start: {error}"))?;
-    if !output.status.success() {
-        return Err("benches/calls was not built".into());
-    }
-    let messages = String::from_utf8_lossy(&output.stdout);
+    let built = programs::built(&[
+        "--quiet",
+        "--release",
+        "--package=ranks-bench-calls",
+        "--bins",
+        "--benches",
+    ])?;
     let program = |name: &str| {
-        let mut built = messages
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Built>(line).ok());
-        let built = built.find(|built| built.target.name == name);
-        let built = built.ok_or_else(|| format!("cargo named no program {name} of benches/calls"));
-        built.map(|built| built.executable)
+        let found = built.iter().find(|(built, _)| built == name);
+        let found = found.ok_or_else(|| format!("cargo named no program {name} of benches/calls"));
+        found.map(|(_, path)| path.clone())
     };
     Ok(Programs {
         calls: program("bench_calls")?,

@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ranks_harness::workspace;
 use ranks_launch::{Family, Installation};
-
-use crate::workspace;
 
 /// The header of the standard ABI, which lies beside the implementation's own.
 const STANDARD: &str = "mpi_abi.h";

@@ -1,16 +1,13 @@
 //! The examples' executables: built once, and shown to be one and the same file on every MPI.
 
-use std::env;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use serde::Deserialize;
+use ranks_harness::programs;
 use sha2::{Digest, Sha256};
-
-use crate::workspace;
 
 /// An executable and what identifies it.
 pub(super) struct Executable {
@@ -26,40 +23,13 @@ pub(super) struct Executable {
 /// # Errors
 /// A text for the user if cargo fails, or if there is no such example.
 pub(super) fn build(names: &[&'static str]) -> Result<Vec<Executable>, String> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--release", "--package", "ranks-examples"])
-        .arg("--message-format=json-render-diagnostics")
-        .current_dir(workspace::root())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cargo could not be started: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo build of the examples: {}", output.status));
-    }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let built: Vec<Built> = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
+    let built = programs::built(&["--release", "--package", "ranks-examples"])?;
     let identify = |&name: &&'static str| {
-        let built = built.iter().find(|built| built.target.name == name);
-        let built = built.ok_or_else(|| format!("cargo built no example `{name}`"))?;
-        Executable::identify(name, &built.executable)
+        let built = built.iter().find(|(built, _)| built == name);
+        let (_, path) = built.ok_or_else(|| format!("cargo built no example `{name}`"))?;
+        Executable::identify(name, path)
     };
     names.iter().map(identify).collect()
-}
-
-/// The part that matters of cargo's message on an executable.
-#[derive(Deserialize)]
-struct Built {
-    target: Target,
-    executable: PathBuf,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
 }
 
 impl Executable {

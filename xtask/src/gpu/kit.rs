@@ -3,11 +3,12 @@
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use serde_json::Value;
+use ranks_harness::programs::built;
+use ranks_harness::workspace;
 
-use crate::{nvshmem, workspace};
+use crate::nvshmem;
 
 /// The largest that a kit may be.
 const MOST: u64 = 64 << 20;
@@ -74,25 +75,17 @@ pub(super) fn make(folder: &Path, provision: bool) -> Done<()> {
 
 /// Compiles the programs: where they are.
 fn programs() -> Done<Vec<PathBuf>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .current_dir(workspace::root())
-        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
-        .args(["build", "--release", "-p", "ranks-gpu"])
-        .args(["-p", "ranks-collectives", "--bin", "ranks-gpu"])
-        .args(["--example", "nccl_enqueue"])
-        .arg("--message-format=json-render-diagnostics")
-        .stderr(Stdio::inherit())
-        .output()?;
-    let messages = String::from_utf8_lossy(&built.stdout);
-    let messages = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok());
-    let programs: Vec<PathBuf> = messages
-        .filter_map(|message: Value| message["executable"].as_str().map(PathBuf::from))
-        .collect();
-    if built.status.success() && programs.len() == 2 {
-        return Ok(programs);
+    let programs = built(&[
+        "--release",
+        "--config",
+        "profile.release.strip='symbols'",
+        "--package=ranks-gpu",
+        "--package=ranks-collectives",
+        "--bin=ranks-gpu",
+        "--example=nccl_enqueue",
+    ])?;
+    if programs.len() == 2 {
+        return Ok(programs.into_iter().map(|(_, path)| path).collect());
     }
     Err("the programs were not compiled".into())
 }

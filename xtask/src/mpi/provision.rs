@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::wheels::{PLATFORM, Wheel};
+use ranks_harness::wheels::{PLATFORM, Wheel};
 
 /// Why a wheel could not be brought.
 #[derive(Debug, thiserror::Error)]

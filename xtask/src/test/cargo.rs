@@ -1,15 +1,14 @@
-//! `cargo test`: run and counted, and asked for its binaries.
+//! `cargo test`: run and counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use ranks_test::driver::{Binary, Case};
+use ranks_harness::suites::cargo_test;
+use ranks_harness::tally::{Cell, Failure};
+use ranks_test::driver::Case;
 
-use super::tally::{Cell, Failure};
 use super::{huge, libraries};
-use crate::workspace;
 
 /// What `cargo test` came to.
 #[derive(Debug, Default)]
@@ -27,24 +26,11 @@ pub(super) struct Counted {
 /// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by another test.
 const RUN_ELSEWHERE: [&str; 2] = ["needs an MPI", "run by "];
 
-/// Features have tests as well, so all of them are on.
-fn cargo(packages: &[String], arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(workspace::root()).arg("test");
-    if packages.is_empty() {
-        command.arg("--workspace");
-    }
-    for package in packages {
-        command.args(["--package", package]);
-    }
-    command.arg("--all-features").args(arguments);
-    command
-}
-
 /// Runs `cargo test` on the packages, or on the whole workspace, lets the user see it, and counts.
 pub(super) fn test(packages: &[String], filters: &[String]) -> Result<Counted, String> {
-    let mut command = cargo(packages, &["--no-fail-fast", "--"]);
+    let mut command = cargo_test(packages);
     command
+        .args(["--no-fail-fast", "--"])
         .args(filters)
         .env_remove("RANKS_TEST_MPI")
         .stdout(Stdio::piped());
@@ -196,60 +182,6 @@ fn number_before(text: &str, word: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Builds the test binaries of the packages, or of the whole workspace, without running them.
-pub(crate) fn binaries(packages: &[String]) -> Result<Vec<Binary>, String> {
-    let mut command = cargo(
-        packages,
-        &["--no-run", "--message-format=json-render-diagnostics"],
-    );
-    command.stdout(Stdio::piped());
-    let failed = |error: std::io::Error| format!("cargo test --no-run: {error}");
-    let mut child = command.spawn().map_err(failed)?;
-    let mut binaries = Vec::new();
-    if let Some(output) = child.stdout.take() {
-        each_line(output, |line| {
-            binaries.extend(binary(line));
-            Ok(())
-        })
-        .map_err(failed)?;
-    }
-    let status = child.wait().map_err(failed)?;
-    if !status.success() {
-        return Err(format!("cargo test --no-run ended with {status}"));
-    }
-    binaries.sort_by(|one: &Binary, other| one.name.cmp(&other.name));
-    Ok(binaries)
-}
-
-/// The binary in a message of cargo, if it is about one with tests.
-fn binary(message: &str) -> Option<Binary> {
-    let message: serde_json::Value = serde_json::from_str(message).ok()?;
-    let target = &message["target"];
-    let kinds = target["kind"].as_array()?;
-    // Compiler plug-ins need the compiler's libraries to run, and have no tests on ranks.
-    if message["profile"]["test"] != true || kinds.iter().any(|kind| kind == "proc-macro") {
-        return None;
-    }
-    let path = PathBuf::from(message["executable"].as_str()?);
-    let folder = Path::new(message["manifest_path"].as_str()?)
-        .parent()?
-        .to_path_buf();
-    let package = folder.file_name()?.to_str()?.to_owned();
-    let target_name = target["name"].as_str()?;
-    let name = if kinds.iter().any(|kind| kind == "test") {
-        format!("{package}::{target_name}")
-    } else {
-        package
-    };
-    let manifest = folder.display().to_string();
-    Some(Binary {
-        name,
-        path,
-        folder: Some(folder),
-        environment: vec![("CARGO_MANIFEST_DIR".to_owned(), manifest)],
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,24 +295,5 @@ test result: ok. 1 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out; fini
         assert_eq!(unbuilt.all.failed, 1);
         assert_eq!(unbuilt.failures.len(), 1);
         assert_eq!(counted("", true).all, Cell::default());
-    }
-
-    #[test]
-    fn test_binaries_are_found_among_the_messages() {
-        let message = |kind: &str, test: bool| {
-            format!(
-                r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/ranks-comm/Cargo.toml",
-                "target":{{"kind":["{kind}"],"name":"p2p"}},"profile":{{"test":{test}}},"executable":"/t/p2p-1"}}"#
-            )
-            .replace('\n', "")
-        };
-        assert_eq!(
-            binary(&message("test", true)).unwrap().name,
-            "ranks-comm::p2p"
-        );
-        assert_eq!(binary(&message("lib", true)).unwrap().name, "ranks-comm");
-        assert_eq!(binary(&message("lib", false)), None);
-        assert_eq!(binary(&message("proc-macro", true)), None);
-        assert_eq!(binary("warning: not a message"), None);
     }
 }

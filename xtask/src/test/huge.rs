@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use ranks_harness::place::Place;
 use ranks_launch::Meminfo;
 use ranks_test::driver::{Binary, Case};
 
 use super::jobs;
-use super::place::Place;
 
 /// Where they run: on the first of each ABI that is here.
 const PLACES: [&str; 5] = [

@@ -3,13 +3,13 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
+use ranks_harness::place::Place;
+use ranks_harness::tally::{Cell, Failure, Tally};
 use ranks_test::driver::{Binary, Case};
 
 use super::Arguments;
 use super::cargo;
 use super::lanes;
-use super::place::Place;
-use super::tally::{Cell, Failure, Tally};
 
 /// The binaries with such tests: those of the driver itself, whole programs, and the command that starts programs.
 const BINARIES: [&str; 3] = ["ranks-test::driver", "jobs::jobs", "ranks-cli::command"];

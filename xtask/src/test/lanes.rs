@@ -1,17 +1,13 @@
 //! Several jobs at the same time, where there are cores for them.
 
-use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ranks_harness::place::cores;
 
 /// How many jobs of so many ranks have a core for each rank at the same time; one in any case.
 pub(super) fn of(ranks: usize) -> usize {
     (cores() / ranks.max(1)).max(1)
-}
-
-/// How many cores there are.
-pub(super) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// What `work` makes of each item, in their order; on so many threads.

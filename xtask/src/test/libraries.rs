@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use ranks_harness::tally::{Cell, Failure, Row, Tally};
 use ranks_test::driver::Binary;
 
 use super::jobs;
-use super::tally::{Cell, Failure, Row, Tally};
 use crate::{nccl, nvshmem};
 
 /// A library that tests need.

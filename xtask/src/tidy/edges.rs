@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 30] = [
+const TABLE: [Row; 32] = [
     (
         "ranks-cli",
         &[
@@ -172,7 +172,17 @@ const TABLE: [Row; 30] = [
     ("panics", &["ranks-comm"], &[]),
     ("pmpi-counter-int", &["ranks-load"], &[]),
     ("pmpi-counter-word", &["ranks-load"], &[]),
-    ("xtask", &["ranks-launch", "ranks-test"], &[]),
+    (
+        "xtask",
+        &["ranks-harness", "ranks-launch", "ranks-test"],
+        &[],
+    ),
+    (
+        "ranks-cluster",
+        &["ranks-harness", "ranks-launch", "ranks-test"],
+        &[],
+    ),
+    ("ranks-harness", &["ranks-launch", "ranks-test"], &[]),
     ("codegen", &[], &[]),
 ];
 

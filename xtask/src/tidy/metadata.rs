@@ -1,10 +1,7 @@
 //! What cargo knows of the packages: whose they are, what they depend on, what they link.
 
-use std::process::Command;
-
+use ranks_harness::workspace;
 use serde::Deserialize;
-
-use crate::workspace;
 
 /// Every package that cargo would build, the workspace's and others.
 #[derive(Debug, Deserialize)]
@@ -44,10 +41,8 @@ impl Metadata {
     /// # Errors
     /// What cargo says if it cannot tell.
     pub(super) fn of_workspace() -> Result<Self, String> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
+        let output = workspace::cargo()
             .args(["metadata", "--format-version", "1"])
-            .current_dir(workspace::root())
             .output()
             .map_err(|error| format!("cargo metadata: {error}"))?;
         if !output.status.success() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use crate::workspace;
+use ranks_harness::workspace;
 
 /// Paths from the root, with `/`, and the texts of those that are text.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
 //! The MPIs of the matrix: those that are here, and those that should be.
 
+use std::num::NonZero;
 use std::process::Command;
 
 use ranks_launch::{Family, Installation};
 use ranks_test::driver::Library;
 
-use super::lanes;
 use crate::mpi;
 
 /// What every run on all MPIs is to cover.
@@ -25,14 +25,15 @@ const MATRIX: [&str; 11] = [
 
 /// An MPI to run on.
 #[derive(Debug)]
-pub(crate) struct Place {
-    pub(crate) name: String,
+pub struct Place {
+    /// As `cargo xtask mpi` names it.
+    pub name: String,
     /// Which ABI the library has: `standard`, `mpich` or `openmpi`.
-    pub(crate) abi: &'static str,
+    pub abi: &'static str,
     library: &'static str,
     version: String,
     /// Where it is, or why it is not.
-    pub(crate) installation: Result<Installation, String>,
+    pub installation: Result<Installation, String>,
 }
 
 /// Open MPI's libfabric looks for interfaces for a second, in every `MPI_Init` of 5.0.11 and every `MPI_Finalize` of 4.1.8. On one
@@ -49,12 +50,12 @@ const BETWEEN_OTHERS: [&str; 2] = ["mpich-4.1.3", "mpich-4.2.3"];
 
 impl Place {
     /// Whether a run on all MPIs tries so many ranks here.
-    pub(super) fn tries(&self, ranks: usize) -> bool {
+    pub fn tries(&self, ranks: usize) -> bool {
         !self.is_between_others() || [2, 3].contains(&ranks)
     }
 
     /// Whether its neighbours among the releases are tried in full.
-    pub(super) fn is_between_others(&self) -> bool {
+    pub fn is_between_others(&self) -> bool {
         BETWEEN_OTHERS.contains(&self.name.as_str())
     }
 
@@ -88,24 +89,24 @@ impl Place {
     }
 
     /// What jobs here are to have in their environment, beside what is set there already.
-    pub(super) fn environment(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn environment(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let own = self.library == "openmpi" && !self.name.starts_with("debian-");
         let variables = WITHOUT_LIBFABRIC.iter().filter(move |_| own).copied();
         variables.filter(|(name, _)| std::env::var_os(name).is_none())
     }
 
     /// Whether so many ranks have fewer cores, and those that wait keep theirs from the others.
-    pub(super) fn is_short_of_cores(&self, ranks: usize) -> bool {
-        ranks > lanes::cores() && NEVER_YIELDING.contains(&self.name.as_str())
+    pub fn is_short_of_cores(&self, ranks: usize) -> bool {
+        ranks > cores() && NEVER_YIELDING.contains(&self.name.as_str())
     }
 
     /// The same where they are on several hosts: Intel MPI polls its connections without a pause.
-    pub(crate) fn is_short_of_cores_over_hosts(&self, ranks: usize) -> bool {
-        self.is_short_of_cores(ranks) || (self.library == "impi" && ranks > lanes::cores())
+    pub fn is_short_of_cores_over_hosts(&self, ranks: usize) -> bool {
+        self.is_short_of_cores(ranks) || (self.library == "impi" && ranks > cores())
     }
 
     /// As known faults go by it.
-    pub(crate) fn library(&self) -> Library<'_> {
+    pub fn library(&self) -> Library<'_> {
         Library {
             name: self.library,
             version: &self.version,
@@ -143,13 +144,14 @@ fn version_in(text: &str) -> Option<String> {
 
 /// The MPIs to run on: those that are named, or all that are here and all that should be.
 ///
-/// With `provision`, what should be here and is not is brought first.
-pub(crate) fn places(names: &[String], provision: bool) -> Result<Vec<Place>, String> {
+/// # Errors
+/// A sentence if the machine cannot be looked through.
+pub fn places(names: &[String]) -> Result<Vec<Place>, String> {
     if names == ["none"] {
         return Ok(Vec::new());
     }
     if names.is_empty() {
-        let here = mpi::matrix(&[], provision)?;
+        let here = mpi::matrix(&[])?;
         let known = |name: &str| here.iter().any(|installation| installation.name == name);
         let missing: Vec<Place> = MATRIX
             .into_iter()
@@ -158,11 +160,16 @@ pub(crate) fn places(names: &[String], provision: bool) -> Result<Vec<Place>, St
             .collect();
         return Ok(here.into_iter().map(Place::here).chain(missing).collect());
     }
-    let named = |name: &String| match mpi::matrix(std::slice::from_ref(name), provision) {
+    let named = |name: &String| match mpi::matrix(std::slice::from_ref(name)) {
         Ok(found) => found.into_iter().map(Place::here).collect(),
         Err(why) => vec![Place::missing(name, why)],
     };
     Ok(names.iter().flat_map(named).collect())
+}
+
+/// How many cores this machine has.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn missing(name: &str) -> String {
@@ -195,7 +202,7 @@ mod tests {
     fn one_that_should_be_here_and_is_not_says_how_to_get_it() {
         let why = missing("mpich-5.0.2-abi");
         assert!(why.ends_with("install mpich-5.0.2"), "{why}");
-        let places = places(&["mpich-0.0".to_owned()], false).unwrap();
+        let places = places(&["mpich-0.0".to_owned()]).unwrap();
         assert!(places[0].installation.is_err());
     }
 }

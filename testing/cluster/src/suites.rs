@@ -2,6 +2,9 @@
 
 use std::process::{Command, ExitCode};
 
+use ranks_harness::place::{self, Place};
+use ranks_harness::tally::{Cell, Failure, Row, Tally};
+use ranks_harness::{faults, suites, workspace};
 use ranks_launch::Installation;
 use ranks_test::driver::{Binary, Case, KnownFault, Suite};
 
@@ -9,10 +12,7 @@ use super::lifetime::{Cluster, Life};
 use super::namespaces::Right;
 use super::state::State;
 use super::{job, names, network, stage};
-use crate::test::place::{self, Place};
-use crate::test::tally::{Cell, Failure, Row, Tally};
-use crate::test::{self, cargo, faults};
-use crate::{Outcome, workspace};
+use crate::Outcome;
 
 /// What to test, and on what.
 #[derive(clap::Args)]
@@ -104,8 +104,8 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
         return Err(format!("{} are no job", layout.text()).into());
     }
     let faults = faults::read(&workspace::root().join("testing/known-faults.toml"))?;
-    let places = place::places(&arguments.mpi, false)?;
-    let tests = test::tests(&cargo::binaries(&arguments.package)?)?;
+    let places = place::places(&arguments.mpi)?;
+    let tests = suites::tests(&suites::binaries(&arguments.package)?)?;
     let mut tally = Tally {
         columns: layouts.iter().map(|layout| layout.text()).collect(),
         ..Tally::default()
@@ -250,7 +250,7 @@ impl Run<'_> {
                 launch: &launch,
                 folder: Some(state.folder()),
             };
-            let (cell, says) = test::run(&suite, &format!("{at}, {}", binary.name), tally);
+            let (cell, says) = suites::run(&suite, &format!("{at}, {}", binary.name), tally);
             sum += cell;
             library = says.or(library);
         }
@@ -279,9 +279,9 @@ impl Run<'_> {
 
 /// A launcher's command as one that starts it on the first host of a cluster; program and arguments are to be appended.
 fn on_first_host(cluster: &str, launcher: &Command) -> Command {
-    let mut command = stage("xtask");
+    let mut command = stage("ranks-cluster");
     command
-        .args(["cluster", "--name", cluster, "exec", &names::host(0)])
+        .args(["--name", cluster, "exec", &names::host(0)])
         .arg(launcher.get_program())
         .args(launcher.get_args())
         // Intel MPI asks no shell by default.
@@ -362,7 +362,7 @@ mod tests {
             .get_args()
             .map(|word| word.to_string_lossy())
             .collect();
-        assert_eq!(words.join(" "), "cluster --name x exec n0 mpiexec -n 4");
+        assert_eq!(words.join(" "), "--name x exec n0 mpiexec -n 4");
         let variables: Vec<_> = command.get_envs().collect();
         assert!(variables.contains(&("A".as_ref(), Some("b".as_ref()))));
         assert!(variables.contains(&("C".as_ref(), None)));

@@ -12,9 +12,9 @@ use ranks_launch::Installation;
 
 mod common;
 
-use common::{mpi, named, not_tested, program, said, xtask};
+use common::{mpi, named, not_tested, program, ranks_cluster, said};
 
-/// What the xtask says where the machine, and not the project, is at fault.
+/// What the program says where the machine, and not the project, is at fault.
 const REASONS: [&str; 3] = [
     "this process may not",
     "the limit in /proc/sys/user",
@@ -35,7 +35,7 @@ fn lost(beginnings: &[&str], fault: &str) -> Option<Vec<String>> {
         return None;
     };
     let name = named(&fault.replace(':', "-"));
-    let mut command = xtask(&name, &["faults", "--mpi", &mpi, "--fault", fault]);
+    let mut command = ranks_cluster(&name, &["faults", "--mpi", &mpi, "--fault", fault]);
     command
         // On a machine that has much else to do all of it takes longer, and ends all the same.
         .args(["--limit", "2s", "--over", "30s", "--deadline", "40s"])

@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ranks_harness::mpi;
 use ranks_launch::Installation;
 
 use super::job::{self, copied, on_host};
@@ -20,7 +21,7 @@ use super::state::State;
 use super::verdict::{End, Expected, Mark, faults};
 use super::wire::Request;
 use super::{names, network};
-use crate::{Outcome, mpi};
+use crate::Outcome;
 
 mod daemons;
 
@@ -72,7 +73,7 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
         return Err("a host needs at least one rank".into());
     }
     let all = job.mpi == ["all"];
-    let chosen = mpi::matrix(if all { &[] } else { &job.mpi }, false)?;
+    let chosen = mpi::matrix(if all { &[] } else { &job.mpi })?;
     let (program, rest) = job::program(&job.program)?;
     let jobs = Jobs {
         expected: Expected {

@@ -6,7 +6,7 @@ use ranks_test::driver::{Binary, Case, KnownFault};
 use serde::Deserialize;
 
 /// What an entry has for its test that is about how jobs end, after all of their tests; such an end is counted where it is met.
-pub(crate) const END: &str = "(end of the job)";
+pub const END: &str = "(end of the job)";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,7 +32,10 @@ struct Fault {
 }
 
 /// Reads the file.
-pub(crate) fn read(path: &Path) -> Result<Vec<KnownFault>, String> {
+///
+/// # Errors
+/// A sentence if it cannot be read, or does not say what it has to.
+pub fn read(path: &Path) -> Result<Vec<KnownFault>, String> {
     let text =
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     parse(&text).map_err(|error| format!("{}: {error}", path.display()))
@@ -55,7 +58,7 @@ fn parse(text: &str) -> Result<Vec<KnownFault>, String> {
 }
 
 /// The faults that are about no test of these: their tests have been renamed or removed.
-pub(super) fn about_nothing<'a>(
+pub fn about_nothing<'a>(
     faults: &'a [KnownFault],
     tests: &[(Binary, Vec<Case>)],
 ) -> Vec<&'a KnownFault> {

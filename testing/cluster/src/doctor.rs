@@ -2,12 +2,13 @@
 
 use std::process::ExitCode;
 
+use ranks_harness::mpi;
+
 use super::lifetime::{Cluster, Life};
 use super::names;
 use super::namespaces::Right;
 use super::slurm;
 use super::state::State;
-use crate::mpi;
 
 /// What a link can be made to do, and the kernel's word for it with what it wants to be told.
 const QUEUES: [(&str, &[&str]); 2] = [
@@ -35,7 +36,7 @@ pub(super) fn main() -> ExitCode {
             Err(why) => println!("{what} no: {why}"),
         }
     }
-    match mpi::matrix(&[], false) {
+    match mpi::matrix(&[]) {
         Ok(here) => {
             let names: Vec<&str> = here
                 .iter()

@@ -1,17 +1,18 @@
-//! `cargo xtask cluster`: hosts that are made of namespaces of this machine, and jobs over them.
+//! `ranks-cluster`, which `cargo xtask cluster` calls: hosts that are made of namespaces of this machine, and jobs over them.
 //!
 //! A host has its own network, names, processes, System V objects and mounts. All are at one bridge, which is in
 //! namespaces of its own too, so nothing of a cluster is seen from outside. Launchers of real MPIs start programs on hosts through an
 //! agent that they take for `ssh`.
+
+#![deny(unsafe_code)]
+#![allow(clippy::print_stdout, reason = "a command talks to its user")]
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use clap::Subcommand;
-
-use crate::Outcome;
+use clap::{Parser, Subcommand};
 
 mod agent;
 mod doctor;
@@ -46,9 +47,10 @@ const HOST: &str = "ranks-cluster-host";
 const FIRST: &str = "ranks-cluster-first";
 const START: &str = "ranks-cluster-start";
 
-/// What to do with a cluster.
-#[derive(clap::Args)]
-pub(crate) struct Arguments {
+/// Hosts that are made of namespaces of this machine, and jobs over them by the launchers of real MPIs.
+#[derive(Parser)]
+#[command(name = "cargo xtask cluster", bin_name = "cargo xtask cluster")]
+struct Arguments {
     /// Which cluster, where several are up at once.
     #[arg(long, global = true, default_value = "up")]
     name: String,
@@ -110,7 +112,20 @@ enum What {
     Down,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Outcome {
+/// What a command ends in: how it went, or a sentence for the user.
+type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    if let Some(code) = role() {
+        return code;
+    }
+    carry_out(&Arguments::parse()).unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn carry_out(arguments: &Arguments) -> Outcome {
     let state = State::named(&arguments.name)?;
     match &arguments.what {
         What::Doctor => return Ok(doctor::main()),
@@ -174,7 +189,7 @@ fn stage(role: &str) -> Command {
 }
 
 /// Plays the role that this program was called by, if it is one.
-pub(crate) fn role() -> Option<ExitCode> {
+fn role() -> Option<ExitCode> {
     let mut arguments = std::env::args_os();
     let called = arguments.next()?;
     let called = Path::new(&called).file_name()?.to_str()?;

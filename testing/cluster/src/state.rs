@@ -8,10 +8,10 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::{FsFlags, statvfs};
+use ranks_harness::workspace;
 
 use super::wire::{self, Program, Request};
 use super::{agent, names};
-use crate::workspace;
 
 /// Names the folder for programs on the hosts, and so for the agent that their launchers call.
 const VARIABLE: &str = "RANKS_CLUSTER";

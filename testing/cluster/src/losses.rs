@@ -8,10 +8,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ranks_harness::{mpi, programs};
+
 use super::faults::{Fault, What};
 use super::job;
 use super::namespaces::Right;
-use crate::{Outcome, mpi, run};
+use crate::Outcome;
 
 mod dumps;
 mod seen;
@@ -69,7 +71,7 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
             .join(name)
             .canonicalize()
             .map_err(|error| format!("{name} in {}: {error}", folder.display())),
-        None => run::build(package, name, true),
+        None => programs::build(package, name, true),
     };
     let watch = Watch {
         program: &program("ranks-jobs", "job-program")?,
@@ -88,7 +90,7 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
         "| MPI | what is done | time limit | the launcher | the ranks | their dumps | still running |\n|---|---|---|---|---|---|---|"
     );
     let mut faults = Vec::new();
-    for installation in mpi::matrix(&arguments.mpi, false)? {
+    for installation in mpi::matrix(&arguments.mpi)? {
         for plan in &plans {
             for &limit in &arguments.limit {
                 let limit = (!limit.is_zero()).then_some(limit);

@@ -10,12 +10,13 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use ranks_harness::{mpi, workspace};
 use ranks_launch::Installation;
 
 use super::job;
 use super::slurm::By;
 use super::verdict::{End, Expected, Mark, faults};
-use crate::{Outcome, mpi, workspace};
+use crate::Outcome;
 
 mod shell;
 mod system;
@@ -96,7 +97,7 @@ pub(super) fn main(arguments: &Arguments) -> Outcome {
         "no batch system is here: neither sbatch nor qsub is in PATH; --system with --dry-run shows the script of one",
     )?;
     let all = arguments.mpi == ["all"];
-    let chosen = mpi::matrix(if all { &[] } else { &arguments.mpi }, false)?;
+    let chosen = mpi::matrix(if all { &[] } else { &arguments.mpi })?;
     let ways: &[By] = match (system, arguments.by.as_slice()) {
         (System::Slurm, []) => &[By::Srun, By::Mpiexec],
         (System::Pbs, []) => &[By::Mpiexec],

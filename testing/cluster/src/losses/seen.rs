@@ -195,7 +195,7 @@ fn list(ranks: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::faults::What;
+    use crate::faults::What;
 
     fn seen(texts: [&str; RANKS], ended: [Option<u64>; RANKS], limit: u64) -> Seen {
         let ranks = texts.iter().zip(ended).map(|(said, ended)| SeenRank {

@@ -10,13 +10,15 @@ const SLOWEST: usize = 12;
 
 /// The tests of one MPI and one number of ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cell {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
+pub struct Cell {
+    /// That ended well.
+    pub passed: usize,
+    /// That did not.
+    pub failed: usize,
     /// Not run, because the library is known to fail them.
-    pub(crate) known: usize,
+    pub known: usize,
     /// Not run for another reason.
-    pub(crate) skipped: usize,
+    pub skipped: usize,
 }
 
 impl AddAssign for Cell {
@@ -30,7 +32,7 @@ impl AddAssign for Cell {
 
 impl Cell {
     /// The counts that are not zero, in words.
-    pub(crate) fn text(self) -> String {
+    pub fn text(self) -> String {
         let parts = [
             (self.passed, "ok"),
             (self.failed, "FAILED"),
@@ -52,48 +54,57 @@ impl Cell {
 
 /// A test that failed.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// `openmpi-5.0.11, np 4`.
-    pub(crate) place: String,
-    pub(crate) test: String,
-    pub(crate) why: String,
-    pub(crate) details: String,
+    pub place: String,
+    /// Its name.
+    pub test: String,
+    /// In a sentence.
+    pub why: String,
+    /// What the ranks printed, where that is known.
+    pub details: String,
 }
 
 /// A line of the table.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) name: String,
+pub struct Row {
+    /// The MPI, or another place.
+    pub name: String,
     /// What the library says it is.
-    pub(crate) library: String,
-    pub(crate) abi: String,
+    pub library: String,
+    /// The ABI of the library.
+    pub abi: String,
     /// A cell a column, or why nothing ran.
-    pub(crate) cells: Result<Vec<Cell>, String>,
+    pub cells: Result<Vec<Cell>, String>,
 }
 
 /// All that ran.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// What stands above the cells.
-    pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<Row>,
-    pub(crate) failures: Vec<Failure>,
+    pub columns: Vec<String>,
+    /// The lines of the table.
+    pub rows: Vec<Row>,
+    /// All tests that failed.
+    pub failures: Vec<Failure>,
     /// Known faults that were met, each in a line.
-    pub(crate) known: Vec<String>,
+    pub known: Vec<String>,
     /// Tests that this machine is too small for, each in a line.
-    pub(crate) left_out: Vec<String>,
-    pub(crate) total: Cell,
+    pub left_out: Vec<String>,
+    /// The sum of all.
+    pub total: Cell,
     /// How long each test took, and where it ran.
-    pub(crate) times: Vec<(Duration, String)>,
+    pub times: Vec<(Duration, String)>,
 }
 
 impl Tally {
-    pub(super) fn took(&mut self, time: Duration, test: &str, place: &str) {
+    /// Takes down how long a test took.
+    pub fn took(&mut self, time: Duration, test: &str, place: &str) {
         self.times.push((time, format!("{test} ({place})")));
     }
 
     /// What was found out elsewhere; its cells are added by who has them.
-    pub(crate) fn append(&mut self, other: Tally) {
+    pub fn append(&mut self, other: Tally) {
         self.failures.extend(other.failures);
         self.known.extend(other.known);
         self.left_out.extend(other.left_out);
@@ -101,13 +112,13 @@ impl Tally {
     }
 
     /// A failure that no cell counts.
-    pub(crate) fn fail(&mut self, failure: Failure) {
+    pub fn fail(&mut self, failure: Failure) {
         self.total.failed += 1;
         self.failures.push(failure);
     }
 
     /// The table, the known faults that were met, the slowest tests and the failures.
-    pub(crate) fn table(&self) -> String {
+    pub fn table(&self) -> String {
         let mut lines = vec![vec![
             "MPI".to_owned(),
             "library".to_owned(),
@@ -176,7 +187,7 @@ impl Tally {
     }
 
     /// `12 passed, 0 failed`, and how many did not run if any did not.
-    pub(crate) fn last_line(&self) -> String {
+    pub fn last_line(&self) -> String {
         let Cell {
             passed,
             failed,

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
+use ranks_harness::workspace;
+
 use super::namespaces::Right;
 use super::roles::{Told, hear};
 use super::state::State;
 use super::{HEAD, names, network};
-use crate::workspace;
 
 /// When a folder that no cluster answers from is left behind, and not one that is about to come up.
 const STALE: Duration = Duration::from_secs(60);

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 mod common;
 
-use common::{Held, mpi, named, not_tested, said, xtask};
+use common::{Held, mpi, named, not_tested, ranks_cluster, said};
 
-/// What the xtask says where the machine, and not the project, is at fault.
+/// What the program says where the machine, and not the project, is at fault.
 const REASONS: [&str; 2] = ["this process may not", "the limit in /proc/sys/user"];
 
 /// Two hosts, or nothing where there can be none.
@@ -40,7 +40,7 @@ fn stopped(cluster: &Held, host: &str, number: usize) -> bool {
 fn sleeping(name: &str, host: &str) -> Child {
     // The name is in the words that its process is known by.
     let script = format!("sleep 600 & echo ready; wait # {name}");
-    ready(xtask(name, &["exec", host, "sh", "-c", &script]).stderr(Stdio::null()))
+    ready(ranks_cluster(name, &["exec", host, "sh", "-c", &script]).stderr(Stdio::null()))
 }
 
 /// Starts a command, and waits until it says that it is ready.
@@ -123,7 +123,7 @@ fn a_rank_is_killed_by_its_number() {
     let rank = |number: usize| {
         let variable = format!("PMI_RANK={number}");
         let script = "echo ready; exec sleep 600";
-        let mut command = xtask(
+        let mut command = ranks_cluster(
             &cluster.name,
             &["exec", "n1", "env", &variable, "sh", "-c", script],
         );
@@ -141,14 +141,14 @@ fn a_rank_is_killed_by_its_number() {
 }
 
 #[test]
-fn a_killed_xtask_leaves_nothing() {
+fn a_killed_maker_leaves_nothing() {
     let Some(mut cluster) = held("killed") else {
         return;
     };
     let name = cluster.name.clone();
     let mut sleeper = sleeping(&name, "n1");
-    cluster.xtask.kill().unwrap();
-    cluster.xtask.wait().unwrap();
+    cluster.process.kill().unwrap();
+    cluster.process.wait().unwrap();
     assert_ne!(sleeper.wait().unwrap().code(), Some(0));
     let started = Instant::now();
     // The kernel takes their processes one after the other.
@@ -156,7 +156,7 @@ fn a_killed_xtask_leaves_nothing() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(processes(&name), [""; 0]);
-    assert_ne!(said(xtask(&name, &["down"])).0, Some(0));
+    assert_ne!(said(ranks_cluster(&name, &["down"])).0, Some(0));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_job_that_fails_shows_what_was_asked_of_hosts() {
         return not_tested(TEST, "no MPI is here");
     };
     let job = ["run", "--mpi", &mpi.name, "--", "/bin/false"];
-    let (status, text) = said(xtask(&named("fails"), &job));
+    let (status, text) = said(ranks_cluster(&named("fails"), &job));
     assert_eq!(status, Some(1), "{text}");
     assert!(text.contains("0 of 1 MPIs ran over 2 hosts"), "{text}");
     let (_, calls) = text.split_once("calls of ssh").expect(&text);
@@ -205,7 +205,7 @@ fn tests_on_ranks_run_over_hosts() {
         return not_tested(TEST, "no MPI is here");
     }
     let list = mpis.join(",");
-    let (status, text) = said(xtask(
+    let (status, text) = said(ranks_cluster(
         &named("suites"),
         &[
             "test",

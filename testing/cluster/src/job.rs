@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use ranks_harness::{mpi, programs};
 use ranks_launch::Installation;
 
 use super::faults::Fault;
@@ -21,7 +22,7 @@ use super::state::State;
 use super::verdict::{End, Expected, Mark, faults};
 use super::wire::{self, Program, Request};
 use super::{names, network};
-use crate::{Outcome, mpi, run};
+use crate::Outcome;
 
 /// What the job that is run by default sends to each host, in bytes.
 const OWN_BYTES: u64 = 4 << 20;
@@ -79,7 +80,7 @@ pub(super) fn main(arguments: &Arguments, name: &str, right: Right) -> Outcome {
         return Err("a host needs at least one rank".into());
     }
     let all = arguments.mpi == ["all"];
-    let chosen = mpi::matrix(if all { &[] } else { &arguments.mpi }, false)?;
+    let chosen = mpi::matrix(if all { &[] } else { &arguments.mpi })?;
     let (program, rest) = program(&arguments.program)?;
     let job = Job {
         expected: Expected {
@@ -173,7 +174,7 @@ pub(super) fn own(
 pub(super) fn program(words: &[String]) -> Result<(PathBuf, Vec<String>), String> {
     match words.split_first() {
         None => Ok((
-            run::build("ranks-jobs", "job-program", true)?,
+            programs::build("ranks-jobs", "job-program", true)?,
             vec!["hosts".to_owned()],
         )),
         Some((path, rest)) if path.contains('/') => {
@@ -182,7 +183,10 @@ pub(super) fn program(words: &[String]) -> Result<(PathBuf, Vec<String>), String
                 .map_err(|error| format!("{path}: {error}"))?;
             Ok((path, rest.to_vec()))
         }
-        Some((example, rest)) => Ok((run::build("ranks-examples", example, false)?, rest.to_vec())),
+        Some((example, rest)) => Ok((
+            programs::build("ranks-examples", example, false)?,
+            rest.to_vec(),
+        )),
     }
 }
 

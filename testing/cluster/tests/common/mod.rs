@@ -1,4 +1,4 @@
-//! What tests of clusters share: the xtask as a command, clusters that end with a test, and what there is on this machine.
+//! What tests of clusters share: the program as a command, clusters that end with a test, and what there is on this machine.
 
 // Each of them takes what it needs.
 #![allow(dead_code)]
@@ -13,14 +13,14 @@ use std::sync::OnceLock;
 use ranks_launch::Installation;
 
 /// `cargo xtask cluster` on the cluster of this name.
-pub(crate) fn xtask(name: &str, arguments: &[&str]) -> Command {
+pub(crate) fn ranks_cluster(name: &str, arguments: &[&str]) -> Command {
     // By an open file: a test that builds the workspace may put another program in its place.
     static PROGRAM: OnceLock<File> = OnceLock::new();
-    let program = PROGRAM.get_or_init(|| File::open(env!("CARGO_BIN_EXE_xtask")).unwrap());
+    let program = PROGRAM.get_or_init(|| File::open(env!("CARGO_BIN_EXE_ranks-cluster")).unwrap());
     let opened = format!("/proc/{}/fd/{}", std::process::id(), program.as_raw_fd());
     let mut command = Command::new(opened);
     command
-        .args(["cluster", "--name", name])
+        .args(["--name", name])
         .args(arguments)
         .stdin(Stdio::null());
     command
@@ -45,13 +45,9 @@ pub(crate) fn not_tested(test: &str, why: &str) {
     std::io::stdout().write_all(text.as_bytes()).unwrap();
 }
 
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
 /// The first MPI that is here whose name begins so, by the order of the beginnings.
 pub(crate) fn mpi(beginnings: &[&str]) -> Option<Installation> {
-    let all = Installation::all(Some(&root().join("target/mpi")));
+    let all = Installation::all(Some(&ranks_harness::mpi::folder()));
     let mut found = beginnings.iter().flat_map(|beginning| {
         let all = all.iter();
         all.filter(move |one| one.name.starts_with(beginning) && !one.name.ends_with("-abi"))
@@ -61,50 +57,50 @@ pub(crate) fn mpi(beginnings: &[&str]) -> Option<Installation> {
 
 /// A program of the workspace, which a test of the whole workspace has built.
 pub(crate) fn program(package: &str, name: &str) -> String {
-    let file = Path::new(env!("CARGO_BIN_EXE_xtask")).with_file_name(name);
-    if !file.is_file() {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root());
-        cargo.args(["build", "--quiet", "--package", package, "--bin", name]);
-        assert!(cargo.status().unwrap().success());
-    }
+    let file = Path::new(env!("CARGO_BIN_EXE_ranks-cluster")).with_file_name(name);
+    let file = if file.is_file() {
+        file
+    } else {
+        ranks_harness::programs::build(package, name, true).unwrap()
+    };
     file.into_os_string().into_string().unwrap()
 }
 
 /// A cluster of two hosts that ends with this value.
 pub(crate) struct Held {
     pub(crate) name: String,
-    pub(crate) xtask: Child,
+    /// What has made it, and holds it.
+    pub(crate) process: Child,
 }
 
 impl Held {
-    /// One with what `more` asks for, or nothing where the xtask has one of these reasons for making none.
+    /// One with what `more` asks for, or nothing where the program has one of these reasons for making none.
     pub(crate) fn up(test: &str, more: &[&str], reasons: &[&str]) -> Option<Held> {
         let name = named(test);
-        let mut command = xtask(&name, &["up", "--nodes", "2", "--hold"]);
-        let mut xtask = command
+        let mut command = ranks_cluster(&name, &["up", "--nodes", "2", "--hold"]);
+        let mut process = command
             .args(more)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(xtask.stdout.take().unwrap())
+        BufReader::new(process.stdout.take().unwrap())
             .read_line(&mut line)
             .unwrap();
         if line.contains("n0, n1 are up") {
-            return Some(Held { name, xtask });
+            return Some(Held { name, process });
         }
-        let output = xtask.wait_with_output().unwrap();
+        let output = process.wait_with_output().unwrap();
         let why = String::from_utf8_lossy(&output.stderr);
         assert!(reasons.iter().any(|reason| why.contains(reason)), "{why}");
         not_tested(test, &format!("there can be no such hosts here: {why}"));
         None
     }
 
-    /// What the xtask says of this cluster.
+    /// What the program says of this cluster.
     pub(crate) fn said(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        said(xtask(&self.name, arguments))
+        said(ranks_cluster(&self.name, arguments))
     }
 
     /// Runs a command on the first host; returns its status and what it wrote.
@@ -115,8 +111,8 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.xtask.kill().unwrap();
-        self.xtask.wait().unwrap();
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
         // A killed one has no time to take its folder away.
         self.said(&["down"]);
     }

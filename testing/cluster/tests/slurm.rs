@@ -12,9 +12,9 @@ use ranks_launch::{Family, Installation};
 
 mod common;
 
-use common::{Held, mpi, named, not_tested, program, root, said, xtask};
+use common::{Held, mpi, named, not_tested, program, ranks_cluster, said};
 
-/// What the xtask says where the machine, and not the project, is at fault.
+/// What the program says where the machine, and not the project, is at fault.
 const REASONS: [&str; 4] = [
     "this process may not",
     "the limit in /proc/sys/user",
@@ -60,7 +60,7 @@ fn ranks_are_where_slurm_put_them_by_srun_and_by_mpiexec() {
         &program,
         "hosts",
     ];
-    let (status, text) = said(xtask(&named("jobs"), &job));
+    let (status, text) = said(ranks_cluster(&named("jobs"), &job));
     if REASONS.iter().any(|reason| text.contains(reason)) {
         return not_tested("jobs under Slurm", &text);
     }
@@ -136,7 +136,7 @@ fn ranks_run_starts_ranks_by_srun_in_an_allocation() {
         program("ranks-cli", "ranks"),
         program("ranks-jobs", "job-program"),
     );
-    let folder = format!("RANKS_MPI_DIR={}", root().join("target/mpi").display());
+    let folder = format!("RANKS_MPI_DIR={}", ranks_harness::mpi::folder().display());
     let allocation = [
         "env",
         &folder,
@@ -195,7 +195,7 @@ fn ranks_run_starts_ranks_inside_of_a_step() {
         program("ranks-cli", "ranks"),
         program("ranks-jobs", "job-program"),
     );
-    let folder = format!("RANKS_MPI_DIR={}", root().join("target/mpi").display());
+    let folder = format!("RANKS_MPI_DIR={}", ranks_harness::mpi::folder().display());
     // What `srun --pty` makes, without its terminal: the first task works, and the step holds both hosts.
     let first = [
         "env",
@@ -249,8 +249,7 @@ fn a_batch_job_brings_back_what_came_of_it() {
     let program = program("ranks-jobs", "job-program");
     let submit = |program: &[&str]| {
         let first = [
-            env!("CARGO_BIN_EXE_xtask"),
-            "cluster",
+            env!("CARGO_BIN_EXE_ranks-cluster"),
             "submit",
             "--mpi",
             &mpi.name,
@@ -296,7 +295,7 @@ fn a_batch_job_of_pbs_runs_on_the_nodes_that_it_was_given() {
     let folder: PathBuf = std::env::temp_dir().join(format!("ranks-pbs-{}", std::process::id()));
     pbs(&folder);
     let program = program("ranks-jobs", "job-program");
-    let mut command = xtask(
+    let mut command = ranks_cluster(
         "pbs",
         &[
             "submit", "--system", "pbs", "--nodes", "1", "--mpi", &mpi.name,

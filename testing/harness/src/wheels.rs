@@ -2,7 +2,7 @@
 
 /// One wheel that unpacks to the prefix of an MPI.
 #[derive(Debug)]
-pub(crate) struct Wheel {
+pub struct Wheel {
     /// The folder below `target/mpi`, also what the user types.
     pub folder: &'static str,
     /// The package's name in the Python package index.
@@ -20,10 +20,10 @@ pub(crate) struct Wheel {
 }
 
 /// The only platform whose hashes are pinned: operating system and architecture, as Rust names them.
-pub(crate) const PLATFORM: (&str, &str) = ("linux", "x86_64");
+pub const PLATFORM: (&str, &str) = ("linux", "x86_64");
 
 /// Every wheel that is known, in the order in which it is installed and listed.
-pub(crate) const WHEELS: &[Wheel] = &[
+pub const WHEELS: &[Wheel] = &[
     Wheel {
         folder: "mpich-3.4.3",
         package: "mpich",
@@ -156,7 +156,7 @@ pub(crate) const WHEELS: &[Wheel] = &[
 ];
 
 /// The wheel that a name of the matrix or of a folder stands for.
-pub(crate) fn named(name: &str) -> Option<&'static Wheel> {
+pub fn named(name: &str) -> Option<&'static Wheel> {
     let folder = name.strip_suffix("-abi").unwrap_or(name);
     WHEELS.iter().find(|wheel| wheel.folder == folder)
 }
