@@ -35,10 +35,16 @@ pub(crate) struct Arguments {
     /// Counts an MPI that is not there as a failure.
     #[arg(long)]
     require_all: bool,
+    /// Leaves out what takes long: examples of the documentation, whole jobs, what takes gigabytes, and the libraries for GPUs.
+    #[arg(long)]
+    quick: bool,
     /// Tests whose names contain one of these; all if there is none.
     #[arg(last = true)]
     filter: Vec<String>,
 }
+
+/// What `--quick` leaves out, as it is told.
+const LEFT_OUT: &str = "examples of the documentation, whole jobs, what takes gigabytes, and the libraries for GPUs: without --quick";
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
     let faults = faults::read(&workspace::root().join("testing/known-faults.toml"))?;
@@ -56,7 +62,12 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
             .collect(),
         ..Tally::default()
     };
-    let Elsewhere { huge, libraries } = in_process(arguments, &mut tally)?;
+    let mut elsewhere = in_process(arguments, &mut tally)?;
+    if arguments.quick {
+        elsewhere = Elsewhere::default();
+        tally.left_out.push(LEFT_OUT.to_owned());
+    }
+    let Elsewhere { huge, libraries } = elsewhere;
     let binaries = if places.is_empty() && libraries.is_empty() {
         Vec::new()
     } else {
@@ -65,7 +76,11 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     if !places.is_empty() {
         let tests = Tests {
             on_ranks: suites::tests(&binaries)?,
-            jobs: jobs::tests(arguments, &binaries)?,
+            jobs: if arguments.quick {
+                Vec::new()
+            } else {
+                jobs::tests(arguments, &binaries)?
+            },
             huge: huge::tests(&binaries, &huge)?,
         };
         let all = arguments.package.is_empty();
@@ -121,6 +136,7 @@ struct Tests {
 }
 
 /// Tests that `cargo test` did not run, because they need something.
+#[derive(Default)]
 struct Elsewhere {
     /// Those that take much memory, and how many gigabytes.
     huge: BTreeMap<String, u64>,
@@ -130,7 +146,7 @@ struct Elsewhere {
 
 /// `cargo test`, and its row of the table. Tests that are to run elsewhere come back.
 fn in_process(arguments: &Arguments, tally: &mut Tally) -> Result<Elsewhere, String> {
-    let counted = cargo::test(&arguments.package, &arguments.filter)?;
+    let counted = cargo::test(&arguments.package, &arguments.filter, arguments.quick)?;
     tally.total += counted.all;
     tally.failures.extend(counted.failures);
     let cell = |ranks: &usize| {
@@ -294,6 +310,7 @@ mod tests {
                 package: Vec::new(),
                 offline: true,
                 require_all: false,
+                quick: false,
                 filter: Vec::new(),
             };
             let such = cases

@@ -26,9 +26,17 @@ pub(super) struct Counted {
 /// The reasons of ignored tests that run all the same, elsewhere: on the MPIs, or started by another test.
 const RUN_ELSEWHERE: [&str; 2] = ["needs an MPI", "run by "];
 
-/// Runs `cargo test` on the packages, or on the whole workspace, lets the user see it, and counts.
-pub(super) fn test(packages: &[String], filters: &[String]) -> Result<Counted, String> {
+/// Runs `cargo test` on the packages, or on the whole workspace, lets the user see it, and counts. If it is to be `quick`, without the
+/// examples of the documentation: each is a program of its own.
+pub(super) fn test(
+    packages: &[String],
+    filters: &[String],
+    quick: bool,
+) -> Result<Counted, String> {
     let mut command = cargo_test(packages);
+    if quick {
+        command.arg("--tests");
+    }
     command
         .args(["--no-fail-fast", "--"])
         .args(filters)
