@@ -1,13 +1,14 @@
 //! `cargo xtask gpu`: what ranks does on the GPUs of this machine, case by case.
 
 mod kit;
+pub(crate) mod libraries;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use ranks_harness::workspace;
 
-use crate::{Outcome, nccl, nvshmem};
+use crate::Outcome;
 
 /// What lets several ranks share a GPU, from NCCL 2.30 on: leave to do so, few blocks for each, and nothing of a network.
 const SHARED: [(&str, &str); 4] = [
@@ -47,7 +48,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
         ])
         .args(arguments.devices.iter().map(usize::to_string));
     if std::env::var_os("RANKS_NCCL").is_none() {
-        match nccl::library(!arguments.offline) {
+        match libraries::nccl(!arguments.offline) {
             Ok(library) => {
                 command.env("RANKS_NCCL", library);
             }
@@ -59,7 +60,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     if std::env::var_os("RANKS_NVSHMEM").is_none() {
         // That of the machine's PyTorch fits its driver.
         match of_python().map_or_else(
-            || nvshmem::library(nvshmem::WHEELS[0], !arguments.offline),
+            || libraries::nvshmem(libraries::NVSHMEM[0], !arguments.offline),
             Ok,
         ) {
             Ok(library) => {

@@ -17,8 +17,6 @@ mod coverage;
 mod demo;
 mod gpu;
 mod mpi;
-mod nccl;
-mod nvshmem;
 mod run;
 mod test;
 mod tidy;

@@ -12,6 +12,7 @@ pub mod mpi;
 pub mod place;
 pub mod programs;
 pub mod suites;
+pub mod table;
 pub mod tally;
 pub mod wheels;
 pub mod workspace;

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::ops::AddAssign;
 use std::time::Duration;
 
+use crate::table::aligned;
+
 /// How many of the slowest tests are named.
 const SLOWEST: usize = 12;
 
@@ -133,24 +135,7 @@ impl Tally {
             }
             lines.push(line);
         }
-        let missing = |line: usize| line > 0 && self.rows[line - 1].cells.is_err();
-        let columns = 3 + self.columns.len();
-        let mut widths = vec![0; columns];
-        for (index, line) in lines.iter().enumerate() {
-            // Why an MPI is missing runs over all columns to its right.
-            let narrow = if missing(index) { 3 } else { line.len() };
-            for (width, text) in widths.iter_mut().zip(line).take(narrow) {
-                *width = (*width).max(text.chars().count());
-            }
-        }
-        let mut table = String::new();
-        for line in &lines {
-            let mut text = String::new();
-            for (width, field) in widths.iter().zip(line) {
-                let _ = write!(text, "{field:<width$}  ");
-            }
-            let _ = writeln!(table, "{}", text.trim_end());
-        }
+        let mut table = aligned(&lines);
         if !self.known.is_empty() {
             let _ = writeln!(table, "\nknown faults of libraries, not run:");
             for line in &self.known {

@@ -8,7 +8,7 @@ use std::process::Command;
 use ranks_harness::programs::built;
 use ranks_harness::workspace;
 
-use crate::nvshmem;
+use super::libraries;
 
 /// The largest that a kit may be.
 const MOST: u64 = 64 << 20;
@@ -92,8 +92,8 @@ fn programs() -> Done<Vec<PathBuf>> {
 
 /// Compiles the kernel with the headers of the older NVSHMEM, which newer ones take: which compiler it was.
 fn kernel(cubin: &Path, provision: bool) -> Result<String, String> {
-    let wheel = nvshmem::WHEELS[1];
-    let library = nvshmem::library(wheel, provision)?;
+    let wheel = libraries::NVSHMEM[1];
+    let library = libraries::nvshmem(wheel, provision)?;
     let home = library.ancestors().nth(2).ok_or("NVSHMEM has no folder")?;
     let nvcc = compiler(provision)?;
     let object = cubin.with_extension("o");

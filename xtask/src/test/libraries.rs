@@ -8,7 +8,7 @@ use ranks_harness::tally::{Cell, Failure, Row, Tally};
 use ranks_test::driver::Binary;
 
 use super::jobs;
-use crate::{nccl, nvshmem};
+use crate::gpu::libraries::{NCCL, NVSHMEM, nccl, nvshmem};
 
 /// A library that tests need.
 struct Kind {
@@ -29,15 +29,15 @@ const KINDS: [Kind; 2] = [
         reason: "needs an NCCL library",
         about: "NCCL, no GPU",
         variable: "RANKS_NCCL",
-        wheels: &[nccl::WHEEL],
-        file: |_, provision| nccl::library(provision),
+        wheels: &[NCCL],
+        file: |_, provision| nccl(provision),
     },
     Kind {
         reason: "needs an NVSHMEM library",
         about: "NVSHMEM, no GPU",
         variable: "RANKS_NVSHMEM",
-        wheels: &nvshmem::WHEELS,
-        file: nvshmem::library,
+        wheels: &NVSHMEM,
+        file: nvshmem,
     },
 ];
 
