@@ -129,7 +129,7 @@ const OUT_INTS: &[(&str, &str)] = &[
 /// `int *` to numbers and flags; ranks that are never a sentinel except `MPI_UNDEFINED`,
 /// which is the same number in every library (checked with the columns).
 const PLAIN_INT_POINTERS: &str = "
-    abi_major abi_minor argc array_of_blocklengths array_of_displacements array_of_errcodes
+    abi_major abi_minor argc array_of_blocklengths array_of_displacements
     array_of_gsizes array_of_indices array_of_integers array_of_maxprocs array_of_partitions
     array_of_psizes array_of_sizes array_of_starts array_of_subsizes atomic buflen cat_index
     commute continuous coords count cvar_index degrees desc_len destinations dims disp_unit
@@ -141,10 +141,10 @@ const PLAIN_INT_POINTERS: &str = "
     sources subversion update_number value valuelen version weighted
 ";
 
-/// `int *` whose elements, or the pointer itself, need more than a generic shim: distributions, ranks
+/// `int *` whose elements, or the pointer itself, need more than a generic shim: distributions, error codes, ranks
 /// that may be `MPI_PROC_NULL`, weights that may be `MPI_UNWEIGHTED`.
 const INT_ARRAYS_BY_HAND: &str = "
-    array_of_dargs array_of_distribs destweights ranks1 ranks2 sourceweights weights
+    array_of_dargs array_of_distribs array_of_errcodes destweights ranks1 ranks2 sourceweights weights
 ";
 
 /// `void *` that may be `MPI_IN_PLACE`.
