@@ -4,6 +4,7 @@
 //! must mean the same type; where they do not, the bytes may be a value of the other type all the same.
 
 mod bounded;
+mod sender;
 
 use std::any::type_name;
 use std::fmt::Display;
@@ -32,8 +33,8 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] if the value's type says that it cannot be serialised: nothing is sent then. Otherwise as
-    /// [`send`](Self::send).
+    /// [`ErrorKind::Value`] if the value's type says that it cannot be serialised, or if it is nested deeper, or has more elements without
+    /// bytes, than [`recv_value`](Self::recv_value) reads: nothing is sent then. Otherwise as [`send`](Self::send).
     ///
     /// MPI 5.0 §3.2.1 (`MPI_Send`).
     pub fn send_value<V: Serialize + ?Sized>(
@@ -94,7 +95,7 @@ fn received<V: DeserializeOwned>((bytes, status): (Buffer<u8>, Status)) -> Resul
 /// [`ErrorKind::Value`] if its type refuses.
 #[doc(hidden)]
 pub fn to_bytes<V: Serialize + ?Sized>(operation: &'static str, value: &V) -> Result<Vec<u8>> {
-    postcard::to_stdvec(value).map_err(|reason| {
+    sender::write(value).map_err(|reason| {
         let detail = format_args!("the {} cannot be serialised: {reason}", type_name::<V>());
         Error::new(ErrorKind::Value, operation, detail).with_source(reason)
     })
@@ -216,6 +217,74 @@ mod tests {
         let large = [vec![0; 8 * 32 * 8], vec![1]].concat();
         let error = back::<Large>(&large.repeat(100)).unwrap_err();
         assert!(error.to_string().contains("of the stack"), "{error}");
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    enum Nested {
+        Unit,
+        Newtype(Box<Nested>),
+        Tuple(u8, Box<Nested>),
+        Struct { within: Option<Box<Nested>> },
+        Some(Option<Wrapped>),
+        Map(BTreeMap<u8, Nested>),
+        Many(Vec<Nested>, [Box<Nested>; 1], Text),
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Wrapped(Box<Nested>);
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Text(String, Option<()>, (i8, f64));
+
+    fn wrap(form: usize, inner: Nested) -> Nested {
+        let text = || Text("x".to_owned(), Some(()), (-1, 0.5));
+        match form {
+            0 => Nested::Newtype(Box::new(inner)),
+            1 => Nested::Tuple(7, Box::new(inner)),
+            2 => Nested::Struct {
+                within: Some(Box::new(inner)),
+            },
+            3 => Nested::Some(Some(Wrapped(Box::new(inner)))),
+            4 => Nested::Map(BTreeMap::from([(1, inner)])),
+            5 => Nested::Many(vec![inner], [Box::new(Nested::Unit)], text()),
+            _ => Nested::Many(Vec::new(), [Box::new(inner)], text()),
+        }
+    }
+
+    #[test]
+    fn a_value_too_deep_for_its_receiver_was_sent() {
+        for form in 0..7 {
+            let (mut sent, mut refused) = (0, 0);
+            for depth in 0..130 {
+                let value = (0..depth).fold(Nested::Unit, |inner, _| wrap(form, inner));
+                let plain = postcard::to_stdvec(&value).unwrap();
+                match to_bytes("MPI_Send", &value) {
+                    Ok(bytes) => {
+                        sent += 1;
+                        assert_eq!(bytes, plain);
+                        assert_eq!(back::<Nested>(&bytes).unwrap(), value);
+                    }
+                    Err(error) => {
+                        refused += 1;
+                        assert_eq!(error.kind(), ErrorKind::Value);
+                        let text = error.to_string();
+                        assert!(text.contains("more than 128 values"), "{text}");
+                        let error = back::<Nested>(&plain).unwrap_err().to_string();
+                        assert!(error.contains("more than 128 values"), "{error}");
+                    }
+                }
+            }
+            assert!(sent > 20 && refused > 0, "form {form}: {sent}, {refused}");
+        }
+    }
+
+    #[test]
+    fn elements_too_many_for_their_receiver_were_sent() {
+        let error = to_bytes("MPI_Send", &vec![(); 70_000]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Value);
+        assert!(error.to_string().contains("more elements than"), "{error}");
+        let error = to_bytes("MPI_Send", &vec![vec![(); 60_000]; 3]).unwrap_err();
+        assert!(error.to_string().contains("more elements than"), "{error}");
     }
 
     #[test]

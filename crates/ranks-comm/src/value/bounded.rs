@@ -14,14 +14,14 @@ use serde::de::{
 };
 
 /// How deep values are nested at most.
-const DEPTH: usize = 128;
+pub(super) const DEPTH: usize = 128;
 
 /// How many bytes the values that are being made, each within the other, have together at most: they are on the stack,
 /// several times in programs that are not optimised.
 const ON_STACK: usize = 128 << 10;
 
 /// How many elements collections may have that no bytes were sent for.
-const EMPTY_ELEMENTS: usize = 1 << 16;
+pub(super) const EMPTY_ELEMENTS: usize = 1 << 16;
 
 /// Why bytes are no value.
 #[derive(Debug, thiserror::Error)]
