@@ -145,13 +145,14 @@ impl Flight {
         }
     }
 
-    /// Whether it is over now. An error says that this thread may not ask; that of the operation itself is for `take`.
+    /// Whether it is over now. An error says that this thread may not ask, or that the operation goes on without a rank that is lost;
+    /// that of the operation itself is for `take`.
     pub(crate) fn test(&mut self, comm: &Communicator) -> Result<bool> {
         if self.is_over() {
             return Ok(true);
         }
         let _entered = comm.enter(record::TEST)?;
-        let over = self.look(comm);
+        let over = self.look(comm)?;
         self.is_refused().map(|()| over)
     }
 
@@ -170,25 +171,20 @@ impl Flight {
     }
 
     /// The same for who was let in.
-    fn look(&mut self, comm: &Communicator) -> bool {
+    fn look(&mut self, comm: &Communicator) -> Result<bool> {
         let outcome = match self {
-            Self::Over(_) | Self::Gone => return true,
+            Self::Over(_) | Self::Gone => return Ok(true),
             Self::Pair(_, pair) | Self::Compared(_, pair) => {
-                let sent = pair.0.look(comm);
-                return pair.1.look(comm) && sent;
+                let sent = pair.0.look(comm)?;
+                return Ok(pair.1.look(comm)? && sent);
             }
             Self::Scattered(receive) => return receive.0.look(comm),
-            Self::Mpi(flight) => flight.test(),
+            Self::Mpi(flight) => flight.test()?,
             Self::InProcess(flight) => flight.test(comm),
             Self::Deferred(deferred) => advance(deferred.as_mut(), comm, false),
         };
-        match outcome {
-            Some(outcome) => {
-                *self = Self::Over(outcome);
-                true
-            }
-            None => false,
-        }
+        let over = outcome.map(|outcome| *self = Self::Over(outcome));
+        Ok(over.is_some())
     }
 
     /// Waits until it is over; errors as for [`test`](Self::test), or that it has come to a time limit: it goes on then.
@@ -203,11 +199,11 @@ impl Flight {
                 Some(under_way) if self.is_with_library() => {
                     under_way.is_end_of(self.operation());
                     under_way.look(|| {
-                        let over = self.look(comm);
+                        let over = self.look(comm)?;
                         self.is_refused().map(|()| over.then_some(()))
                     })?;
                 }
-                _ => self.finish(comm),
+                _ => self.finish(comm)?,
             }
         }
         self.is_refused()
@@ -220,7 +216,7 @@ impl Flight {
         }
         let begun = Instant::now();
         let mut pause = Pause::default();
-        while !self.look(comm) && self.is_being_compared() {
+        while !self.look(comm)? && self.is_being_compared() {
             self.is_in_time(comm, begun)?;
             pause.rest();
         }
@@ -252,7 +248,7 @@ impl Flight {
         }
     }
 
-    /// As [`wait`](Self::wait); a receive that comes to its time limit is cancelled.
+    /// As [`wait`](Self::wait); a receive that goes on without us is cancelled.
     pub(crate) fn wait_or_cancel(&mut self, comm: &Communicator) -> Result<()> {
         /// How long a library has to say that a receive is cancelled.
         const PATIENCE: Duration = Duration::from_millis(100);
@@ -278,27 +274,28 @@ impl Flight {
     }
 
     /// The same for who was let in.
-    fn finish(&mut self, comm: &Communicator) {
+    fn finish(&mut self, comm: &Communicator) -> Result<()> {
         let outcome = match self {
-            Self::Over(_) | Self::Gone => return,
+            Self::Over(_) | Self::Gone => return Ok(()),
             Self::Pair(_, pair) | Self::Compared(_, pair) => {
-                pair.1.finish(comm);
+                pair.1.finish(comm)?;
                 if self.is_refused().is_ok()
                     && let Self::Pair(_, pair) | Self::Compared(_, pair) = self
                 {
-                    pair.0.finish(comm);
+                    pair.0.finish(comm)?;
                 }
-                return;
+                return Ok(());
             }
             Self::Scattered(receive) => return receive.0.finish(comm),
-            Self::Mpi(flight) => flight.wait(),
+            Self::Mpi(flight) => flight.wait()?,
             Self::InProcess(flight) => flight.wait(comm),
             Self::Deferred(deferred) => match advance(deferred.as_mut(), comm, true) {
                 Some(outcome) => outcome,
-                None => return,
+                None => return Ok(()),
             },
         };
         *self = Self::Over(outcome);
+        Ok(())
     }
 
     /// Waits at most that long; whether it is over.
@@ -370,7 +367,9 @@ impl Flight {
                 pair.1.is_settled(comm) && sent
             }
             Self::Scattered(receive) => receive.0.is_settled(comm),
-            Self::Over(_) | Self::Gone | Self::Mpi(_) | Self::Deferred(_) => self.look(comm),
+            Self::Over(_) | Self::Gone | Self::Mpi(_) | Self::Deferred(_) => {
+                self.look(comm).unwrap_or(false)
+            }
         }
     }
 

@@ -347,7 +347,7 @@ impl<B: Send + 'static> Inner<B> {
                 match limit::may_end() {
                     Some(under_way) => {
                         under_way.is_end_of(native.operation());
-                        under_way.look(|| Ok(native.test()))?
+                        under_way.look(|| native.test())?
                     }
                     None => native.finish(),
                 }
@@ -376,7 +376,7 @@ impl<B: Send + 'static> Inner<B> {
         match (self.phase, &mut self.native) {
             (Phase::Started, Some(native)) => {
                 let _entered = self.comm.enter(record::TEST)?;
-                let Some(outcome) = native.test() else {
+                let Some(outcome) = native.test()? else {
                     return Ok(false);
                 };
                 self.flight = Flight::Over(outcome.map(Landed::plain));

@@ -86,7 +86,8 @@ impl<B: Send + 'static> Request<B> {
     /// Those of the operation: [`ErrorKind::Truncated`] if the message is longer than the buffer,
     /// [`ErrorKind::Type`] if it is not a whole number of elements, in process [`ErrorKind::PeerFailed`] if it can never
     /// come, otherwise what the library reports. [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and, at a time limit,
-    /// [`ErrorKind::TimedOut`] mean that the operation goes on without you.
+    /// [`ErrorKind::TimedOut`] mean that the operation goes on without you; so does [`ErrorKind::ProcFailed`] of a receive from any rank that
+    /// another part of the program has begun, unless it is over.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
@@ -117,8 +118,10 @@ impl<B: Send + 'static> Request<B> {
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]. How the operation itself went is told by `wait`.
+    /// [`ErrorKind::ProcFailed`] of a receive from any rank that another part of the program has begun: a rank is lost that might have sent,
+    /// and it goes on. [`Communicator::ack_failed`] takes note of that.
     ///
-    /// MPI 5.0 §3.7.3 (`MPI_Test`).
+    /// MPI 5.0 §3.7.3 (`MPI_Test`), ULFM (`MPIX_ERR_PROC_FAILED_PENDING`).
     #[doc(alias = "MPI_Test")]
     #[doc(alias = "MPI_Request_get_status")]
     pub fn test(&mut self) -> Result<bool> {

@@ -61,6 +61,7 @@ fn main() -> Outcome {
         ["shared-windows", "after-the-end"] => shared_windows::after_the_end(),
         ["shared-windows", "panic"] => shared_windows::panic_in_a_phase(),
         ["surviving", how] => surviving::main(how),
+        ["pending"] => surviving::pending(),
         ["silent", "late"] => silent::late(),
         ["silent", what] => silent::main(what),
         ["left-behind"] => left_behind::main(),

@@ -1,9 +1,15 @@
 //! Rank 1 is lost, and the others go on without it: or are told that they cannot, and why.
 
 use std::process::{Command, id};
+use std::time::Duration;
 
 use ranks::ops::Sum;
-use ranks::{Agreed, Collectives, Communicator, Error, ErrorKind, Result, Source};
+use ranks::{
+    Agreed, Collectives, Communicator, Error, ErrorKind, Request, Requests, Result, Source,
+};
+use ranks_mpi_sys::{
+    MPI_ANY_SOURCE, MPI_BYTE, MPI_COMM_NULL, MPI_Irecv, MPI_REQUEST_NULL, MPI_SUCCESS,
+};
 
 use crate::outcome::Outcome;
 
@@ -123,6 +129,82 @@ fn die(how: &str) -> Outcome {
         .args(["-KILL", &id().to_string()])
         .status()?;
     Err("it lives".into())
+}
+
+/// Rank 1 is lost while the others receive from any rank, as another part of the program has begun it: they are told, and it goes on.
+pub(crate) fn pending() -> Outcome {
+    ranks::run(|world| match world.fault_tolerance() {
+        Ok(()) => go_on_receiving(&world),
+        Err(why_not) => refused(&world, &why_not),
+    })?;
+    Ok(())
+}
+
+/// A receive of as many bytes, as the library has it: it is not claimed.
+fn irecv_any(comm: &Communicator, tag: i32) -> Result<Request<Vec<u8>>> {
+    let mut buffer = vec![0_u8; 32];
+    let mut request = MPI_REQUEST_NULL;
+    // SAFETY: so many bytes, which stay where they are until the request is over; no message is longer.
+    let code = unsafe {
+        MPI_Irecv(
+            buffer.as_mut_ptr().cast(),
+            32,
+            MPI_BYTE,
+            MPI_ANY_SOURCE,
+            tag,
+            comm.as_raw().unwrap_or(MPI_COMM_NULL),
+            &raw mut request,
+        )
+    };
+    assert_eq!(code, MPI_SUCCESS);
+    // SAFETY: begun just now, with the address of the first element, and nobody else has it.
+    unsafe { comm.recv_request_from_raw(request, buffer) }
+}
+
+fn go_on_receiving(world: &Communicator) -> Outcome {
+    const ASKED: i32 = 20;
+    const LEFT: i32 = 21;
+    let (rank, size) = (world.rank(), world.size());
+    let comm = world.dup()?;
+    if rank == LOST {
+        for other in (0..size).filter(|&other| other != LOST) {
+            comm.recv(&mut [0_u8], other, 8)?;
+        }
+        return die("pending");
+    }
+    let mut asked = irecv_any(&comm, ASKED)?;
+    let left = irecv_any(&comm, LEFT)?;
+    comm.send(&[1_u8], LOST, 8)?;
+    is_told("test", asked.wait_timeout(Duration::from_secs(20)))?;
+    is_told("wait", left.wait().map(drop))?;
+    let mut many: Requests<_> = std::iter::once(asked).collect();
+    is_told("wait_any", many.wait_any().map(drop))?;
+    if comm.ack_failed()? != [LOST] || many.test_any()?.is_some() {
+        return Err("it is over, though nothing has come".into());
+    }
+    // All have been told before anybody sends.
+    comm.agree_flags(1)?;
+    let alive: Vec<usize> = (0..size).filter(|&rank| rank != LOST).collect();
+    let mine = alive.iter().position(|&other| other == rank).unwrap_or(0);
+    let next = alive[(mine + 1) % alive.len()];
+    for tag in [ASKED, LEFT] {
+        comm.isend(vec![u8::try_from(next)?; 32], next, tag)?
+            .wait()?;
+    }
+    let received = many.wait_any()?.map(|completed| completed.buffer);
+    if received != Some(vec![u8::try_from(rank)?; 32]) {
+        return Err(format!("{received:?}").into());
+    }
+    println!("went on");
+    Ok(())
+}
+
+/// That it is told of the loss.
+fn is_told<T: std::fmt::Debug>(what: &str, outcome: Result<T>) -> Outcome {
+    match outcome {
+        Err(error) if error.kind() == ErrorKind::ProcFailed => Ok(()),
+        other => Err(format!("{what}: {other:?}").into()),
+    }
 }
 
 /// Waits for what cannot come.

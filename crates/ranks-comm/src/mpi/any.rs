@@ -26,6 +26,6 @@ pub(crate) fn wait_any(flights: Vec<&mut Flight>) -> Result<bool> {
         return Ok(false);
     };
     side.give_back(index, native);
-    native.has_ended(code, &words);
+    native.has_ended(code, &words)?;
     Ok(true)
 }

@@ -132,6 +132,12 @@ pub(super) fn class(code: c_int) -> c_int {
     }
 }
 
+/// Whether the operation that a completing call has given this code for goes on: a receive from any rank, of which one is lost (ULFM).
+#[cold]
+pub(super) fn is_pending(code: c_int) -> bool {
+    fault_tolerance::is_on() && loss(class(code)) == Some(Loss::Pending)
+}
+
 /// All that the library has to say about a code; the stack of calls, too, if it keeps one.
 pub(super) fn text(code: c_int) -> String {
     let mut text = [0u8; TEXT];

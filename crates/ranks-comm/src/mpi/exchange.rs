@@ -76,7 +76,7 @@ impl Comm {
         };
         let mut outcome = None;
         Pause::until(self.session.comparing.limit.min(left), || {
-            outcome = flight.test();
+            outcome = flight.test()?;
             Ok(outcome.is_some())
         })?;
         match outcome {

@@ -9,12 +9,12 @@ use super::buffer::{bytes, datatype, is_small, large_count, to_read};
 use super::claims::Claim;
 use super::communicator::Comm;
 use super::element::TypeOf;
-use super::error::{check, failed};
+use super::error::{check, failed, is_pending};
 use super::peer::to_standard;
 use super::recv::not_received;
 use super::status::{self, CountWord};
 use crate::element::Pod;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::flight::{self, Keep, Landed};
 use crate::in_flight::{InFlight, KeepAlive, Over};
 use crate::landing::{Element, Landing, Role, Span};
@@ -324,19 +324,20 @@ impl Flight {
         }
     }
 
-    /// What became of it, if it is over.
-    pub(crate) fn test(&mut self) -> Option<Result<Landed>> {
-        match self {
-            Self::Native(native) => native.test().map(|outcome| outcome.map(Landed::plain)),
+    /// What became of it, if it is over; an outer error is told while it goes on.
+    pub(crate) fn test(&mut self) -> Result<Option<Result<Landed>>> {
+        Ok(match self {
+            Self::Native(native) => native.test()?.map(|outcome| outcome.map(Landed::plain)),
             Self::Claim(claim) => claim.test(),
-        }
+        })
     }
 
-    pub(crate) fn wait(&mut self) -> Result<Landed> {
-        match self {
-            Self::Native(native) => native.wait().map(Landed::plain),
+    /// What became of it; an outer error is told while it goes on.
+    pub(crate) fn wait(&mut self) -> Result<Result<Landed>> {
+        Ok(match self {
+            Self::Native(native) => native.wait()?.map(Landed::plain),
             Self::Claim(claim) => claim.wait(),
-        }
+        })
     }
 
     /// Whether it has ended already, with nothing received.
@@ -349,31 +350,64 @@ impl Flight {
 }
 
 impl Native {
-    pub(crate) fn test(&mut self) -> Option<Result<Status>> {
+    /// What became of it, if it is over; an outer error is told while it goes on.
+    pub(crate) fn test(&mut self) -> Result<Option<Result<Status>>> {
         if self.ended.is_some() {
-            return self.ended.take();
+            return Ok(self.ended.take());
         }
         let mut words = ROOM;
-        let mut flag: c_int = 0;
-        // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
-        let code = unsafe {
-            native::MPI_Test(
-                &raw mut self.cell,
-                &raw mut flag,
-                status::to_write(&mut words),
-            )
-        };
-        (code != sys::MPI_SUCCESS || flag != 0).then(|| self.outcome(code, &words))
+        let code = self.ask(&mut words)?;
+        Ok(code.map(|code| self.outcome(code, &words)))
     }
 
-    pub(super) fn wait(&mut self) -> Result<Status> {
+    /// What the library says of it, if it is over.
+    fn ask(&mut self, words: &mut Words) -> Result<Option<c_int>> {
+        let mut flag: c_int = 0;
+        // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
+        let code =
+            unsafe { native::MPI_Test(&raw mut self.cell, &raw mut flag, status::to_write(words)) };
+        if code == sys::MPI_SUCCESS || !is_pending(code) {
+            return Ok((code != sys::MPI_SUCCESS || flag != 0).then_some(code));
+        }
+        if flag == 0 {
+            return Err(pending(code, self.role));
+        }
+        // Of one that was pending once Open MPI 5.0.11 says so for ever, and does not free it, but sets the flag.
+        // SAFETY: the request is over, as the flag says, and not null.
+        let freed = unsafe { native::MPI_Request_free(&raw mut self.cell) };
+        check(freed, "MPI_Request_free").map(|()| Some(sys::MPI_SUCCESS))
+    }
+
+    /// Whether it is over, of what nobody waits for; nothing of the program's runs here.
+    pub(super) fn is_over(&mut self) -> bool {
+        self.ended.is_some() || matches!(self.ask(&mut ROOM.clone()), Ok(Some(_)))
+    }
+
+    /// Gives back what the library has used, of what nobody waits for and [is over](Self::is_over). That may run anything.
+    pub(super) fn let_go(&mut self) {
+        if let Some(keep) = self.keep.take() {
+            // Nobody is there to be told.
+            let _ = self.ended(keep);
+        }
+        let _ = self.release();
+    }
+
+    /// What became of it; an outer error is told while it goes on.
+    fn wait(&mut self) -> Result<Result<Status>> {
         if let Some(outcome) = self.ended.take() {
-            return outcome;
+            return Ok(outcome);
         }
         let mut words = ROOM;
         // SAFETY: the request was begun and is not over; the status is ours.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
-        self.outcome(code, &words)
+        if code == sys::MPI_SUCCESS || !is_pending(code) {
+            return Ok(self.outcome(code, &words));
+        }
+        match self.test()? {
+            Some(outcome) => Ok(outcome),
+            // Taken note of meanwhile.
+            None => self.wait(),
+        }
     }
 
     /// Asks the library to let go of it. It is over when it has said so.
@@ -392,9 +426,15 @@ impl Native {
         self.role.operation
     }
 
-    /// The library says that it is over.
-    pub(super) fn has_ended(&mut self, code: c_int, words: &Words) {
-        self.ended = Some(self.outcome(code, words));
+    /// The library has waited for it, and says what became of it; an error if it goes on all the same.
+    #[inline]
+    pub(super) fn has_ended(&mut self, code: c_int, words: &Words) -> Result<()> {
+        self.ended = if code != sys::MPI_SUCCESS && is_pending(code) {
+            self.test()?
+        } else {
+            Some(self.outcome(code, words))
+        };
+        Ok(())
     }
 
     /// Tells what the library has used that the operation is over. It goes here, where the library may be called, unless what is begun
@@ -423,6 +463,14 @@ impl Native {
         let status = outcome(code, words, self.role, self.capacity, self.count_word)?;
         kept.map(|()| status)
     }
+}
+
+/// The error that a rank is lost which might have sent what a receive waits for: others may still send it.
+#[cold]
+fn pending(code: c_int, role: &'static Role) -> Error {
+    let text = "the receive goes on, for the ranks that are left; Communicator::ack_failed takes note of those that are lost, \
+                Request::cancel ends it";
+    failed(code, role.operation, &text)
 }
 
 /// What became of an operation, given what the library says.

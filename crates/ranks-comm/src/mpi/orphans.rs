@@ -63,7 +63,7 @@ impl Orphans {
         let mut requests = lock(&self.requests);
         let mut index = 0;
         while index < requests.len() {
-            if requests[index].0.test().is_some() {
+            if requests[index].0.is_over() {
                 over.push(requests.swap_remove(index));
             } else {
                 index += 1;
@@ -72,12 +72,12 @@ impl Orphans {
         let left = requests.len();
         drop(requests);
         let mut idle = std::mem::take(&mut *lock(&self.idle));
-        // What is not freed is only lost. Dropping may run anything, so the lists are not locked now.
+        // What is not freed is only lost. Dropping may run anything of the program's, so the lists are not locked now.
         for native in &mut idle {
             let _ = native.release();
         }
         for (mut native, memory, _) in over {
-            let _ = native.release();
+            native.let_go();
             // SAFETY: the library has said that the operation is over.
             memory.free(unsafe { Over::new() });
         }

@@ -4,6 +4,7 @@
 //! Each rank exchanges messages with itself, so that one which has left an operation half done keeps nobody waiting. Whether an operation was
 //! begun that unwound shows by its message: a receive takes what is sent to it, and a synchronous send is there to be received.
 
+mod kept;
 mod watched;
 
 use std::cell::Cell;

@@ -75,6 +75,20 @@ fn what_the_others_have_counted_is_told_without_the_lost_rank() {
 
 #[test]
 #[ignore = "needs an MPI"]
+fn memory_of_a_receive_from_any_rank_was_given_back_when_one_was_lost() {
+    let can = |installation: &Installation| installation.fault_tolerance().is_some();
+    for installation in named().into_iter().filter(can) {
+        let job = job(&["pending"]).on(installation.clone()).ranks(4);
+        let outcome = job.fault_tolerant(true).run().unwrap();
+        assert!(!outcome.timed_out, "{outcome}");
+        for output in outcome.output.iter().filter(|output| output.rank != 1) {
+            assert!(output.stdout.ends_with("went on\ndone\n"), "{outcome}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an MPI"]
 fn they_are_told_what_would_help_where_nobody_can() {
     for installation in named() {
         let name = installation.name.clone();
