@@ -1,6 +1,7 @@
 //! Windows: memory of each rank that the others may put to.
 #![allow(unsafe_code)]
 
+use std::any::type_name;
 use std::ffi::c_void;
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -48,21 +49,33 @@ impl NcclCommunicator {
     ///
     /// # Errors
     /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.27, [`Argument`](ErrorKind::Argument) for no elements or memory that does not
-    /// begin at a multiple of 4096 bytes; [`Length`](ErrorKind::Length) on all ranks if they pass different lengths; otherwise as [all operations](crate::nccl#operations).
+    /// begin at a multiple of 4096 bytes, which is [`PeerFailed`](ErrorKind::PeerFailed) on the other ranks; on all ranks
+    /// [`Mismatch`](ErrorKind::Mismatch) if their elements are of different types, [`Length`](ErrorKind::Length) if they pass different lengths;
+    /// otherwise as [all operations](crate::nccl#operations).
     #[doc(alias = "ncclCommWindowRegister")]
     pub fn window<T: Element>(&self, memory: DeviceVec<T>) -> Result<Window<T>> {
         group::none_open(REGISTER)?;
         let shared = self.shared();
-        let bytes = registrable(REGISTER, shared, &memory)?;
-        let address = memory.address();
-        if !address.is_multiple_of(NCCL_WIN_REQUIRED_ALIGNMENT.unsigned_abs() as u64) {
-            let detail = format_args!(
-                "a window begins at a multiple of {NCCL_WIN_REQUIRED_ALIGNMENT} bytes, and not at {address:#x}"
-            );
-            return Err(Error::new(ErrorKind::Argument, REGISTER, detail));
-        }
+        let mine = fit(shared, &memory);
         shared.tidy_attic();
-        let (lengths, numbers) = self.told(memory.len(), unused_number())?;
+        let element = mine.as_ref().map_or(UNFIT, |_| element_of::<T>());
+        let told = self.told([memory.len() as u64, unused_number(), element])?;
+        let bytes = mine?;
+        if let Some(rank) = told.iter().position(|&[.., other]| other == UNFIT) {
+            let detail = format_args!("the memory of rank {rank} can be no window");
+            return Err(Error::new(ErrorKind::PeerFailed, REGISTER, detail));
+        }
+        if let Some(rank) = told.iter().position(|&[.., other]| other != element) {
+            let (own, name) = (self.rank(), type_name::<T>());
+            let detail = format_args!(
+                "rank {own} passes elements of {name}, rank {rank} of another type; all must pass the same"
+            );
+            return Err(Error::new(ErrorKind::Mismatch, REGISTER, detail));
+        }
+        let lengths: Box<[usize]> = told
+            .iter()
+            .map(|&[length, ..]| usize::try_from(length).unwrap_or(usize::MAX))
+            .collect();
         if lengths.iter().any(|length| *length != memory.len()) {
             let detail = format_args!("the ranks pass different lengths: {lengths:?}");
             return Err(Error::new(ErrorKind::Length, REGISTER, detail));
@@ -71,7 +84,7 @@ impl NcclCommunicator {
         let place: *mut ncclWindow_t = Box::into_raw(Box::new(ptr::null_mut()));
         shared.call(REGISTER, |table, comm| {
             let register = table.ncclCommWindowRegister?;
-            let address = address as *mut c_void;
+            let address = memory.address() as *mut c_void;
             // SAFETY: the communicator is alive, the memory has so many bytes, and the place for the handle is given back only
             // when the library is done with the call.
             Some(unsafe { register(comm, address, bytes, place, NCCL_WIN_COLL_SYMMETRIC) })
@@ -81,30 +94,49 @@ impl NcclCommunicator {
         Ok(Window {
             memory: ManuallyDrop::new(memory),
             handle,
-            lengths: lengths.into(),
-            number: numbers.first().copied().unwrap_or(0),
+            lengths,
+            number: told.first().map_or(0, |&[_, number, _]| number),
             shared: Arc::clone(shared),
         })
     }
 
-    /// What each rank passes, of elements and as the number of a window. Collective.
-    fn told(&self, mine: usize, number: u64) -> Result<(Vec<usize>, Vec<u64>)> {
+    /// What each rank says of its part of a window: the number of elements, the window's own, and the type. Collective.
+    fn told(&self, mine: [u64; 3]) -> Result<Vec<[u64; 3]>> {
         let failed = |error| of_driver(REGISTER, error);
         let stream = self.shared().own_stream()?;
-        let mine = self
-            .context()
-            .device_vec_of(&[mine as u64, number])
-            .map_err(failed)?;
+        let mine = self.context().device_vec_of(&mine).map_err(failed)?;
         let mut all = self
             .context()
-            .alloc::<u64>(2 * self.size())
+            .alloc::<u64>(3 * self.size())
             .map_err(failed)?;
         self.scope(stream, |s| s.allgather(&mine, &mut all))?;
         let all = all.to_vec().map_err(failed)?;
-        let pairs = all.chunks_exact(2);
-        let length = |length: u64| usize::try_from(length).unwrap_or(usize::MAX);
-        Ok(pairs.map(|told| (length(told[0]), told[1])).unzip())
+        Ok(all
+            .chunks_exact(3)
+            .map(|all| [all[0], all[1], all[2]])
+            .collect())
     }
+}
+
+/// In the place of a type: that the memory of this rank can be no window.
+const UNFIT: u64 = 0;
+
+/// What all ranks know the type of elements by.
+fn element_of<T: Element>() -> u64 {
+    u64::from(T::DATATYPE.cast_unsigned()) + 1
+}
+
+/// How many bytes a window of this memory has.
+fn fit<T: Element>(shared: &Shared, memory: &DeviceVec<T>) -> Result<usize> {
+    let bytes = registrable(REGISTER, shared, memory)?;
+    let address = memory.address();
+    if address.is_multiple_of(NCCL_WIN_REQUIRED_ALIGNMENT.unsigned_abs() as u64) {
+        return Ok(bytes);
+    }
+    let detail = format_args!(
+        "a window begins at a multiple of {NCCL_WIN_REQUIRED_ALIGNMENT} bytes, and not at {address:#x}"
+    );
+    Err(Error::new(ErrorKind::Argument, REGISTER, detail))
 }
 
 impl<T: Element> Window<T> {
@@ -140,8 +172,8 @@ impl<T: Element> Window<T> {
         shared.until(CALL, None, over)?;
         // Nobody puts to it any more when all have come here, for puts are over then too.
         let comm = NcclCommunicator::of(Arc::clone(&shared));
-        let (_, numbers) = comm.told(self.memory.len(), self.number)?;
-        if numbers.iter().any(|number| *number != numbers[0]) {
+        let told = comm.told([self.memory.len() as u64, self.number, element_of::<T>()])?;
+        if told.iter().any(|&[_, number, _]| number != self.number) {
             let text = "ranks free different windows; all must free the same";
             return Err(Error::new(ErrorKind::Mismatch, CALL, text));
         }

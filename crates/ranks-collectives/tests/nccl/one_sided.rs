@@ -142,6 +142,50 @@ fn windows_of_different_lengths_or_of_other_memory_are_refused() {
     });
 }
 
+/// As many elements of another type are fewer bytes: a put went past the end of the memory there.
+#[test]
+fn a_window_of_other_elements_on_another_rank_was_put_past() {
+    let test = "one_sided::a_window_of_other_elements_on_another_rank_was_put_past";
+    isolated(test, &[], || {
+        each(&on_devices(2), |comm| {
+            let error = match comm.rank() {
+                0 => comm.window(comm.alloc::<u64>(LEN).unwrap()).map(drop),
+                _ => comm.window(comm.alloc::<u8>(LEN).unwrap()).map(drop),
+            };
+            let error = error.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+            // Of one width, but not the same.
+            let error = match comm.rank() {
+                0 => comm.window(comm.alloc::<u64>(LEN).unwrap()).map(drop),
+                _ => comm.window(comm.alloc::<f64>(LEN).unwrap()).map(drop),
+            };
+            assert_eq!(error.unwrap_err().kind(), ErrorKind::Mismatch);
+            let window = comm.window(comm.alloc::<u64>(LEN).unwrap()).unwrap();
+            assert!(window.free().is_ok());
+        });
+    });
+}
+
+/// It left the others in the exchange that makes a window, and what it did next was taken for that.
+#[test]
+fn memory_that_is_no_window_on_one_rank_left_the_others_waiting() {
+    let test = "one_sided::memory_that_is_no_window_on_one_rank_left_the_others_waiting";
+    isolated(test, &[], || {
+        each(&on_devices(2), |comm| {
+            let on = &Place::of(comm);
+            let error = match comm.rank() {
+                0 => comm.window(comm.alloc::<f32>(LEN).unwrap()).map(drop),
+                _ => comm.window(on.zeros::<f32>(0)).map(drop),
+            };
+            let kind = [ErrorKind::PeerFailed, ErrorKind::Argument][comm.rank()];
+            let error = error.unwrap_err();
+            assert_eq!(error.kind(), kind, "{error}");
+            let window = comm.window(comm.alloc::<f32>(LEN).unwrap()).unwrap();
+            assert!(window.free().is_ok());
+        });
+    });
+}
+
 /// Each gave its memory back while others could put to it.
 #[test]
 fn ranks_that_free_different_windows_are_told() {
