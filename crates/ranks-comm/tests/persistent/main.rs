@@ -393,3 +393,33 @@ fn requests_are_used_by_another_thread(world: Communicator) -> Result<()> {
     assert_eq!(received?.0.buffer(), [3, 4]);
     Ok(())
 }
+
+/// Messages are what is started, in its order: the tags tell prepared operations of one form apart, as the standard has it.
+#[ranks_test::ranks(2, 3)]
+fn prepared_operations_of_one_form_are_separated_by_their_tags(world: Communicator) -> Result<()> {
+    let (left, right) = neighbours(&world);
+    let make = |tag| {
+        let send = world.send_init(vec![tag; 5], right, tag)?;
+        let receive = world.recv_init(vec![0; 5], left, tag)?;
+        Ok::<_, ranks_comm::Error>((send, receive))
+    };
+    // In another order on each rank.
+    let tags = if world.rank().is_multiple_of(2) {
+        [3, 4]
+    } else {
+        [4, 3]
+    };
+    let mut pairs = tags.map(make).into_iter().collect::<Result<Vec<_>>>()?;
+    for _ in 0..3 {
+        let mut active = Vec::new();
+        for (send, receive) in pairs.drain(..) {
+            active.push((send.start()?, receive.start()?));
+        }
+        for (tag, (send, receive)) in tags.into_iter().zip(active).rev() {
+            let (receive, _) = receive.wait()?;
+            assert_eq!(receive.buffer()[..], [tag; 5]);
+            pairs.insert(0, (send.wait()?.0, receive));
+        }
+    }
+    Ok(())
+}

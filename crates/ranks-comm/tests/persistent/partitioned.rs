@@ -187,3 +187,44 @@ fn more_than_is_expected_does_not_overrun(world: Communicator) -> Result<()> {
     }
     Ok(())
 }
+
+/// MPI 5.0 §4.2: operations of one tag belong together in the order in which they are made, and not in that in which they are started.
+#[ranks_test::ranks(2, 3)]
+fn partitioned_operations_of_one_form_are_separated_by_the_order_in_which_they_are_made(
+    world: Communicator,
+) -> Result<()> {
+    if !has_partitions(&world) {
+        return Ok(());
+    }
+    let (left, right) = neighbours(&world);
+    let mut sends = Vec::new();
+    let mut receives = Vec::new();
+    for _ in 0..2 {
+        sends.push(world.psend_init(vec![0u32; 4], 2, right, 8)?);
+        receives.push(world.precv_init(vec![0u32; 4], 2, left, 8)?);
+    }
+    for round in 0..3u32 {
+        let (mut going, mut coming) = (Vec::new(), Vec::new());
+        // The last one first.
+        for (number, mut send) in sends.drain(..).enumerate().rev() {
+            send.buffer_mut()
+                .fill(100 * round + 10 * number as u32 + world.rank() as u32);
+            let active = send.start()?;
+            active.pready_range(0..2)?;
+            going.insert(0, active);
+        }
+        for receive in receives.drain(..) {
+            coming.push(receive.start()?);
+        }
+        for (number, active) in coming.into_iter().enumerate() {
+            let receive = active.wait()?;
+            let want = 100 * round + 10 * number as u32 + left as u32;
+            assert_eq!(receive.buffer()[..], [want; 4], "round {round}, {number}");
+            receives.push(receive);
+        }
+        for active in going {
+            sends.push(active.wait()?);
+        }
+    }
+    Ok(())
+}

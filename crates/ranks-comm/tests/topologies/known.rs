@@ -66,3 +66,28 @@ fn dropped_topologies_are_freed_later(world: Communicator) -> Result<()> {
     all(&other, 1)?;
     other.free()
 }
+
+/// The context of each separates them, as the standard has it: who receives in the wrong one gets nothing of the other's.
+#[ranks_test::ranks(2)]
+fn grids_and_graphs_of_one_form_are_separated_by_their_contexts(world: Communicator) -> Result<()> {
+    let (first, second) = (square(&world, [true, true])?, square(&world, [true, true])?);
+    let (graph, other) = (ring(&world)?, ring(&world)?);
+    let peer = 1 - world.rank();
+    let pairs: [[&Communicator; 2]; 2] = [[&first, &second], [&graph, &other]];
+    for [one, another] in pairs {
+        let (mine, theirs) = match world.rank() {
+            0 => (one, another),
+            _ => (another, one),
+        };
+        let sent = mine.isend(vec![world.rank() as u64; 3], peer, 4)?;
+        let mut request = mine.irecv(vec![9u64; 3], peer, 4)?;
+        assert_eq!(theirs.recv_vec::<u64>(peer, 4)?.0, [peer as u64; 3]);
+        // What the other has sent is there.
+        assert!(!request.test()?);
+        all(&world, 0)?;
+        theirs.send(&[7u64; 3], peer, 4)?;
+        assert_eq!(request.wait()?.0, [7; 3]);
+        sent.wait()?;
+    }
+    Ok(())
+}
