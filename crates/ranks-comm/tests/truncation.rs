@@ -5,7 +5,8 @@
     reason = "numbers of ranks are small"
 )]
 
-use ranks_comm::{Backend, Communicator, ErrorKind, Result, Runtime};
+use ranks_comm::layout::{Field, Fields, Layout, View, ViewMut};
+use ranks_comm::{Backend, Communicator, ErrorKind, Result, Runtime, Source};
 
 const CANARY: u64 = 0xDEAD_BEEF_0BAD_CAFE;
 
@@ -111,6 +112,126 @@ fn a_message_to_oneself_is_truncated_like_any_other(world: Communicator) -> Resu
         })?;
     }
     Ok(())
+}
+
+/// Of Open MPI, where the receive was there first: in each way to send it, into each way to receive it.
+#[ranks_test::ranks(1, 2, timeout = 120)]
+fn a_message_to_oneself_that_was_cut_was_received_well(world: Communicator) -> Result<()> {
+    type Send = fn(&Communicator, &[u32], usize) -> Result<()>;
+    type Receive = fn(&Communicator, usize, &dyn Fn() -> Result<()>) -> Result<()>;
+    let sends: [Send; 13] = [
+        |comm, data, me| comm.send(data, me, 7),
+        |comm, data, me| comm.bsend(data, me, 7),
+        // SAFETY: each receive here is posted before.
+        |comm, data, me| unsafe { comm.rsend(data, me, 7) },
+        |comm, data, me| comm.isend(data.to_vec(), me, 7)?.wait().map(drop),
+        |comm, data, me| comm.issend(data.to_vec(), me, 7)?.wait().map(drop),
+        |comm, data, me| comm.ibsend(data.to_vec(), me, 7)?.wait().map(drop),
+        |comm, data, me| {
+            let sending = comm.send_init(data.to_vec(), me, 7)?;
+            sending.start()?.wait().map(drop)
+        },
+        |comm, data, me| comm.scope(|s| s.isend(data, me, 7).map(drop)),
+        |comm, data, me| comm.send_view(&View::whole(data), me, 7),
+        |comm, data, me| comm.send_view(&one_field(data)?, me, 7),
+        |comm, data, me| comm.scope(|s| s.isend_view(one_field(data)?, me, 7).map(drop)),
+        |comm, data, me| {
+            // Receives something that was sent before.
+            comm.send(&[1u8], me, 8)?;
+            comm.sendrecv(data, me, 7, &mut [0u8], me, 8).map(drop)
+        },
+        |comm, data, me| {
+            let mut other = data.to_vec();
+            let first = comm.isend(data.to_vec(), me, 8)?;
+            let status = comm.sendrecv_replace(&mut other, me, 7, me, 8)?;
+            assert_eq!((status.bytes(), &other[..]), (4 * data.len(), data));
+            first.wait().map(drop)
+        },
+    ];
+    let receives: [Receive; 7] = [
+        |comm, room, send| {
+            let receiving = comm.irecv(vec![0u32; room], comm.rank(), 7)?;
+            send()?;
+            receiving.wait().map(drop)
+        },
+        |comm, room, send| {
+            let receiving = comm.irecv(vec![0u32; room], Source::Any, 7)?;
+            send()?;
+            receiving.wait().map(drop)
+        },
+        |comm, room, send| {
+            let receiving = comm.recv_init(vec![0u32; room], comm.rank(), 7)?.start()?;
+            send()?;
+            receiving.wait().map(drop)
+        },
+        |comm, room, send| {
+            let mut memory = vec![0u32; room];
+            comm.scope(|s| {
+                let receiving = s.irecv(&mut memory, comm.rank(), 7)?;
+                send()?;
+                receiving.wait().map(drop)
+            })
+        },
+        |comm, room, send| {
+            let mut memory = vec![0u32; room];
+            comm.scope(|s| {
+                let _receiving = s.irecv(&mut memory, Source::Any, 7)?;
+                send()
+            })
+        },
+        |comm, room, send| {
+            let mut memory = vec![0u32; room];
+            comm.scope(|s| {
+                let view = ViewMut::whole(&mut memory);
+                let receiving = s.irecv_view(view, comm.rank(), 7)?;
+                send()?;
+                receiving.wait().map(drop)
+            })
+        },
+        |comm, room, send| {
+            let receiving =
+                comm.irecv_layout(vec![0u32; room], &Layout::contiguous(room), comm.rank(), 7)?;
+            send()?;
+            receiving.wait().map(drop)
+        },
+    ];
+    let me = world.rank();
+    let attached = world.buffer_attach(vec![0; 100_000])?;
+    for (way, send) in sends.iter().enumerate() {
+        for (other, receive) in receives.iter().enumerate() {
+            for (room, length) in [
+                (1, 1),
+                (1, 2),
+                (2, 2),
+                (3, 65),
+                (64, 64),
+                (64, 65),
+                (66, 250),
+                (254, 255),
+                (200, 300),
+            ] {
+                let data: Vec<u32> = (0..length as u32).collect();
+                let outcome = receive(&world, room, &|| send(&world, &data, me));
+                let told = outcome.map(drop).map_err(|error| error.kind());
+                let expected = if length > room {
+                    Err(ErrorKind::Truncated)
+                } else {
+                    Ok(())
+                };
+                assert_eq!(
+                    told, expected,
+                    "{length} into {room}, sent by {way}, received by {other}"
+                );
+            }
+        }
+    }
+    attached.detach().map(drop)
+}
+
+/// Another way to say the same memory: the only field of one element.
+fn one_field(data: &[u32]) -> Result<View<'_, u32>> {
+    let fields = Fields::<u32>::new([Field::at::<u32>(0)])?;
+    View::whole(data).fields(&fields)
 }
 
 /// Whether or not the library says that it has cut it.

@@ -7,7 +7,7 @@ use std::sync::{MutexGuard, PoisonError};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, native};
 
-use super::buffer::{datatype, is_small, large_count, to_read};
+use super::buffer::{is_small, large_count, to_read};
 use super::communicator::Comm;
 use super::element::TypeOf;
 use super::error::{check, check_with};
@@ -112,8 +112,8 @@ impl Comm {
 
     pub(crate) fn bsend<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
         let code = if is_small(data) {
-            let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
             let to = self.sentinels.destination(dest);
+            let (count, datatype) = self.to_send_small(data, to);
             // SAFETY: `count` items are what `data` holds; rank and tag are checked.
             unsafe { native::MPI_Bsend(to_read(data), count, datatype, to, tag, self.native) }
         } else {

@@ -33,6 +33,8 @@ pub struct Comm {
     /// Receives into fewer bytes than this claim the message first. It and others are the session's; here they are one load away.
     pub(super) claim_below: usize,
     pub(super) sentinels: Sentinels,
+    /// This rank, if what it sends to itself must be packed (see `oneself`); else nobody.
+    pub(super) oneself: c_int,
     pub(super) count_word: CountWord,
     /// How far apart requests lie in an array of the library's: the logarithm of the bytes.
     pub(super) request_shift: u32,
@@ -93,6 +95,7 @@ impl Comm {
             native: unsafe { native::comm(canonical) },
             claim_below: session.receives.claim_below(),
             sentinels: session.sentinels,
+            oneself: session.packed.rank_in(canonical),
             count_word: session.count_word,
             request_shift: native::request_stride().trailing_zeros(),
             compares: session.compares(),

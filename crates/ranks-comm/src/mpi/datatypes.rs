@@ -38,6 +38,8 @@ pub(super) struct Frame {
 pub(super) enum Items {
     /// Primitives are what they are: for what is sent.
     Typed,
+    /// As [`Typed`](Self::Typed), and packed by Open MPI: for what is sent to oneself (see `oneself`).
+    Packed,
     /// Bytes: for what is received, because a message that is no whole number of items ends the process on MPICH and
     /// what comes from it (see `recv`).
     Bytes,
@@ -138,8 +140,15 @@ impl Kept {
     }
 }
 
-fn free(mut datatype: MPI_Datatype) -> Result<()> {
-    // SAFETY: it was committed or duplicated for the cache, which has let go of it and frees it once; MPI is alive.
+/// So many bytes, which Open MPI packs (see `oneself`), committed. MPI must be alive, and this thread may call it.
+pub(super) fn packed(bytes: usize) -> Result<MPI_Datatype> {
+    let bytes = repeat(bytes, 1, &Made::predefined(sys::MPI_BYTE))?;
+    placed_twice(&bytes)?.commit()
+}
+
+/// Frees what was committed, or duplicated. MPI must be alive, this thread may call it, and nobody uses it any more.
+pub(super) fn free(mut datatype: MPI_Datatype) -> Result<()> {
+    // SAFETY: who made it has let go of it and frees it once; MPI is alive.
     let code = unsafe { sys::MPI_Type_free(&raw mut datatype) };
     check(code, "MPI_Type_free")
 }
@@ -150,6 +159,10 @@ fn make(description: &Description) -> Result<Made> {
         Some(shape) => one.shape(shape),
         None => one.run(0),
     }?;
+    let made = match description.items {
+        Items::Packed => placed_twice(&made)?,
+        Items::Typed | Items::Bytes => made,
+    };
     match description.frame {
         Some(frame) => {
             let placed = hindexed(&[1], &[address(frame.start)?], &made)?;
@@ -214,7 +227,7 @@ impl One {
         match element {
             Element::Whole { size, item } => {
                 let (datatype, width) = match items {
-                    Items::Typed => (item.datatype(), item.width()),
+                    Items::Typed | Items::Packed => (item.datatype(), item.width()),
                     Items::Bytes => (sys::MPI_BYTE, 1),
                 };
                 Ok(Self {
@@ -227,7 +240,7 @@ impl One {
                 let mut parts = Vec::with_capacity(fields.len());
                 for field in fields.iter().filter(|field| field.bytes > 0) {
                     let (datatype, width) = match items {
-                        Items::Typed => (field.item.datatype(), field.item.width()),
+                        Items::Typed | Items::Packed => (field.item.datatype(), field.item.width()),
                         Items::Bytes => (sys::MPI_BYTE, 1),
                     };
                     let of = Made::predefined(datatype);
@@ -330,6 +343,12 @@ fn resized(of: &Made, extent: MPI_Aint) -> Result<Made> {
     // SAFETY: the datatype is alive, and there is a place for the new one.
     let code = unsafe { sys::MPI_Type_create_resized(of.datatype, 0, extent, &raw mut made) };
     Made::new(code, "MPI_Type_create_resized", made)
+}
+
+/// The same, put somewhere else and back: Open MPI does not take that to be contiguous, whatever it is.
+fn placed_twice(of: &Made) -> Result<Made> {
+    const AWAY: MPI_Aint = 16;
+    hindexed(&[1], &[-AWAY], &hindexed(&[1], &[AWAY], of)?)
 }
 
 /// Blocks of so many of the same, so many bytes from the beginning.

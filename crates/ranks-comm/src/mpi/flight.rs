@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
 
-use super::buffer::{bytes, datatype, is_small, large_count, to_read};
+use super::buffer::{bytes, is_small, large_count, to_read};
 use super::claims::Claim;
 use super::communicator::Comm;
 use super::element::TypeOf;
@@ -133,8 +133,8 @@ impl Comm {
             SendMode::Buffered => native::MPI_Ibsend,
             SendMode::Ready => native::MPI_Irsend,
         };
-        let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
         let to = self.sentinels.destination(dest);
+        let (count, datatype) = self.to_send_small(data, to);
         // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
         unsafe { call(to_read(data), count, datatype, to, tag, self.native, cell) }
     }

@@ -50,6 +50,27 @@ impl Comm {
         })
     }
 
+    /// The same for one that sends to `dest`.
+    fn to_send_view_to<T: Pod>(
+        &self,
+        view: &View<'_, T>,
+        dest: Destination,
+    ) -> Result<Described<*const c_void>> {
+        let base = to_read(view.data);
+        self.describe(&view.taken, self.items_to(dest), |offset| {
+            // SAFETY: what the view takes begins inside of the slice, as was checked when it was made.
+            unsafe { base.byte_add(offset) }
+        })
+    }
+
+    fn items_to(&self, dest: Destination) -> Items {
+        if self.is_oneself(dest) {
+            Items::Packed
+        } else {
+            Items::Typed
+        }
+    }
+
     /// For a call that writes; the pointer is good as long as what the view borrows, and nobody else uses the slice.
     pub(super) fn to_receive<T: Pod>(
         &self,
@@ -84,10 +105,12 @@ impl Comm {
         let pointer = place(layout.start() * element.size());
         if let (Shape::Run(length), Element::Whole { size, item }) = (shape, element) {
             let (datatype, width) = match items {
-                Items::Typed => (item.datatype(), item.width()),
+                Items::Typed | Items::Packed => (item.datatype(), item.width()),
                 Items::Bytes => (sys::MPI_BYTE, 1),
             };
-            if let Ok(count) = c_int::try_from(length * (size / width)) {
+            if let Ok(count) = c_int::try_from(length * (size / width))
+                && items != Items::Packed
+            {
                 return Ok(Described {
                     pointer,
                     count,
@@ -116,7 +139,10 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<()> {
-        let (what, to) = (self.to_send(data)?, to_standard::destination(dest));
+        let (what, to) = (
+            self.to_send_view_to(data, dest)?,
+            to_standard::destination(dest),
+        );
         // SAFETY: what is read is inside of `data`; rank and tag are checked.
         let code = unsafe {
             sys::MPI_Send(
@@ -137,7 +163,10 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<()> {
-        let (what, to) = (self.to_send(data)?, to_standard::destination(dest));
+        let (what, to) = (
+            self.to_send_view_to(data, dest)?,
+            to_standard::destination(dest),
+        );
         // SAFETY: what is read is inside of `data`; rank and tag are checked.
         let code = unsafe {
             sys::MPI_Ssend(
@@ -163,7 +192,10 @@ impl Comm {
         tag: i32,
     ) -> Result<flight::Flight> {
         let role = SendMode::Standard.role();
-        let (what, to) = (self.to_send(data)?, to_standard::destination(dest));
+        let (what, to) = (
+            self.to_send_view_to(data, dest)?,
+            to_standard::destination(dest),
+        );
         let mut request = sys::MPI_REQUEST_NULL;
         // SAFETY: what is read is inside of `data`, which stays; rank and tag are checked.
         let code = unsafe {
@@ -232,7 +264,7 @@ impl Comm {
             source,
             recv_tag,
         };
-        let (from, into) = (self.to_send(send)?, self.to_receive(recv)?);
+        let (from, into) = (self.to_send_view_to(send, dest)?, self.to_receive(recv)?);
         // SAFETY: what is read is inside of `send`, which is borrowed, and apart from `recv`, which is borrowed mutably.
         unsafe { self.sendrecv_described::<R>(&from, &into, &recv.taken, ends) }
     }
@@ -255,7 +287,7 @@ impl Comm {
         };
         // Both pointers come from this one, so that neither makes the other invalid.
         let base = to_write(recv.data);
-        let from = self.describe(send, Items::Typed, |offset| {
+        let from = self.describe(send, self.items_to(dest), |offset| {
             // SAFETY: what is sent begins inside of the slice, as the caller has checked.
             unsafe { base.byte_add(offset) }.cast_const()
         })?;

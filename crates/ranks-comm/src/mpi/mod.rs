@@ -51,6 +51,7 @@ mod layout;
 mod level;
 mod message;
 mod network_atomics;
+mod oneself;
 mod orphans;
 mod over_hosts;
 mod overruns;

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
 
-use super::buffer::{large_count, to_read};
+use super::buffer::to_read;
 use super::communicator::Comm;
-use super::element::TypeOf;
 use super::error::{check, class, failed};
 use super::flight::{Cell, Flight, Native, SendMode};
 use super::peer::to_standard;
@@ -48,7 +47,7 @@ impl Comm {
             SendMode::Ready => sys::MPI_Rsend_init_c,
         };
         let mut request = sys::MPI_REQUEST_NULL;
-        let (count, datatype) = (large_count::<T>(data.len()), TypeOf::<T>::datatype());
+        let (count, datatype) = self.to_send_to(data, dest);
         let (from, to, comm) = (
             to_read(data),
             to_standard::destination(dest),

@@ -30,8 +30,8 @@ impl Comm {
         dest: Destination,
         tag: i32,
     ) -> Result<()> {
-        let (count, datatype) = (TypeOf::<T>::count(data.len()), datatype::<T>());
         let to = comm.sentinels.destination(dest);
+        let (count, datatype) = comm.to_send_small(data, to);
         // SAFETY: `count` items are what `data` holds; rank and tag are checked.
         let code =
             unsafe { native::MPI_Send(to_read(data), count, datatype, to, tag, comm.native) };
@@ -76,8 +76,8 @@ impl Comm {
             // A receive that waits to be claimed is not posted.
             return self.send(data, dest, tag);
         }
-        let (to, datatype) = (to_standard::destination(dest), TypeOf::<T>::datatype());
-        let count = large_count::<T>(data.len());
+        let to = to_standard::destination(dest);
+        let (count, datatype) = self.to_send_to(data, dest);
         // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is posted, as is promised.
         let code =
             unsafe { sys::MPI_Rsend_c(to_read(data), count, datatype, to, tag, self.canonical) };

@@ -7,11 +7,9 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Request, MPI_Status, native};
 
 use super::buffer::{
-    bytes, datatype, is_small, is_small_in_bytes, large_bytes, large_count, small_bytes, to_read,
-    to_write,
+    bytes, is_small, is_small_in_bytes, large_bytes, small_bytes, to_read, to_write,
 };
 use super::communicator::Comm;
-use super::element::TypeOf;
 use super::error::check;
 use super::express::Unclaimed;
 use super::peer::to_standard;
@@ -96,13 +94,14 @@ impl Comm {
         source: Source,
         recv_tag: Tag,
     ) -> Result<Status> {
+        let (count, datatype) = self.to_send_to(send, dest);
         let mut status = MPI_Status::EMPTY;
         // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
         let code = unsafe {
             sys::MPI_Sendrecv_c(
                 to_read(send),
-                large_count::<S>(send.len()),
-                TypeOf::<S>::datatype(),
+                count,
+                datatype,
                 to_standard::destination(dest),
                 send_tag,
                 to_write(recv),
@@ -163,12 +162,13 @@ impl<C: Over> Unclaimed<C> {
             self.0.sentinels.destination(dest),
             self.0.sentinels.source(source),
         );
+        let (count, datatype) = self.0.to_send_small(send, to);
         // SAFETY: the counts are what the slices hold; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Sendrecv(
                 send.as_ptr().cast(),
-                TypeOf::<S>::count(send.len()),
-                datatype::<S>(),
+                count,
+                datatype,
                 to,
                 send_tag,
                 recv.as_mut_ptr().cast(),
@@ -196,16 +196,20 @@ impl<C: Over> Unclaimed<C> {
         words: &mut Words,
     ) -> Result<Kind> {
         const OPERATION: &str = "MPI_Sendrecv_replace";
-        let count = small_bytes(size_of_val(buf));
         let (to, from) = (
             self.0.sentinels.destination(dest),
             self.0.sentinels.source(source),
         );
-        // SAFETY: `buf` holds `count` bytes; this library writes no more; the status is ours.
+        if to == self.0.oneself {
+            // The library would send a copy of its own.
+            let send = buf.to_vec();
+            return self.sendrecv_small(&send, dest, send_tag, buf, source, recv_tag, words);
+        }
+        // SAFETY: `buf` holds so many bytes; this library writes no more; the status is ours.
         let code = unsafe {
             native::MPI_Sendrecv_replace(
                 buf.as_mut_ptr().cast(),
-                count,
+                small_bytes(size_of_val(buf)),
                 bytes(),
                 to,
                 send_tag,
@@ -228,8 +232,8 @@ pub(super) struct Sending<'a> {
 
 impl<'a> Sending<'a> {
     fn start<S: Pod>(comm: &Comm, send: &'a [S], dest: Destination, tag: i32) -> Result<Self> {
-        let (to, datatype) = (to_standard::destination(dest), TypeOf::<S>::datatype());
-        let (pointer, count) = (to_read(send), large_count::<S>(send.len()));
+        let (count, datatype) = comm.to_send_to(send, dest);
+        let (pointer, to) = (to_read(send), to_standard::destination(dest));
         // SAFETY: `count` items are what `send` holds, which is borrowed until the request is over.
         unsafe { Self::start_described(comm, pointer, count, datatype, to, tag) }
     }

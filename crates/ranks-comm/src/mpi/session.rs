@@ -20,6 +20,7 @@ use super::claims::Claims;
 use super::communicator::Comm;
 use super::datatypes::Cache;
 use super::error::check;
+use super::oneself::Packed;
 use super::orphans::Orphans;
 use super::peer::Sentinels;
 use super::receives::Receives;
@@ -72,6 +73,8 @@ pub(super) struct Session {
     world_step: Arc<AtomicBool>,
     aside: Mutex<Aside>,
     pub(super) datatypes: Cache,
+    /// What messages to oneself are made of.
+    pub(super) packed: Packed,
     /// Operations that nobody waits for.
     pub(super) orphans: Orphans,
     /// The memory of buffered sends.

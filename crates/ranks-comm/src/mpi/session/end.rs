@@ -106,7 +106,7 @@ impl Session {
             // Freeing may wait for a rank that is gone.
             std::mem::forget(std::mem::take(&mut lock(&self.aside).waiting));
         }
-        outcome = outcome.and(self.datatypes.free());
+        outcome = outcome.and(self.datatypes.free()).and(self.packed.free());
         GATE.close();
         if self.owner && nobody_is_lost {
             outcome = outcome.and(over_hosts::quiesce());

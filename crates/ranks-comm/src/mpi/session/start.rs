@@ -20,6 +20,7 @@ use crate::mpi::error::check;
 use crate::mpi::fault_tolerance;
 use crate::mpi::level;
 use crate::mpi::network_atomics;
+use crate::mpi::oneself::Packed;
 use crate::mpi::orphans::Orphans;
 use crate::mpi::over_hosts;
 use crate::mpi::overruns::{self, Prevented};
@@ -243,6 +244,7 @@ fn take_over(
         world_step: Arc::default(),
         aside: Mutex::default(),
         datatypes: Cache::default(),
+        packed: Packed::on(loaded),
         orphans: Orphans::default(),
         attached: Mutex::default(),
         comparing: wishes.comparing,
