@@ -97,6 +97,13 @@ fn facts(world: &Communicator) -> Result<(), ranks::Error> {
         || "none".to_owned(),
         |loaded| format!("{} ({})", loaded.name(), loaded.path().display()),
     );
+    let receives = match loaded {
+        Some(_) => {
+            let runtime = ranks::Runtime::builder().init()?;
+            runtime.facts().receives().to_owned()
+        }
+        None => "posted".to_owned(),
+    };
     for (name, fact) in [
         ("library", library),
         ("world", format!("{} ranks, by {launcher}", world.size())),
@@ -124,6 +131,7 @@ fn facts(world: &Communicator) -> Result<(), ranks::Error> {
             ),
         ),
         ("GPU memory", memory.to_owned()),
+        ("receives", receives),
     ] {
         println!("{MARK} fact {name}: {fact}");
     }

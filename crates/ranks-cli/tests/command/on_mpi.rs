@@ -61,6 +61,7 @@ fn ranks_come_up_and_the_report_names_their_mpi() {
             "MPI_THREAD_MULTIPLE",
             "(MPI_TAG_UB)",
             "(MPI_WTIME_IS_GLOBAL)",
+            "  receives   ",
             "where      2 ranks on 1 host, ",
         ] {
             assert!(report.text.contains(part), "{part} of {launcher}: {whole}");
