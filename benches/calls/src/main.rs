@@ -13,9 +13,10 @@ use std::hint::black_box;
 use std::io::{Error as IoError, ErrorKind as IoErrorKind};
 
 use ranks::prelude::*;
-use ranks::{Backend, Persistent, Runtime, ThreadLevel};
+use ranks::{Persistent, ThreadLevel};
 
 mod callgrind;
+mod runtime;
 mod table;
 mod windows;
 
@@ -52,8 +53,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     };
     let calls: usize = calls.parse().map_err(|_| usage())?;
 
-    let builder = Runtime::builder().backend(Backend::Mpi).thread_level(level);
-    let runtime = builder.init()?;
+    let runtime = runtime::of(level)?;
     let world = runtime.world();
     let mut state = State {
         rank: world.rank(),

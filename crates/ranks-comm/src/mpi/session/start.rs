@@ -244,7 +244,7 @@ fn take_over(
         world_step: Arc::default(),
         aside: Mutex::default(),
         datatypes: Cache::default(),
-        packed: Packed::on(loaded),
+        packed: Packed::on(loaded, wishes.trusting),
         orphans: Orphans::default(),
         attached: Mutex::default(),
         comparing: wishes.comparing,
