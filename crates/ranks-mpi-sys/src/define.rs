@@ -155,7 +155,8 @@ macro_rules! entry {
 
         /// Carries the call out with the function that counts in `int`.
         unsafe extern "C" fn emulated($($arg: <$kind as Kind>::Standard),*) -> R {
-            let mut shrink = Shrink::new(stringify!($name));
+            let written = crate::abi::large::nothing_written();
+            let mut shrink = Shrink::new(stringify!($name), &written);
             $(let $arg = shrink.argument($arg);)*
             if let Some(code) = shrink.refusal() {
                 return code;

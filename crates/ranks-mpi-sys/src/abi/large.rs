@@ -14,8 +14,18 @@ use crate::function::absent_code;
 use crate::types::*;
 use crate::{MPI_DATATYPE_NULL, MPI_SUCCESS};
 
+/// Places for counts that the library writes, and where they belong.
+///
+/// They stand apart from the rest, which is borrowed anew with each argument: the library still has their addresses then.
+pub(crate) type Written = [(Cell<c_int>, Cell<*mut MPI_Count>); 4];
+
+/// None as yet.
+pub(crate) const fn nothing_written() -> Written {
+    [const { (Cell::new(0), Cell::new(ptr::null_mut())) }; 4]
+}
+
 /// Arguments of one call on their way from `MPI_Count` to `int`.
-pub(crate) struct Shrink {
+pub(crate) struct Shrink<'a> {
     name: &'static str,
     /// A count that does not fit, until the datatype that belongs to it comes by.
     pending: Option<MPI_Count>,
@@ -23,19 +33,18 @@ pub(crate) struct Shrink {
     counts: usize,
     /// Datatypes that stand for many elements; freed after the call.
     made: [MPI_Datatype; 2],
-    /// Places for counts that the library writes, and where they belong.
-    written: [(Cell<c_int>, *mut MPI_Count); 4],
+    written: &'a Written,
     refusal: Option<c_int>,
 }
 
-impl Shrink {
-    pub(crate) fn new(name: &'static str) -> Self {
+impl<'a> Shrink<'a> {
+    pub(crate) fn new(name: &'static str, written: &'a Written) -> Self {
         Shrink {
             name,
             pending: None,
             counts: 0,
             made: [MPI_DATATYPE_NULL; 2],
-            written: [const { (Cell::new(0), ptr::null_mut()) }; 4],
+            written,
             refusal: None,
         }
     }
@@ -58,7 +67,8 @@ impl Shrink {
 
     /// Ends the call: hands out what was written and frees what was made.
     pub(crate) fn finish(&mut self, code: c_int) -> c_int {
-        for (value, place) in &self.written {
+        for (value, place) in self.written {
+            let place = place.get();
             if !place.is_null() {
                 // SAFETY: the caller of MPI gave this place for a count to be written.
                 unsafe { place.write(value.get().into()) };
@@ -84,14 +94,14 @@ impl Shrink {
 
 /// What one type of argument becomes.
 pub(crate) trait Shrinks<U> {
-    fn shrink(self, call: &mut Shrink) -> U;
+    fn shrink(self, call: &mut Shrink<'_>) -> U;
 }
 
 /// Types that are the same in both functions.
 macro_rules! unchanged {
     ($($type:ty),* $(,)?) => {$(
         impl Shrinks<$type> for $type {
-            fn shrink(self, _: &mut Shrink) -> $type {
+            fn shrink(self, _: &mut Shrink<'_>) -> $type {
                 self
             }
         }
@@ -106,7 +116,7 @@ unchanged! {
 }
 
 impl Shrinks<c_int> for MPI_Count {
-    fn shrink(self, call: &mut Shrink) -> c_int {
+    fn shrink(self, call: &mut Shrink<'_>) -> c_int {
         call.counts += 1;
         c_int::try_from(self).unwrap_or_else(|_| {
             call.pending = Some(self);
@@ -116,7 +126,7 @@ impl Shrinks<c_int> for MPI_Count {
 }
 
 impl Shrinks<MPI_Aint> for MPI_Count {
-    fn shrink(self, call: &mut Shrink) -> MPI_Aint {
+    fn shrink(self, call: &mut Shrink<'_>) -> MPI_Aint {
         MPI_Aint::try_from(self).unwrap_or_else(|_| {
             call.refuse();
             0
@@ -127,7 +137,7 @@ impl Shrinks<MPI_Aint> for MPI_Count {
 /// A datatype can stand for as many elements as one count says. Where several come before it (the length
 /// and the stride of a vector's blocks, the room that is unpacked from) they are not all numbers of it.
 impl Shrinks<MPI_Datatype> for MPI_Datatype {
-    fn shrink(self, call: &mut Shrink) -> MPI_Datatype {
+    fn shrink(self, call: &mut Shrink<'_>) -> MPI_Datatype {
         let counts = std::mem::take(&mut call.counts);
         let Some(count) = call.pending.take() else {
             return self;
@@ -156,7 +166,7 @@ impl Shrinks<MPI_Datatype> for MPI_Datatype {
 
 /// The unit of displacements in a window.
 impl Shrinks<c_int> for MPI_Aint {
-    fn shrink(self, call: &mut Shrink) -> c_int {
+    fn shrink(self, call: &mut Shrink<'_>) -> c_int {
         c_int::try_from(self).unwrap_or_else(|_| {
             call.refuse();
             1
@@ -166,7 +176,7 @@ impl Shrinks<c_int> for MPI_Aint {
 
 /// A reduction's operation applies to elements, not to a datatype that stands for many.
 impl Shrinks<MPI_Op> for MPI_Op {
-    fn shrink(self, call: &mut Shrink) -> MPI_Op {
+    fn shrink(self, call: &mut Shrink<'_>) -> MPI_Op {
         if call.made.iter().any(|made| *made != MPI_DATATYPE_NULL) {
             call.refuse();
         }
@@ -175,54 +185,54 @@ impl Shrinks<MPI_Op> for MPI_Op {
 }
 
 impl Shrinks<*mut c_int> for *mut MPI_Count {
-    fn shrink(self, call: &mut Shrink) -> *mut c_int {
-        let Some(free) = call.written.iter_mut().find(|(_, place)| place.is_null()) else {
+    fn shrink(self, call: &mut Shrink<'_>) -> *mut c_int {
+        let Some((value, place)) = call.written.iter().find(|free| free.1.get().is_null()) else {
             call.refuse();
             return ptr::null_mut();
         };
-        free.1 = self;
+        place.set(self);
         // These begin at the position that they find there; elsewhere the place may hold nothing yet.
         if matches!(call.name, "MPI_Pack_c" | "MPI_Unpack_c") {
             // SAFETY: the caller of MPI gave a position at this place.
             match c_int::try_from(unsafe { self.read() }) {
-                Ok(position) => free.0.set(position),
+                Ok(position) => value.set(position),
                 Err(_) => call.refusal = Some(absent_code(call.name)),
             }
         }
-        free.0.as_ptr()
+        value.as_ptr()
     }
 }
 
 impl Shrinks<*mut c_int> for *mut MPI_Aint {
-    fn shrink(self, call: &mut Shrink) -> *mut c_int {
+    fn shrink(self, call: &mut Shrink<'_>) -> *mut c_int {
         const { assert!(size_of::<MPI_Aint>() == size_of::<MPI_Count>()) };
         self.cast::<MPI_Count>().shrink(call)
     }
 }
 
 impl Shrinks<*mut MPI_Aint> for *mut MPI_Count {
-    fn shrink(self, _: &mut Shrink) -> *mut MPI_Aint {
+    fn shrink(self, _: &mut Shrink<'_>) -> *mut MPI_Aint {
         const { assert!(size_of::<MPI_Aint>() == size_of::<MPI_Count>()) };
         self.cast()
     }
 }
 
 impl Shrinks<*const c_int> for *const MPI_Count {
-    fn shrink(self, call: &mut Shrink) -> *const c_int {
+    fn shrink(self, call: &mut Shrink<'_>) -> *const c_int {
         call.refuse();
         ptr::null()
     }
 }
 
 impl Shrinks<*const c_int> for *const MPI_Aint {
-    fn shrink(self, call: &mut Shrink) -> *const c_int {
+    fn shrink(self, call: &mut Shrink<'_>) -> *const c_int {
         call.refuse();
         ptr::null()
     }
 }
 
 impl Shrinks<*const MPI_Aint> for *const MPI_Count {
-    fn shrink(self, _: &mut Shrink) -> *const MPI_Aint {
+    fn shrink(self, _: &mut Shrink<'_>) -> *const MPI_Aint {
         const { assert!(size_of::<MPI_Aint>() == size_of::<MPI_Count>()) };
         self.cast()
     }
@@ -281,5 +291,29 @@ fn done(code: c_int) -> Result<(), c_int> {
         Ok(())
     } else {
         Err(code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order of what `emulated` does. Under miri alone this failed.
+    #[test]
+    fn a_count_was_written_to_a_place_that_was_borrowed_anew() {
+        let (mut elements, mut bytes): (MPI_Count, MPI_Count) = (-1, -1);
+        let written = nothing_written();
+        let mut shrink = Shrink::new("MPI_Get_elements_c", &written);
+        let places: [*mut c_int; 2] = [
+            shrink.argument(&raw mut elements),
+            shrink.argument(&raw mut bytes),
+        ];
+        assert_eq!(shrink.refusal(), None);
+        for (place, count) in places.into_iter().zip([7, 56]) {
+            // SAFETY: as the library does: nobody has freed the place that it was given.
+            unsafe { place.write(count) };
+        }
+        assert_eq!(shrink.finish(MPI_SUCCESS), MPI_SUCCESS);
+        assert_eq!((elements, bytes), (7, 56));
     }
 }
