@@ -1,7 +1,9 @@
 //! Values of any type that serde can serialise, as messages of bytes (feature `serde`).
 //!
 //! The bytes are in postcard's format: compact, the same on every machine, and without names or types. So both sides
-//! must mean the same type; where they do not, the bytes may be a value of the other type all the same.
+//! must mean the same type; where they do not, the bytes may be a value of the other type all the same. A type whose form depends
+//! on names or on itself is an error, of the sender or of the receiver: serde's `untagged`, `tag`, `flatten`, and a field that
+//! `skip_serializing_if` leaves out.
 
 mod bounded;
 mod sender;
@@ -33,7 +35,7 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] if the value's type says that it cannot be serialised, or if it is nested deeper, or has more elements without
+    /// [`ErrorKind::Value`] if the value's type says that it cannot be serialised, if a field is skipped, or if it is nested deeper, or has more elements without
     /// bytes, than [`recv_value`](Self::recv_value) reads: nothing is sent then. Otherwise as [`send`](Self::send).
     ///
     /// MPI 5.0 §3.2.1 (`MPI_Send`).
@@ -158,6 +160,30 @@ mod tests {
         );
         let bytes = to_bytes("MPI_Send", "unsized").unwrap();
         assert_eq!(back::<String>(&bytes).unwrap(), "unsized");
+    }
+
+    #[test]
+    fn a_field_that_was_skipped_made_another_value_of_the_rest() {
+        #[derive(serde::Serialize)]
+        struct Sparse {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            first: Option<u8>,
+            second: Option<u8>,
+        }
+        let of = |first| Sparse {
+            first,
+            second: Some(2),
+        };
+        assert_eq!(
+            back::<(Option<u8>, Option<u8>)>(&to_bytes("MPI_Send", &of(Some(1))).unwrap()).unwrap(),
+            (Some(1), Some(2))
+        );
+        let error = to_bytes("MPI_Send", &of(None)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Value);
+        assert!(
+            error.to_string().contains("its field `first` is skipped"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -30,6 +30,11 @@ pub(super) enum Unsendable {
          their place"
     )]
     Many,
+    #[error(
+        "its field `{0}` is skipped, and values travel without the names of their fields: a receiver would take the next one for it; send \
+         every field"
+    )]
+    Skipped(&'static str),
 }
 
 impl ser::Error for Unsendable {
@@ -232,6 +237,10 @@ macro_rules! one_by_one {
             fn $method<V: Serialize + ?Sized>(&mut self, $(_: $name,)? value: &V) -> Result<(), Unsendable> {
                 self.one(value)
             }
+
+            $(fn skip_field(&mut self, field: $name) -> Result<(), Unsendable> {
+                Err(Unsendable::Skipped(field))
+            })?
 
             fn end(self) -> Result<(), Unsendable> {
                 Ok(())
