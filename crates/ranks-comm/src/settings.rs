@@ -129,11 +129,11 @@ pub(crate) fn check_limit(asked: Option<Duration>) -> Result<Duration> {
     };
     let seconds = text.trim().parse().ok();
     let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    limit.ok_or_else(|| {
+    limit.filter(|limit| !limit.is_zero()).ok_or_else(|| {
         Error::with_text(
             ErrorKind::Argument,
             OPERATION,
-            format!("RANKS_CHECK_LIMIT is `{text}`; it must be a number of seconds"),
+            format!("RANKS_CHECK_LIMIT is `{text}`; it must be a number of seconds above 0"),
         )
     })
 }

@@ -130,7 +130,8 @@ pub fn from_bytes<V: DeserializeOwned, O: Display>(
             ErrorKind::Value,
             operation,
             format_args!(
-                "the {length} bytes from {} are no {element}: {reason}; receive the type that was sent",
+                "the {length} bytes from {} are no {element}: {reason}; receive the type that was sent, one that serde neither tags inside, \
+                 nor leaves untagged, nor flattens",
                 origin()
             ),
         )

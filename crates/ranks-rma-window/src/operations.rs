@@ -322,20 +322,14 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
     /// Takes note of what was begun to `rank`; also of what the library has refused, since some of it may be under way.
     #[inline(always)]
     pub(crate) fn note(&self, rank: usize, begun: Result<()>) -> Result<()> {
-        match &begun {
-            Ok(()) => self.pending.add(rank),
-            Err(error) => self.note_failed(rank, error),
-        }
-        begun
-    }
-
-    #[cold]
-    fn note_failed(&self, rank: usize, error: &Error) {
         // A thread that may not call has begun nothing, and may not end anything.
-        let was_let_in = error.kind() != ErrorKind::WrongThread;
-        if was_let_in && self.inner.table.opens(self.targets, rank) {
+        let let_in = |error: &Error| error.kind() != ErrorKind::WrongThread;
+        if begun.is_ok()
+            || begun.as_ref().is_err_and(let_in) && self.inner.table.opens(self.targets, rank)
+        {
             self.pending.add(rank);
         }
+        begun
     }
 
     /// The same for memory that is attached to the window that they are on.

@@ -8,6 +8,7 @@ mod fault;
 mod json;
 mod termination;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,17 @@ pub(crate) fn at_every_end() {
 /// `error` is what went wrong on `rank` of the world, if it was one of several here. A rank that fails while another one writes
 /// waits for it: what it recorded is among what is written, and goes when it ends.
 pub(crate) fn write(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) {
+    thread_local! {
+        static WRITING: Cell<bool> = const { Cell::new(false) };
+    }
+    // A thread that panics while it writes, where panics abort, does not begin anew.
+    if !WRITING.replace(true) {
+        write_once(reason, error, rank);
+        WRITING.set(false);
+    }
+}
+
+fn write_once(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) {
     static WRITTEN: Mutex<bool> = Mutex::new(false);
     observe::write_timelines();
     let Some(folder) = folder() else {

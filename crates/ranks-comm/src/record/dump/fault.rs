@@ -115,6 +115,9 @@ impl Fault {
         let mut action = default_action();
         action.sa_sigaction = on_fault as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        // No other handler cuts the wait short.
+        // SAFETY: the set is ours.
+        unsafe { libc::sigfillset(&raw mut action.sa_mask) };
         self.exchange(Some(&action)).map(drop)
     }
 
