@@ -33,7 +33,7 @@ pub enum Checks {
     ///
     /// Only what all ranks of one communicator call is compared, and a window has one of its own. Ranks that wait for each other in calls
     /// of different ones (a barrier here and a fence there, fences of two windows in different order, over MPI the end of the program), or
-    /// in what only some ranks call (`create_group`; post, start, complete and wait of a window), wait up to the
+    /// in what only some ranks call (`create_group`; post, start, complete and wait of a window), or in phases of different shared windows, wait up to the
     /// [limit](crate::Builder::check_limit), whose error names what each of them is in; if there is none, for ever. Nothing is known of
     /// what is done between two groups, and on communicators that another part of the program has made.
     ///

@@ -123,18 +123,20 @@ pub(crate) fn of_end() -> Option<Limit> {
     of_job().or(*lock(&PASSED))
 }
 
-/// What some ranks of a communicator call together, which therefore cannot be compared by all of them.
-const OF_SOME_RANKS: [&str; 4] = [
+/// What only some ranks of a communicator call together, which therefore all of them cannot compare; and the phases of a shared window, whose
+/// ranks meet in its memory.
+const NOT_COMPARED: [&str; 5] = [
     "MPI_Comm_create_group",
     "MPI_Win_complete",
     "MPI_Win_start",
     "MPI_Win_wait",
+    "SharedWindow::fence",
 ];
 
 /// The limit for a call on a communicator, if there is no other: where ranks compare what all of them call, that of comparisons.
-pub(crate) fn of_some_ranks(comm: &Communicator, operation: &str) -> Option<Limit> {
+pub(crate) fn of_what_is_not_compared(comm: &Communicator, operation: &str) -> Option<Limit> {
     let duration = comm.check_limit();
-    let is_one = duration < Duration::MAX && OF_SOME_RANKS.contains(&operation);
+    let is_one = duration < Duration::MAX && NOT_COMPARED.contains(&operation);
     (is_one && comm.compares_calls()).then_some(Limit {
         duration,
         then: OnTimeLimit::Error,

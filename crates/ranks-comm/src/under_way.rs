@@ -145,7 +145,8 @@ impl Held {
     pub(crate) fn enter(comm: &Communicator, call: Call, number: Option<u64>, whole: bool) -> Self {
         let recorder = Arc::clone(comm.recorder());
         let (around, depth) = around();
-        let limit = limit::limit_of(comm).or_else(|| limit::of_some_ranks(comm, call.operation()));
+        let limit = limit::limit_of(comm)
+            .or_else(|| limit::of_what_is_not_compared(comm, call.operation()));
         Self::hold(UnderWay {
             number,
             is_whole: whole,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ranks_collectives::Collectives;
 use ranks_comm::{Backend, Checks, Communicator, ErrorKind, Result, Runtime};
-use ranks_rma_window::Window;
+use ranks_rma_window::{SharedWindow, Window};
 
 /// Has two ranks call what does not fit, each with two windows: who comes to the limit first is told of both calls.
 fn at_the_limit(
@@ -51,6 +51,20 @@ fn a_fence_against_a_barrier_hung() {
 #[test]
 fn fences_of_two_windows_in_different_order_hung() {
     at_the_limit(&["MPI_Win_fence"], |world, one, other| {
+        let (first, second) = match world.rank() {
+            0 => (one, other),
+            _ => (other, one),
+        };
+        drop(first.fence()?);
+        second.fence().map(drop)
+    });
+}
+
+#[test]
+fn fences_of_two_shared_windows_in_different_order_hung() {
+    at_the_limit(&["SharedWindow::fence"], |world, _, _| {
+        let one = SharedWindow::<u64>::allocate(world, 1)?;
+        let other = SharedWindow::<u64>::allocate(world, 1)?;
         let (first, second) = match world.rank() {
             0 => (one, other),
             _ => (other, one),
