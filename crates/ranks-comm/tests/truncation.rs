@@ -136,9 +136,9 @@ fn a_message_to_oneself_that_was_cut_was_received_well(world: Communicator) -> R
         |comm, data, me| comm.send_view(&one_field(data)?, me, 7),
         |comm, data, me| comm.scope(|s| s.isend_view(one_field(data)?, me, 7).map(drop)),
         |comm, data, me| {
-            // Receives something that was sent before.
-            comm.send(&[1u8], me, 8)?;
-            comm.sendrecv(data, me, 7, &mut [0u8], me, 8).map(drop)
+            let first = comm.isend([1u8].to_vec(), me, 8)?;
+            comm.sendrecv(data, me, 7, &mut [0u8], me, 8)?;
+            first.wait().map(drop)
         },
         |comm, data, me| {
             let mut other = data.to_vec();
