@@ -1,4 +1,4 @@
-//! What a batch system has given to the job that this process belongs to.
+//! The resources that a batch system has given to the job that this process belongs to.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -24,15 +24,15 @@ pub enum Scheduler {
     Pbs,
 }
 
-/// What a batch system says about a job. What it did not say, or said in a way that makes no sense, is `None` or empty; the latter is listed
-/// in [`malformed`](Self::malformed).
+/// A batch system's description of a job. A value that it did not give, or gave in a way that makes no sense, is `None` or empty;
+/// the latter is listed in [`malformed`](Self::malformed).
 ///
-/// A *step* is what `srun` starts: the ranks, or under an MPI's own `mpiexec` the daemons that start the ranks. What is said of steps is
-/// given here where the ranks are its tasks, and left out where daemons are.
+/// A *step* is the tasks that one `srun` starts: the ranks, or under an MPI's own `mpiexec` the daemons that start the ranks.
+/// Values of steps are given here where the ranks are its tasks, and left out where daemons are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Allocation {
-    /// Who says it.
+    /// The batch system that describes it.
     pub scheduler: Scheduler,
     /// The job's number.
     pub job: String,
@@ -44,13 +44,13 @@ pub struct Allocation {
     pub step: Option<String>,
     /// The nodes of the job.
     pub nodes: Vec<String>,
-    /// Those of the step; of the job where there is no step.
+    /// The nodes of the step; of the job where there is no step.
     pub step_nodes: Vec<String>,
-    /// What the scheduler calls this node.
+    /// The scheduler's name for this node.
     pub node: Option<String>,
     /// Tasks of the step; where there is none, those that the job was asked for with.
     pub tasks: Option<usize>,
-    /// The same on each of [`step_nodes`](Self::step_nodes).
+    /// Tasks on each of [`step_nodes`](Self::step_nodes).
     pub tasks_per_node: Vec<usize>,
     /// CPUs of the job on each of [`nodes`](Self::nodes).
     pub cpus_per_node: Vec<usize>,
@@ -58,21 +58,21 @@ pub struct Allocation {
     pub cpus_here: Option<usize>,
     /// CPUs for each task, where the job was asked for so.
     pub cpus_per_task: Option<usize>,
-    /// How much memory there is. Slurm does not tell a step that was started without a batch script, nor a job that has all of it.
+    /// The memory there is. Slurm does not tell a step that was started without a batch script, nor a job that has all of it.
     pub memory: Option<MemoryLimit>,
     /// The GPUs of this step or job on this node, by the scheduler's names.
     pub gpus: Vec<String>,
-    /// How many GPUs of the job this node has.
+    /// The number of GPUs of the job on this node.
     pub gpus_here: Option<usize>,
-    /// What tasks were to be bound to.
+    /// The binding that was asked for tasks.
     pub binding: Option<Binding>,
     /// Parts of a heterogeneous job.
     pub components: Vec<Component>,
-    /// Of an array of jobs: its number, and which of it this is.
+    /// The number of the array of jobs that this job is one of, and its index in it.
     pub array: Option<(String, usize)>,
-    /// How often the job was put back into the queue and started again.
+    /// The number of times that the job was put back into the queue and started again.
     pub restarts: usize,
-    /// When the scheduler will end it.
+    /// The time at which the scheduler will end it.
     pub ends: Option<SystemTime>,
     /// Variables that make no sense.
     pub malformed: Vec<Malformed>,
@@ -82,11 +82,11 @@ pub struct Allocation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryLimit {
-    /// On each node.
+    /// The memory on each node.
     PerNode(u64),
-    /// For each of the CPUs that it has.
+    /// The memory for each of the CPUs that it has.
     PerCpu(u64),
-    /// For each of the GPUs that it has.
+    /// The memory for each of the GPUs that it has.
     PerGpu(u64),
 }
 
@@ -105,7 +105,7 @@ pub struct Component {
 }
 
 impl Allocation {
-    /// That of this process; `None` outside of batch systems.
+    /// The allocation of this process; `None` outside of batch systems.
     pub fn detect() -> Option<Allocation> {
         let environment = Environment::detect();
         Self::read(
@@ -115,7 +115,8 @@ impl Allocation {
         )
     }
 
-    /// The same from any source of variables, such as a recorded environment. `file` gives the text of the files that they name.
+    /// Detects the allocation from any source of variables, such as a recorded environment. `file` gives the text of the files that
+    /// they name.
     pub fn from_vars(
         vars: impl Fn(&str) -> Option<String>,
         file: impl Fn(&Path) -> Option<String>,
@@ -136,7 +137,7 @@ impl Allocation {
         Some(allocation)
     }
 
-    /// Nothing but who says it, and of which job.
+    /// An allocation of which only the scheduler and the job are known.
     fn of(scheduler: Scheduler, job: String) -> Self {
         Allocation {
             scheduler,
@@ -164,7 +165,7 @@ impl Allocation {
         }
     }
 
-    /// The memory of the job on this node in bytes, where it can be told from what the scheduler says.
+    /// The memory of the job on this node in bytes, where the scheduler's values tell it.
     pub fn memory_here(&self) -> Option<u64> {
         let times = |each: u64, many: Option<usize>| each.checked_mul(u64::try_from(many?).ok()?);
         match self.memory? {
@@ -174,7 +175,7 @@ impl Allocation {
         }
     }
 
-    /// How long it may still run; nothing once it should have ended.
+    /// The time that it may still run; zero once it should have ended.
     pub fn remaining(&self) -> Option<Duration> {
         let ends = self.ends?;
         Some(ends.duration_since(SystemTime::now()).unwrap_or_default())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Family;
 
-/// How far up to look: a launcher's daemons, wrappers and a shell or two lie between, never more.
+/// The number of levels to look up: a launcher's daemons, wrappers and a shell or two lie between, never more.
 const LEVELS: usize = 12;
 
 /// The beginnings of the file names of launchers and of their daemons.
@@ -28,7 +28,7 @@ impl Ancestor {
         Self::find_in(Path::new("/proc"), std::process::id())
     }
 
-    /// The same in another folder laid out like `/proc`, from the process `pid` upwards.
+    /// Finds it in another folder laid out like `/proc`, from the process `pid` upwards.
     pub(crate) fn find_in(proc: &Path, pid: u32) -> Option<Ancestor> {
         let mut pid = pid;
         for _ in 0..LEVELS {
@@ -64,7 +64,7 @@ pub(crate) fn parent(proc: &Path, pid: u32) -> Option<u32> {
     parent_in(&fs::read(proc.join(pid.to_string()).join("stat")).ok()?)
 }
 
-/// The same of the bytes of `stat`.
+/// Reads the parent from the bytes of `stat`.
 pub(crate) fn parent_in(stat: &[u8]) -> Option<u32> {
     let stat = String::from_utf8_lossy(stat);
     let (_, fields) = stat.rsplit_once(')')?;

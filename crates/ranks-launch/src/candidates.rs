@@ -1,4 +1,4 @@
-//! Which MPI libraries may be opened for this process, best first.
+//! The MPI libraries that may be opened for this process, best first.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::names::{self, Content, Names, Preference, Wanted};
 /// The variable by which a user names the MPI: a file, a prefix, a family or an installation.
 pub(crate) const CHOICE: &str = "RANKS_MPI";
 
-/// Where Open MPI's launcher says that its libraries are.
+/// The variable in which Open MPI's launcher names the folder of its libraries.
 const LIBRARIES: &str = "OMPI_LIBDIR_LOC";
 
-/// Where modules and users say that an MPI is.
+/// The variables in which modules and users name the prefix of an MPI.
 const PREFIXES: [&str; 5] = [
     "OPAL_PREFIX",
     "I_MPI_ROOT",
@@ -26,7 +26,7 @@ const PREFIXES: [&str; 5] = [
     "CRAY_MPICH_DIR",
 ];
 
-/// Where the dynamic linker looks before its own folders.
+/// The variable of the folders in which the dynamic linker looks before its own.
 #[cfg(not(target_os = "macos"))]
 const LINKER_PATH: &str = "LD_LIBRARY_PATH";
 #[cfg(target_os = "macos")]
@@ -41,7 +41,7 @@ const LINKER_PATH: &str = "DYLD_LIBRARY_PATH";
 /// `LD_LIBRARY_PATH`; the MPI of the first `mpiexec` in `PATH`; at last the bare names, for the dynamic linker to find. Libraries of another
 /// family than the launcher's come after all that fit.
 ///
-/// Whatever is to say which MPI is used here takes the first of these that opens: programs, `ranks run` and `ranks doctor`.
+/// Programs, `ranks run` and `ranks doctor` all take the first of these that opens.
 ///
 /// # Errors
 /// [`ConfigError`] when `RANKS_MPI` names what is not there or is no library: that is never a reason to take another. A relative path in
@@ -70,7 +70,7 @@ pub struct Search<'a> {
     pub variables: &'a dyn Fn(&str) -> Option<String>,
     /// The launcher above the process.
     pub ancestor: Option<Ancestor>,
-    /// Which interface goes first.
+    /// The interface that goes first.
     pub preference: Preference,
     /// The installations that `RANKS_MPI` may name; asked for only then.
     pub installations: &'a dyn Fn() -> Vec<Installation>,
@@ -85,7 +85,7 @@ impl std::fmt::Debug for Search<'_> {
     }
 }
 
-/// Why `RANKS_MPI`, or another variable that names an MPI, cannot be followed.
+/// The reason why `RANKS_MPI`, or another variable that names an MPI, cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -94,7 +94,7 @@ pub enum ConfigError {
         "RANKS_MPI={value}: there is no such file or folder; name the file of a libmpi, the prefix of an MPI, or a family: mpich, openmpi, intel, cray, abi"
     )]
     NotThere {
-        /// What it was set to.
+        /// The value it was set to.
         value: String,
     },
     /// It names a file that the dynamic linker cannot open.
@@ -103,9 +103,9 @@ pub enum ConfigError {
         advice(instead)
     )]
     NotALibrary {
-        /// What it was set to.
+        /// The value it was set to.
         value: String,
-        /// What it is.
+        /// The kind of file it is.
         what: &'static str,
         /// A library beside it.
         instead: Option<PathBuf>,
@@ -116,9 +116,9 @@ pub enum ConfigError {
         folders(searched)
     )]
     NoLibraryIn {
-        /// What it was set to.
+        /// The value it was set to.
         value: String,
-        /// Where was looked.
+        /// The folders that were searched.
         searched: Vec<PathBuf>,
     },
     /// A variable holds a relative path.
@@ -129,7 +129,7 @@ pub enum ConfigError {
     Relative {
         /// The variable.
         variable: &'static str,
-        /// What it was set to.
+        /// The value it was set to.
         value: String,
     },
     /// It is a word that names nothing.
@@ -138,7 +138,7 @@ pub enum ConfigError {
         known(names)
     )]
     Unknown {
-        /// What it was set to.
+        /// The value it was set to.
         value: String,
         /// The installations there are.
         names: Vec<String>,
@@ -146,7 +146,8 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// Whether it is about `RANKS_MPI`, by which a user asks for an MPI, rather than about what a module may have set.
+    /// Returns `true` if it is about `RANKS_MPI`, by which a user asks for an MPI, rather than about a
+    /// variable that a module may have set.
     pub(crate) fn is_of_choice(&self) -> bool {
         !matches!(self, ConfigError::Relative { variable, .. } if *variable != CHOICE)
     }
@@ -197,7 +198,7 @@ impl Place {
         }
     }
 
-    /// Whether it is of use in a search for what fits: its library with the standard interface is of its family too.
+    /// Returns `true` if it is of use in a search for `wanted`: its library with the standard interface is of its family too.
     fn fits(&self, wanted: Wanted) -> bool {
         match (wanted, self.family) {
             (Wanted::Any(Some(likely)), Some(family)) => likely.starts(family),
@@ -208,10 +209,10 @@ impl Place {
 }
 
 impl Search<'_> {
-    /// See [`candidates`].
+    /// The libraries in the order in which they are to be tried: see [`candidates`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`candidates`].
     pub fn candidates(&self, environment: &Environment) -> Result<Vec<Candidate>, ConfigError> {
         if let Some(value) = self.variable(CHOICE) {
             return self.chosen(value.trim());
@@ -226,7 +227,7 @@ impl Search<'_> {
         (self.variables)(name).filter(|value| !value.trim().is_empty())
     }
 
-    /// What `RANKS_MPI` names.
+    /// The libraries that `RANKS_MPI` names.
     fn chosen(&self, value: &str) -> Result<Vec<Candidate>, ConfigError> {
         let why = "$RANKS_MPI";
         if let Ok(family) = value.parse::<Family>() {
@@ -337,7 +338,7 @@ impl Search<'_> {
         Ok(self.search(wanted, &places, &format!(", chosen by $RANKS_MPI={value}")))
     }
 
-    /// Where libraries are looked for, in order.
+    /// The places to look for libraries, in order.
     fn places(&self) -> Result<Vec<Place>, ConfigError> {
         let mut places = Vec::new();
         if let Some(folder) = self.variable(LIBRARIES) {
@@ -392,7 +393,8 @@ impl Search<'_> {
             .collect()
     }
 
-    /// Where the library of the first `mpiexec` in `PATH` lies: a program that is started alone opens what that would start it with.
+    /// The place of the library of the first `mpiexec` in `PATH`: a program that is started alone opens the
+    /// one that this would start it with.
     fn of_first_launcher(&self) -> Option<Place> {
         let path = self.variable("PATH")?;
         let (launcher, of) = Installation::of_first_launcher(path.as_ref())?;
@@ -455,7 +457,7 @@ impl Search<'_> {
                 .flat_map(|name| name.in_folder(folder))
                 .collect();
             if names::is_intel(folder) {
-                // Whatever the preference: see `Preference::StandardAbi`.
+                // For any preference: see `Preference::StandardAbi`.
                 files.sort_by_key(|file| file.to_string_lossy().contains("libmpi_abi"));
             }
             for file in files {

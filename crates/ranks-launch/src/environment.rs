@@ -1,4 +1,4 @@
-//! Where this process runs: under which launcher, as which rank of how many.
+//! The environment that this process runs in: under which launcher, as which rank of how many.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::ancestors::Ancestor;
 use crate::launcher::Launcher;
 use crate::launchers::{RULES, Rule, Variables};
 
-/// What the launcher told this process, before any MPI is asked.
+/// The facts that the launcher told this process, before any MPI is asked.
 ///
 /// Numbers that the launcher did not give, or gave as something that is no number, are `None`; the latter are listed
 /// in [`malformed`](Environment::malformed).
@@ -37,14 +37,14 @@ pub struct Malformed {
     pub variable: String,
     /// Its value.
     pub value: String,
-    /// What is wrong with it.
+    /// The reason why it makes no sense.
     pub(crate) what: &'static str,
 }
 
 impl Environment {
     /// Looks at the variables of this process, and at its ancestors where the variables of two launchers are set.
     ///
-    /// That happens when a job is started inside a rank of another job; the nearest launcher is then the right one.
+    /// Both are set when a job is started inside a rank of another job; the nearest launcher is then the right one.
     pub fn detect() -> Environment {
         let read = |name: &str| process_variable(name);
         Self::decide(&read, || {
@@ -52,7 +52,7 @@ impl Environment {
         })
     }
 
-    /// The same from any source of variables, such as a recorded environment; ancestors are not looked at.
+    /// Detects the environment from any source of variables, such as a recorded one; ancestors are not looked at.
     pub fn from_vars(vars: impl Fn(&str) -> Option<String>) -> Environment {
         Self::decide(&vars, || None)
     }
@@ -118,7 +118,7 @@ impl Environment {
     }
 }
 
-/// Whether `rank` is below `size`, where that is known; if not, it is noted.
+/// Returns `true` if `rank` is below `size`, or the size is not known; notes the variable if it is not below.
 fn below(variables: &Variables<'_>, names: &[&str], rank: usize, size: Option<usize>) -> bool {
     let good = size.is_none_or(|size| rank < size);
     if !good {

@@ -12,13 +12,13 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Family {
-    /// MPICH itself, MVAPICH, and whatever else keeps its launch protocol.
+    /// MPICH itself, MVAPICH, and all others that keep its launch protocol.
     Mpich,
     /// Intel MPI.
     Intel,
     /// HPE Cray MPICH.
     Cray,
-    /// Open MPI and what is built on it, such as Spectrum MPI.
+    /// Open MPI and the libraries built on it, such as Spectrum MPI.
     OpenMpi,
 }
 
@@ -27,7 +27,7 @@ impl Family {
     pub(crate) const ALL: [Family; 4] =
         [Family::Mpich, Family::Intel, Family::Cray, Family::OpenMpi];
 
-    /// Whether a launcher of one starts a library of the other as one job.
+    /// Returns `true` if a launcher of one starts a library of the other as one job.
     pub fn starts(self, other: Family) -> bool {
         (self == Family::OpenMpi) == (other == Family::OpenMpi)
     }

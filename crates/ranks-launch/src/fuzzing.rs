@@ -1,4 +1,4 @@
-//! What fuzz targets see of this crate's inside.
+//! The parts of this crate's inside that fuzz targets see.
 
 use std::path::PathBuf;
 

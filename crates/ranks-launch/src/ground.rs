@@ -1,4 +1,4 @@
-//! What the ranks of a program that is started here are made of: the one decision that programs, `ranks run` and `ranks doctor` share.
+//! The kind of the ranks of a program that is started here: the one decision that programs, `ranks run` and `ranks doctor` share.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::launcher::Launcher;
 /// The variable by which a user says it.
 const VARIABLE: &str = "RANKS_BACKEND";
 
-/// What ranks are made of.
+/// The kind of ranks: processes or threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ground {
     /// An MPI library, each rank a process.
@@ -18,7 +18,7 @@ pub enum Ground {
     InProcess,
 }
 
-/// Why it cannot be decided.
+/// The reason why it cannot be decided.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Undecided {
@@ -31,7 +31,7 @@ pub enum Undecided {
          or start the program without {launcher} and set RANKS_NP to the number of ranks"
     )]
     WorldsApart {
-        /// Who started the process, as which rank.
+        /// The launcher that started the process, and the rank, in words.
         started: String,
         /// The launcher.
         launcher: Launcher,
@@ -44,7 +44,7 @@ pub enum Undecided {
     OneHostOfSeveral {
         /// The hosts.
         hosts: usize,
-        /// What ranks are to be started on.
+        /// The number of slots to start ranks on.
         slots: usize,
     },
     /// An Indexed Job of Kubernetes tells a pod which it is and not of how many: they may be ranks, or work on their own.
@@ -62,19 +62,19 @@ pub enum Undecided {
          and ranks would be threads in this pod; start it with mpiexec, or set {VARIABLE}=inprocess"
     )]
     LauncherPod,
-    /// `RANKS_MPI` names what is not there, and without a launcher ranks would be threads, on no MPI at all.
+    /// `RANKS_MPI` names an MPI that is not there, and without a launcher ranks would be threads, on no MPI at all.
     #[error(
         "{reason}\n(not started by a launcher, ranks would be threads of this process, without that MPI: \
          correct or unset {CHOICE}, or set {VARIABLE}=inprocess)"
     )]
     NoSuchMpi {
-        /// Why it cannot be followed.
+        /// The reason why it cannot be followed.
         reason: ConfigError,
     },
 }
 
 impl Ground {
-    /// What `RANKS_BACKEND` asks for; `None` leaves it to the launcher.
+    /// The kind of ranks that `RANKS_BACKEND` asks for; `None` leaves it to the launcher.
     ///
     /// # Errors
     /// [`Undecided::Unknown`].
@@ -91,7 +91,7 @@ impl Ground {
         }
     }
 
-    /// What `RANKS_BACKEND` says; if it is not set, MPI under a launcher, else threads.
+    /// The kind of ranks that `RANKS_BACKEND` asks for; if it is not set, MPI under a launcher, else threads.
     ///
     /// # Errors
     /// [`Undecided`]: n silent worlds of one rank each would be worse than an error, and so would an MPI that is named and not used.
@@ -130,7 +130,8 @@ impl Ground {
     }
 }
 
-/// Whether this process was started alone in a job of Grid Engine over several hosts, by the variables that its manual names.
+/// The error of a process that was started alone in a job of Grid Engine over several hosts, by the variables that its manual
+/// names.
 fn one_host_of_several(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
     let number = |name: &str| variable(name)?.trim().parse().ok();
     variable("PE_HOSTFILE")?;
@@ -138,7 +139,7 @@ fn one_host_of_several(variable: &dyn Fn(&str) -> Option<String>) -> Option<Unde
     (hosts > 1).then_some(Undecided::OneHostOfSeveral { hosts, slots })
 }
 
-/// Whether this process was started alone in a pod of Kubernetes that is one of several.
+/// The error of a process that was started alone in a pod of Kubernetes that may be one of several.
 fn pod(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
     let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     if set("K_MPI_JOB_ROLE").is_some_and(|role| role.trim() == "launcher") {
@@ -284,7 +285,7 @@ mod tests {
                 assert!(text.contains(part), "{part}: {text}");
             }
         }
-        // What runs in a worker was started by the launcher's daemons, which say so, or by somebody who has logged in.
+        // Processes in a worker were started by the launcher's daemons, which say so, or by somebody who has logged in.
         assert_eq!(of("K_MPI_JOB_ROLE", "worker"), "");
         assert_eq!(of("JOB_COMPLETION_INDEX", " "), "");
     }

@@ -30,11 +30,11 @@ mod testing;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Host {
-    /// What it calls itself.
+    /// The name by which it calls itself.
     pub name: String,
     /// A name of the running kernel: equal for all containers of a machine, and different on machines of one name.
     pub kernel: String,
-    /// Which part of the kernel the process sees: equal for processes that share host name, network, processes and `/dev/shm`.
+    /// The part of the kernel that the process sees: equal for processes that share host name, network, processes and `/dev/shm`.
     pub container: String,
     /// CPUs and how they lie.
     pub processors: Processors,
@@ -42,19 +42,19 @@ pub struct Host {
     pub memory: u64,
     /// The most memory in bytes that its control groups allow.
     pub memory_limit: Option<u64>,
-    /// How many thousandths of a CPU's time its control groups allow.
+    /// The CPU time that its control groups allow, in thousandths of a CPU.
     pub cpu_limit: Option<u64>,
     /// GPUs of NVIDIA that the driver shows.
     pub gpus: Vec<Gpu>,
 }
 
 impl Host {
-    /// Looks.
+    /// Detects the host that this process runs on.
     pub fn detect() -> Host {
         Self::below(Path::new("/"), processors::allowed())
     }
 
-    /// What a tree of files in the place of `/sys` and `/proc` tells, for a process that may run on these CPUs.
+    /// Reads a host from a tree of files in the place of `/sys` and `/proc`, for a process that may run on these CPUs.
     fn below(root: &Path, allowed: CpuSet) -> Host {
         let groups = ControlGroups::below(root);
         let read = |path: &str| text(&root.join(path)).unwrap_or_default();
@@ -72,17 +72,18 @@ impl Host {
         }
     }
 
-    /// Whether processes of both can share memory: on one kernel, in one container.
+    /// Returns `true` if processes of both can share memory: on one kernel, in one container.
     pub fn is_same(&self, other: &Host) -> bool {
         self.is_same_machine(other) && self.container == other.container && self.name == other.name
     }
 
-    /// Whether both are on one kernel, in whichever containers.
+    /// Returns `true` if both are on one kernel, in whichever containers.
     pub fn is_same_machine(&self, other: &Host) -> bool {
         !self.kernel.is_empty() && self.kernel == other.kernel
     }
 
-    /// How many threads a process that has this host for itself should compute with: one for each core it may run on, and no more than its control groups allow.
+    /// The number of threads that a process that has this host for itself should compute with: one for each core it may run on, and
+    /// no more than its control groups allow.
     pub fn recommended_threads(&self) -> usize {
         let cores = self.processors.allowed_cores();
         let limit = self

@@ -45,7 +45,7 @@ impl Installation {
         list
     }
 
-    /// Those whose prefixes are the folders in `folder`, each named after its folder.
+    /// The installations whose prefixes are the folders in `folder`, each named after its folder.
     pub fn below(folder: &Path) -> Vec<Installation> {
         // Ranks may start in another folder than this process.
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
@@ -70,7 +70,7 @@ impl Installation {
             .collect()
     }
 
-    /// Those at one prefix: two where a library with the standard interface lies beside MPICH's own.
+    /// The installations at one prefix: two where a library with the standard interface lies beside MPICH's own.
     ///
     /// Empty when there is no launcher, no library, or libraries of several families.
     pub fn at(prefix: &Path, name: &str) -> Vec<Installation> {
@@ -146,12 +146,12 @@ impl Installation {
 
     /// The options with which its launcher lets a job go on without a rank that dies; `None` if it has none that work.
     ///
-    /// Hydra has `-disable-auto-cleanup`, but the ranks that are left wait for ever then.
+    /// Hydra has `-disable-auto-cleanup`, but the ranks that are left wait forever then.
     pub fn fault_tolerance(&self) -> Option<&'static [&'static str]> {
         self.is_prrte().then_some(&["--with-ft", "ulfm"])
     }
 
-    /// Whether the launcher is Open MPI's of version 5 or later, whose options differ.
+    /// Returns `true` if the launcher is Open MPI's of version 5 or later, whose options differ.
     pub(crate) fn is_prrte(&self) -> bool {
         let major = |version: &String| {
             version
@@ -168,7 +168,7 @@ impl Installation {
     }
 }
 
-/// What the launcher of a family needs, whatever the job.
+/// The variables that the launcher of a family needs, whatever the job.
 fn environment(family: Family, version: Option<&str>, root: bool) -> Vec<(String, String)> {
     let pairs: &[(&str, &str)] = match family {
         // Open MPI refuses to start anything as root, unless told twice.

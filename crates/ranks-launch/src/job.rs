@@ -1,4 +1,4 @@
-//! A job: n ranks of a program, output told apart by rank, ended as a whole when its time is up.
+//! A job: n ranks of a program, output told apart by rank, ended as a whole when it has timed out.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -24,11 +24,11 @@ use output::{Labels, Splitter};
 pub use stand_in::stand_in;
 use supervisor::Supervised;
 
-/// Lets `srun`, by which launchers start their daemons as well, use what a step of Slurm holds: inside of one, as `srun --pty bash` is,
-/// it would wait until that ends.
+/// The variable that lets `srun`, by which launchers start their daemons as well, use the resources that a step of Slurm holds:
+/// inside of one, as `srun --pty bash` is, it would wait until that ends.
 const OVERLAP: &str = "SLURM_OVERLAP";
 
-/// What is to be started.
+/// The description of a job to start.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,13 +44,13 @@ const OVERLAP: &str = "SLURM_OVERLAP";
 pub struct Job {
     /// The MPI to run on; `None` starts the program once, with its ranks as threads.
     pub installation: Option<Installation>,
-    /// How many ranks, at least 1.
+    /// The number of ranks, at least 1.
     pub ranks: usize,
     /// The hosts to run on; none leaves it to the launcher.
     pub hosts: Vec<String>,
-    /// Whether Slurm's `srun` starts the ranks, instead of the launcher that belongs to the MPI.
+    /// `true` if Slurm's `srun` starts the ranks, instead of the launcher that belongs to the MPI.
     pub by_srun: bool,
-    /// Whether it goes on without a rank that dies, where the launcher can.
+    /// `true` if it goes on without a rank that dies, where the launcher can.
     pub fault_tolerant: bool,
     /// The program.
     pub program: PathBuf,
@@ -60,9 +60,9 @@ pub struct Job {
     pub env: Vec<(OsString, OsString)>,
     /// The folder to run in; `None` is the one of this process.
     pub directory: Option<PathBuf>,
-    /// How long it may take; `None` is for ever.
+    /// The time limit; `None` is for none.
     pub timeout: Option<Duration>,
-    /// Whether it reads what this process is given on standard input, as rank 0 does under `mpiexec`. Else there is nothing to read.
+    /// `true` if it reads what this process is given on standard input, as rank 0 does under `mpiexec`. Else there is nothing to read.
     pub reads_input: bool,
 }
 
@@ -212,7 +212,7 @@ impl Job {
     }
 }
 
-/// Why a job could not be started.
+/// The reason why a job could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
@@ -222,9 +222,9 @@ pub enum JobError {
     /// The launcher, or the program if there is none, did not start.
     #[error("{} could not be started: {source}", program.display())]
     Start {
-        /// What was to be started.
+        /// The launcher or program that was to be started.
         program: PathBuf,
-        /// Why it was not.
+        /// The reason why it was not.
         source: io::Error,
     },
 }
@@ -245,9 +245,9 @@ impl Running {
         self.supervised.id()
     }
 
-    /// As [`wait`](Self::wait), and hands on what the job writes while it comes, which is then not in the [`Outcome`].
+    /// Waits as [`wait`](Self::wait) does, and hands on the job's output while it comes, which is then not in the [`Outcome`].
     ///
-    /// `stop` is asked some fifty times a second; when it says yes, the job is ended with all of its processes.
+    /// `stop` is asked some fifty times a second; when it returns `true`, the job is ended with all of its processes.
     pub fn follow(
         mut self,
         mut stop: impl FnMut() -> bool,
@@ -293,7 +293,7 @@ impl Running {
         }
     }
 
-    /// Waits until the job ends or its time is up; whatever of it still runs then is killed.
+    /// Waits until the job ends or times out; all of its processes that still run then are killed.
     pub fn wait(mut self) -> Outcome {
         let ended = self.supervised.wait(self.deadline.map(|(_, at)| at));
         let timed_out = ended.is_none();
@@ -322,13 +322,13 @@ impl Running {
 pub struct Written<'a> {
     /// The rank that wrote it; `None` for the launcher, and where ranks are threads of one process.
     pub rank: Option<usize>,
-    /// Whether it came from standard error.
+    /// `true` if it came from standard error.
     pub is_error: bool,
     /// The bytes, with the end of the line if there is one.
     pub text: &'a [u8],
 }
 
-/// How a job ended.
+/// The result of a job.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -336,26 +336,26 @@ pub struct Outcome {
     ///
     /// A launcher may report success for a job that lost ranks: let each rank print a last word, and look for it.
     pub status: Option<ExitStatus>,
-    /// Whether the job was killed because its time was up.
+    /// `true` if the job was killed because it timed out.
     pub timed_out: bool,
-    /// What each rank wrote, by rank; where ranks are threads of one process, its output is rank 0's.
+    /// The output of each rank, by rank; where ranks are threads of one process, its output is rank 0's.
     pub output: Vec<RankOutput>,
-    /// What the launcher wrote itself.
+    /// The launcher's own output.
     pub launcher: RankOutput,
-    /// From start to end.
+    /// The time from start to end.
     pub elapsed: Duration,
     timeout: Option<Duration>,
 }
 
 impl Outcome {
-    /// Whether the launcher ended in time and reported success.
+    /// Returns `true` if the launcher ended in time and reported success.
     pub fn success(&self) -> bool {
         !self.timed_out && self.status.is_some_and(|status| status.success())
     }
 }
 
 impl fmt::Display for Outcome {
-    /// How it ended, then the last lines of each rank and of the launcher.
+    /// Writes the way in which it ended, then the last lines of each rank and of the launcher.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LINES: usize = 10;
         match (self.timeout, self.status) {

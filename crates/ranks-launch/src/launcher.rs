@@ -4,11 +4,11 @@ use std::fmt;
 
 use crate::Family;
 
-/// What started the ranks of a job.
+/// The program that started the ranks of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Launcher {
-    /// `mpiexec` of MPICH and of what descends from it.
+    /// `mpiexec` of MPICH and of its descendants.
     Hydra,
     /// `mpiexec` of Intel MPI.
     IntelHydra,

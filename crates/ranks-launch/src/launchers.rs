@@ -21,11 +21,11 @@ mod pmi;
 mod slurm;
 mod torchrun;
 
-/// What is known of one launcher: each list of variables is tried in order, the first that is set counts.
+/// The rules for one launcher: each list of variables is tried in order, the first that is set counts.
 pub(crate) struct Rule {
     /// The launcher that this is about.
     pub(crate) launcher: Launcher,
-    /// Whether this launcher started the process, seen from its variables.
+    /// Returns `true` if this launcher started the process, seen from its variables.
     pub(crate) applies: fn(&Variables<'_>) -> bool,
     /// Rank in the job, from 0.
     pub(crate) rank: &'static [&'static str],

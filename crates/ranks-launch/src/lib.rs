@@ -1,14 +1,14 @@
 //! Finds MPI libraries and their launchers, tells where a process runs, starts jobs.
 //!
-//! * [`Environment`]: which launcher started this process, as which rank of how many.
-//! * [`Ground`]: what its ranks are made of: processes over MPI, or threads.
-//! * [`Allocation`]: what a batch system gave to the job: nodes, tasks, CPUs, memory, GPUs, the time that is left.
-//! * [`candidates()`]: which `libmpi`s may be opened for it, best first, each with the reason.
-//! * [`check_before_init`], [`check_after_init`]: does the library that was opened belong to that launcher?
+//! * [`Environment`]: the launcher that started this process, and its rank and the number of ranks.
+//! * [`Ground`]: the kind of its ranks: processes over MPI, or threads.
+//! * [`Allocation`]: the resources that a batch system gave to the job: nodes, tasks, CPUs, memory, GPUs, the time that is left.
+//! * [`candidates()`]: the `libmpi`s that may be opened for it, best first, each with the reason.
+//! * [`check_before_init`], [`check_after_init`]: check that the library that was opened belongs to that launcher.
 //! * [`Host`]: the machine: CPUs, memories, limits, GPUs.
 //! * [`Installation`]: an MPI of this machine with the launcher that belongs to it.
-//! * [`StopRequest`]: whether a batch system has asked this process to stop.
-//! * [`Job`]: n ranks of a program, output told apart by rank, killed as a whole when time is up.
+//! * [`StopRequest`]: a batch system's request to this process to stop.
+//! * [`Job`]: n ranks of a program, output told apart by rank, killed as a whole when it times out.
 //!
 //! Nothing here opens a library or calls MPI.
 

@@ -1,4 +1,4 @@
-//! Text in the place of a library: what compilers understand and the dynamic linker does not.
+//! Text in the place of a library, which compilers understand and the dynamic linker does not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl LinkerScript {
         })
     }
 
-    /// Those that lie in a folder under the names of MPI libraries.
+    /// The linker scripts that lie in a folder under the names of MPI libraries.
     pub fn in_folder(folder: &Path) -> Vec<LinkerScript> {
         ["libmpi.so", "libmpi_abi.so", "libmpich.so"]
             .iter()

@@ -1,4 +1,4 @@
-//! Does the MPI that was opened belong to the launcher that started the process?
+//! Checks that the MPI that was opened belongs to the launcher that started the process.
 //!
 //! Most wrong pairs start n worlds of one rank each and report success, some abort inside of `MPI_Init`. Both are
 //! turned into an error here, the former before `MPI_Init` where the launcher binds to a family.
@@ -22,9 +22,9 @@ pub struct LoadedMpi<'a> {
     pub name: &'a str,
     /// The file that was opened.
     pub file: &'a Path,
-    /// Whether it may understand PMIx: `false` only where it is known that it does not.
+    /// `true` if it may understand PMIx: `false` only where it is known that it does not.
     pub pmix: bool,
-    /// Whether it may understand PMI-1 or PMI-2: `false` only where it is known that it does not.
+    /// `true` if it may understand PMI-1 or PMI-2: `false` only where it is known that it does not.
     pub pmi: bool,
 }
 
@@ -46,9 +46,9 @@ pub enum Mismatch {
     /// The launcher starts another family.
     #[error("{started}, but the MPI loaded is {library}; set RANKS_MPI={}", word.word())]
     Family {
-        /// Who started the process, as which rank.
+        /// The launcher that started the process, and the rank, in words.
         started: String,
-        /// What was loaded.
+        /// The library that was loaded.
         library: String,
         /// The family that the launcher belongs to.
         word: Family,
@@ -56,13 +56,13 @@ pub enum Mismatch {
     /// The library does not understand the protocol that the launcher was told to offer.
     #[error("{started}, but {library} does not understand {protocol}; {advice}")]
     Protocol {
-        /// Who started the process, as which rank.
+        /// The launcher that started the process, and the rank, in words.
         started: String,
-        /// What was loaded.
+        /// The library that was loaded.
         library: String,
-        /// What it does not understand.
+        /// The protocol that it does not understand.
         protocol: &'static str,
-        /// What to change.
+        /// The change to make.
         advice: &'static str,
     },
     /// The library sees another number of ranks than the launcher started.
@@ -70,18 +70,18 @@ pub enum Mismatch {
         "{started}, but {library} sees {world} of them: the library and the launcher do not understand each other; {advice}"
     )]
     Size {
-        /// Who started the process, as which rank.
+        /// The launcher that started the process, and the rank, in words.
         started: String,
-        /// What was loaded.
+        /// The library that was loaded.
         library: String,
         /// The size of `MPI_COMM_WORLD`.
         world: usize,
-        /// What to change.
+        /// The change to make.
         advice: &'static str,
     },
 }
 
-/// To be asked before `MPI_Init`: is the library of the family that the launcher starts, and does it understand the launcher?
+/// Checks, before `MPI_Init`, that the library is of the family that the launcher starts, and that it understands the launcher.
 ///
 /// A launcher that binds to no family, no launcher, and a library of unknown family pass, as does what a library may understand;
 /// [`check_after_init`] tells then.
@@ -103,7 +103,8 @@ pub fn check_before_init(
     }
 }
 
-/// Of a protocol that it does not understand a library makes an abort in `MPI_Init`, whose text does not say what to do, or lone ranks.
+/// Checks that the library understands the launcher's protocol. One that does not aborts in `MPI_Init`, with a text that does
+/// not say what to do, or its ranks are alone.
 fn understood(environment: &Environment, library: &LoadedMpi<'_>) -> Result<(), Mismatch> {
     let (launcher, protocol) = match environment.launcher {
         Some(launcher @ (Launcher::Slurm(Pmi::Pmix) | Launcher::Pmix | Launcher::Jsm))
@@ -126,7 +127,7 @@ fn understood(environment: &Environment, library: &LoadedMpi<'_>) -> Result<(), 
     })
 }
 
-/// To be asked after `MPI_Init`: is `MPI_COMM_WORLD` as large as the launcher said?
+/// Checks, after `MPI_Init`, that `MPI_COMM_WORLD` is as large as the launcher said.
 ///
 /// Without a launcher everything passes. Where it does not tell the size, as those that offer PMIx alone, its rank must be one of the world,
 /// and a world of one is believed where no other rank of the job is on this node, of Intel MPI only where it was told of a PMIx besides.
@@ -162,7 +163,8 @@ pub fn check_after_init(
     })
 }
 
-/// Whether another rank of the job, by the name that PMIx gives it, runs on this node. Where the system does not tell, there is none.
+/// Returns `true` if another rank of the job, by the name that PMIx gives it, runs on this node. Where the system does not tell,
+/// there is none.
 fn has_peers(job: Option<&str>, rank: Option<usize>) -> bool {
     let (Some(job), Some(rank)) = (job, rank) else {
         return false;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Family;
 
-/// Which interface of a library that offers two is tried first.
+/// The interface that is tried first of a library that offers two.
 ///
 /// MPICH and Intel MPI ship their own interface and the one of the MPI-5 standard side by side, Open MPI will.
 /// Their own has more extensions; the standard's needs no translation.
@@ -20,7 +20,7 @@ pub enum Preference {
     StandardAbi,
 }
 
-/// What a search is for.
+/// The aim of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// Any library; the family named, if any, is the launcher's and goes first.
@@ -41,9 +41,9 @@ pub(crate) struct Names {
 /// One file name, or a pattern of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// This name.
+    /// A name as it stands.
     Exact(&'static str),
-    /// This name, which may be a text file for compilers: a candidate only if it is a library.
+    /// A name as it stands, which may be that of a text file for compilers: a candidate only if it is a library.
     Unversioned(&'static str),
     /// Every name of this beginning and this end.
     Between(&'static str, &'static str),
@@ -101,7 +101,7 @@ impl Names {
             ),
             Wanted::Only(family) => push(&mut names.first, [native(family), system::UNVERSIONED]),
             Wanted::Any(likely) => {
-                // Whatever starts under the same launcher fits; without a launcher all do.
+                // Families that start under the same launcher fit; without a launcher all do.
                 let fits = |family: Family| likely.is_none_or(|likely| likely.starts(family));
                 let (fitting, other): (Vec<_>, Vec<_>) =
                     Family::ALL.into_iter().partition(|&family| fits(family));
@@ -132,7 +132,7 @@ fn push<'a>(list: &mut Vec<Name>, more: impl IntoIterator<Item = &'a [Name]>) {
 }
 
 impl Name {
-    /// Whether a library of `family` may bear this name: no other family's own does.
+    /// Returns `true` if a library of `family` may bear this name: no other family's own does.
     pub(crate) fn may_be_of(self, family: Family) -> bool {
         let own = |family| native(family).contains(&self);
         own(family) || !Family::ALL.into_iter().any(own)
@@ -179,7 +179,7 @@ impl Name {
     }
 }
 
-/// Whether the libraries in `folder` are Intel's.
+/// Returns `true` if the libraries in `folder` are Intel's.
 pub(crate) fn is_intel(folder: &Path) -> bool {
     folder.join(system::OF_INTEL).is_file()
 }
@@ -211,7 +211,7 @@ pub(crate) fn standard_library(folder: &Path) -> Option<PathBuf> {
         .find_map(|name| name.in_folder(folder).into_iter().next())
 }
 
-/// What a file holds, by its first bytes.
+/// The content of a file, by its first bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Something the dynamic linker may open.

@@ -1,4 +1,4 @@
-//! Being asked to stop: by the batch system before it ends a job, by a user, by a launcher.
+//! Requests to stop: by the batch system before it ends a job, by a user, by a launcher.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use nix::sys::signal::Signal;
 use signal_hook::consts::FORBIDDEN;
 use signal_hook::flag;
 
-/// Remembers that this process was asked to stop, instead of ending it, so that the program can write down what it has and stop by itself.
+/// Remembers that this process was asked to stop, instead of ending it, so that the program can write a checkpoint
+/// and stop by itself.
 ///
 /// Batch systems send `SIGTERM` before they end a job (Slurm after `--time` or a preemption, and `KillWait` seconds later `SIGKILL`), and
 /// other signals earlier if they are asked to (`sbatch --signal=USR1@300`). Not every rank gets it, and not at the same time. So ranks agree:
@@ -27,7 +28,8 @@ use signal_hook::flag;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// From then on these signals end nothing in this process, also when the value is dropped: a program that has stopped watching has decided to end.
+/// From then on these signals do not end this process, also when the value is dropped: a program that has stopped watching has
+/// decided to end.
 #[derive(Debug, Clone)]
 pub struct StopRequest {
     /// The number of the last signal that came, or 0.
@@ -38,7 +40,7 @@ pub struct StopRequest {
 static WATCHED: AtomicU64 = AtomicU64::new(0);
 
 impl StopRequest {
-    /// Whether anybody in this process has ever watched for the signal of that number.
+    /// Returns `true` if anybody in this process has ever watched for the signal of that number.
     #[doc(hidden)]
     #[must_use]
     pub fn is_watched(signal: i32) -> bool {
@@ -51,7 +53,7 @@ impl StopRequest {
     /// Watches for `SIGTERM`, `SIGUSR1` and `SIGUSR2`.
     ///
     /// # Errors
-    /// As [`on`](Self::on).
+    /// The errors of [`on`](Self::on).
     pub fn watch() -> io::Result<Self> {
         Self::on(&[Signal::SIGTERM, Signal::SIGUSR1, Signal::SIGUSR2])
     }
@@ -80,12 +82,12 @@ impl StopRequest {
         Ok(Self { came })
     }
 
-    /// Whether it was asked.
+    /// Returns `true` if this process was asked to stop.
     pub fn is_made(&self) -> bool {
         self.came.load(Ordering::Relaxed) != 0
     }
 
-    /// By which signal, the last one if there were several.
+    /// The signal that asked for it, the last one if there were several.
     pub fn signal(&self) -> Option<Signal> {
         let number = i32::try_from(self.came.load(Ordering::Relaxed)).ok()?;
         Signal::try_from(number).ok()

@@ -1,4 +1,4 @@
-//! What recorded environments of Slurm, and those of other batch systems, say about a job.
+//! The allocations read from recorded environments of Slurm, and from those of other batch systems.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

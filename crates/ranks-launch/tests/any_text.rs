@@ -1,4 +1,4 @@
-//! Whatever the variables say, nothing panics, and what is read keeps to its limits.
+//! Any text in the variables: nothing panics, and the values read keep to their limits.
 
 use proptest::prelude::*;
 use ranks_launch::{Allocation, Environment};
@@ -24,7 +24,7 @@ fn almost() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-/// A list of nodes, and what it stands for.
+/// A list of nodes, and the names that it stands for.
 fn nodes() -> impl Strategy<Value = (String, Vec<String>)> {
     let range = (0_usize..200, 0_usize..20, 1_usize..4);
     let pattern = (

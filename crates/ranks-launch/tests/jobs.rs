@@ -248,7 +248,7 @@ fn real_launchers_label_every_line() {
 
 #[test]
 fn real_launchers_are_killed_with_all_their_ranks() {
-    // Most of the time all of them wait: a few at once.
+    // All of them wait most of the time: a few run side by side.
     let installations: Vec<_> = real().into_iter().collect();
     for few in installations.chunks(3) {
         std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! What recorded environments of real launchers are taken for.
+//! The launchers and ranks that recorded environments of real launchers are taken for.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

@@ -1,4 +1,4 @@
-//! What a scheduler was asked to bind ranks to.
+//! The binding of ranks that a scheduler was asked for.
 
 use super::counts::whole;
 
@@ -11,17 +11,17 @@ const MOST_RANKS: usize = 1 << 12;
 /// The most CPUs that a list may name for all ranks together.
 const MOST_NAMED: usize = 1 << 20;
 
-/// What the ranks of a node were to be bound to. What they are bound to is told by the kernel alone.
+/// The binding that was asked for the ranks of a node. Their actual binding is told by the kernel alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Binding {
-    /// To nothing.
+    /// No binding.
     None,
-    /// To these CPUs, a list for each rank of the node, used again from its beginning where there are more ranks.
+    /// These CPUs, a list for each rank of the node, used again from its beginning where there are more ranks.
     Cpus(Vec<Vec<usize>>),
-    /// To these memory domains (NUMA), likewise.
+    /// These memory domains (NUMA), likewise.
     Domains(Vec<Vec<usize>>),
-    /// To what a word names: `cores`, `sockets`, `rank`, …
+    /// The part of the machine that a word names: `cores`, `sockets`, `rank`, …
     To(String),
 }
 
@@ -106,7 +106,7 @@ mod tests {
             other => panic!("{text}: {other:?}"),
         };
         assert_eq!(cpus("quiet,mask_cpu:0x1,0x2"), [[0], [1]]);
-        // What a user wrote comes back without its 0x.
+        // A user's own text comes back without its 0x.
         assert_eq!(cpus("quiet,mask_cpu:3,1"), [vec![0, 1], vec![0]]);
         assert_eq!(cpus("mask_cpu:0x8000000000000000000000001"), [[0, 99]]);
         assert_eq!(cpus("quiet,map_cpu:1,0"), [[1], [0]]);

@@ -35,7 +35,7 @@ pub(super) fn mebibytes(text: &str) -> Option<u64> {
     amount.checked_mul(1 << shift)
 }
 
-/// How many GPUs `2`, `h200:2` or `h200:2,a100:1` are.
+/// The number of GPUs that `2`, `h200:2` or `h200:2,a100:1` stand for.
 pub(super) fn gpus(text: &str) -> Option<usize> {
     text.split(',').try_fold(0_usize, |sum, part| {
         let number = part.rsplit(':').next()?;

@@ -1,4 +1,4 @@
-//! What PBS Professional, OpenPBS and Torque say.
+//! The variables of PBS Professional, OpenPBS and Torque.
 
 use std::path::Path;
 

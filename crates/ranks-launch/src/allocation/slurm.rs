@@ -1,4 +1,4 @@
-//! What Slurm says.
+//! The variables of Slurm.
 
 use std::time::{Duration, SystemTime};
 

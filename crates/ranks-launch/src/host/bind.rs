@@ -1,4 +1,4 @@
-//! Keeping a thread on some CPUs.
+//! Keeps a thread on some CPUs.
 
 use std::io;
 

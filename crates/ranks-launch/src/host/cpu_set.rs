@@ -36,17 +36,17 @@ impl CpuSet {
         Some(cpus.into_iter().collect())
     }
 
-    /// Whether it has this one.
+    /// Returns `true` if the set has this CPU.
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.binary_search(&cpu).is_ok()
     }
 
-    /// How many there are.
+    /// The number of CPUs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if the set has no CPU.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -56,7 +56,7 @@ impl CpuSet {
         self.0.iter().copied()
     }
 
-    /// Whether both have one in common.
+    /// Returns `true` if both sets share a CPU.
     pub fn overlaps(&self, other: &CpuSet) -> bool {
         self.iter().any(|cpu| other.contains(cpu))
     }

@@ -9,7 +9,7 @@ use super::{Cpu, CpuSet, Processors};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Domain {
-    /// The machine, or the container: what shares memory.
+    /// The machine, or the container: the processes that share memory.
     Node,
     /// The CPUs of a socket.
     Socket,
@@ -37,7 +37,8 @@ impl fmt::Display for Domain {
 }
 
 impl Processors {
-    /// These CPUs, by the number of the part of this kind that they belong to, ascending; those of which the kernel does not tell it are left out.
+    /// Groups these CPUs by the number of the part of this kind that they belong to, ascending; those of which the kernel does not
+    /// tell it are left out.
     ///
     /// A node is one part; of GPUs nothing is told here.
     pub fn parts(&self, of: &CpuSet, domain: Domain) -> Vec<(usize, CpuSet)> {

@@ -1,4 +1,4 @@
-//! What fuzz targets see of the parsers of the kernel's text.
+//! The parsers of the kernel's text, as fuzz targets see them.
 
 use std::path::PathBuf;
 

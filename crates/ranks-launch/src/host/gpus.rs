@@ -10,15 +10,15 @@ use super::text;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Gpu {
-    /// Where it sits on the bus: `0000:1b:00.0`.
+    /// The place on the bus: `0000:1b:00.0`.
     pub bus: String,
-    /// What it is called.
+    /// The name of its model.
     pub model: String,
     /// The memory of the host next to it.
     pub numa: Option<usize>,
 }
 
-/// In the order of their places on the bus, as `nvidia-smi` numbers them.
+/// The GPUs in the order of their places on the bus, as `nvidia-smi` numbers them.
 pub(super) fn below(root: &Path) -> Vec<Gpu> {
     let folder = root.join("proc/driver/nvidia/gpus");
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -37,7 +37,7 @@ pub(super) fn below(root: &Path) -> Vec<Gpu> {
                     .join("numa_node"),
             );
             Some(Gpu {
-                // Where there is one memory only, it says -1.
+                // On a host with one memory only, the file says -1.
                 numa: numa.and_then(|number| number.parse().ok()),
                 bus,
                 model,

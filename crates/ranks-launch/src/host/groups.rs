@@ -1,4 +1,4 @@
-//! What the control groups of a process leave it, in both versions of the kernel's interface.
+//! The resources that the control groups of a process leave it, in both versions of the kernel's interface.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ pub struct ControlGroups {
 }
 
 impl ControlGroups {
-    /// Those of this process.
+    /// The control groups of this process.
     pub fn of_this_process() -> Self {
         Self::below(Path::new("/"))
     }
 
-    /// What a tree in the place of `/` tells.
+    /// Reads the groups from a tree in the place of `/`.
     pub(super) fn below(root: &Path) -> Self {
         let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
         Self {
@@ -86,7 +86,7 @@ impl Version {
         Some(limit).filter(|limit| *limit < 1 << 62)
     }
 
-    /// What one group has left: its limit, less what it uses and cannot give back. `None` if it has no limit.
+    /// The memory that one group has left: its limit, less what it uses and cannot give back. `None` if it has no limit.
     fn memory_left(self, folder: &Path) -> Option<u64> {
         let (usage, reclaimed) = match self {
             Self::One => (
@@ -132,7 +132,7 @@ pub(super) fn sum_of(statistics: &str, names: &[&str]) -> u64 {
         .fold(0, |sum: u64, value: u64| sum.saturating_add(value))
 }
 
-/// Where a hierarchy of groups is mounted, and which of its groups that is.
+/// The folder at which a hierarchy of groups is mounted, and the group of it that is seen there.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     root: PathBuf,

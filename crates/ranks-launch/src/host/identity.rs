@@ -1,4 +1,4 @@
-//! Which part of a kernel a process sees.
+//! The part of a kernel that a process sees.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

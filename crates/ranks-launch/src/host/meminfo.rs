@@ -3,32 +3,32 @@
 use std::fs;
 use std::path::Path;
 
-/// What `/proc/meminfo` says, or a table of the same form.
+/// The text of `/proc/meminfo`, or a table of the same form.
 #[derive(Debug, Clone)]
 pub struct Meminfo(String);
 
 impl Meminfo {
-    /// Reads it; one that says nothing where there is none.
+    /// Reads the kernel's table; an empty one where there is none.
     pub fn read() -> Meminfo {
         Self::from_file(Path::new("/proc/meminfo"))
     }
 
-    /// Reads another of the same form.
+    /// Reads a table of the same form.
     pub(super) fn from_file(file: &Path) -> Meminfo {
         Meminfo(fs::read_to_string(file).unwrap_or_default())
     }
 
-    /// One whose text is known.
+    /// A table whose text is known.
     pub fn of(text: impl Into<String>) -> Meminfo {
         Meminfo(text.into())
     }
 
-    /// What the line of this name says, without its unit: `HugePages_Total`.
+    /// The value in the line of this name, without its unit: `HugePages_Total`.
     pub fn value(&self, name: &str) -> Option<u64> {
         self.line(name)?.split_whitespace().next()?.parse().ok()
     }
 
-    /// The same in bytes, of a line that says it in kB: `MemAvailable`.
+    /// The value in bytes, of a line that gives it in kB: `MemAvailable`.
     pub fn bytes(&self, name: &str) -> Option<u64> {
         let kibibytes = self.line(name)?.trim().strip_suffix("kB")?;
         let kibibytes: u64 = kibibytes.trim().parse().ok()?;

@@ -14,9 +14,9 @@ use super::{CpuSet, Meminfo, text};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Processors {
-    /// Those that the process may run on.
+    /// The CPUs that the process may run on.
     pub allowed: CpuSet,
-    /// Those that are there, ascending by number.
+    /// All CPUs, ascending by number.
     pub cpus: Vec<Cpu>,
     /// The memories, ascending by number. A memory may have no CPUs.
     pub numa_nodes: Vec<NumaNode>,
@@ -53,7 +53,7 @@ pub struct NumaNode {
 }
 
 impl Processors {
-    /// Of a tree in the place of `/sys/devices/system`.
+    /// Reads the processors from a tree in the place of `/sys/devices/system`.
     pub(super) fn below(system: &Path, allowed: CpuSet) -> Processors {
         let numa_nodes = numa_nodes(&system.join("node"));
         let cpus = numbered(&system.join("cpu"), "cpu")
@@ -66,7 +66,8 @@ impl Processors {
         }
     }
 
-    /// How many cores have a thread that the process may run on; as many as there are such threads where cores are not told.
+    /// The number of cores that have a thread on which the process may run; as many as there are such threads
+    /// where cores are not told.
     pub fn allowed_cores(&self) -> usize {
         let cores = self.count(|cpu| Some(cpu.core));
         if cores == 0 {
@@ -76,7 +77,7 @@ impl Processors {
         }
     }
 
-    /// How many sockets the process may run on.
+    /// The number of sockets on which the process may run.
     pub fn allowed_sockets(&self) -> usize {
         self.count(|cpu| cpu.socket)
     }
@@ -88,7 +89,7 @@ impl Processors {
             .filter(|node| node.cpus.overlaps(&self.allowed))
     }
 
-    /// Those that the process may run on.
+    /// The CPUs that the process may run on.
     pub fn allowed_cpus(&self) -> impl Iterator<Item = &Cpu> {
         self.cpus
             .iter()
@@ -151,7 +152,7 @@ fn numa_nodes(folder: &Path) -> Vec<NumaNode> {
         .collect()
 }
 
-/// Its table has lines as `Node 0 MemTotal: 123 kB`.
+/// The size of a memory in bytes. Its table has lines as `Node 0 MemTotal: 123 kB`.
 fn bytes(number: usize, folder: &Path) -> u64 {
     let table = Meminfo::from_file(&folder.join("meminfo"));
     table.bytes(&format!("Node {number} MemTotal")).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Trees of files in the place of what a kernel shows.
+//! Trees of files in the place of those that a kernel shows.
 
 use std::fs;
 use std::path::{Path, PathBuf};

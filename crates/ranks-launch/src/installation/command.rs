@@ -20,15 +20,15 @@ impl Installation {
         command
     }
 
-    /// The same as [`command`](Self::command) on these hosts, in blocks of equally many ranks; no hosts leave it to the launcher.
+    /// A [`command`](Self::command) on these hosts, in blocks of equally many ranks; no hosts leave it to the launcher.
     pub fn command_on(&self, ranks: usize, hosts: &[String]) -> Command {
         let mut command = self.command(ranks);
         self.place(&mut command, ranks, hosts);
         command
     }
 
-    /// The same as [`command_on`](Self::command_on) for a job that a batch system will have given a core for each rank, as for a script of one:
-    /// how many cores this machine has does not matter.
+    /// A [`command_on`](Self::command_on) for a job that a batch system will have given a core for each rank, as for a script
+    /// of one: the number of cores of this machine does not matter.
     pub fn command_in_allocation(&self, ranks: usize, hosts: &[String]) -> Command {
         let mut command = outside_of_job(&self.launcher);
         command
@@ -66,7 +66,7 @@ impl Installation {
     }
 }
 
-/// What a family needs for more ranks than cores: leave to do so, no pinning, and no spinning where that is an option.
+/// The variables that a family needs for more ranks than cores: leave to do so, no pinning, and no spinning where that is an option.
 fn oversubscribed(family: Family) -> &'static [(&'static str, &'static str)] {
     match family {
         Family::OpenMpi => &[

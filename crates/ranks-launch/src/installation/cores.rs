@@ -1,4 +1,4 @@
-//! How many ranks fit on this machine without sharing a core.
+//! The number of ranks that fit on this machine without sharing a core.
 
 use std::collections::HashSet;
 use std::fs;

@@ -37,9 +37,9 @@ impl Installation {
         })
     }
 
-    /// Those of the system: launchers in the folders of `PATH` and the libraries in the prefixes of those folders.
+    /// The installations of the system: launchers in the folders of `PATH` and the libraries in the prefixes of those folders.
     ///
-    /// They are named `debian-mpich` and `debian-openmpi` on Debian and what descends from it, `system-…` elsewhere.
+    /// They are named `debian-mpich` and `debian-openmpi` on Debian and its descendants, `system-…` elsewhere.
     pub fn of_system() -> Vec<Installation> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Self::in_path(&folders(&path), kind())
@@ -124,7 +124,7 @@ fn folders(path: &OsStr) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What installations of the system are named by.
+/// The first part of the names of installations of the system.
 fn kind() -> &'static str {
     if Path::new("/etc/debian_version").exists() {
         "debian"

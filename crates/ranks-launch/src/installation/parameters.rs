@@ -10,11 +10,11 @@ use crate::Family;
 /// The variable from which Open MPI reads whether the words of windows are combined by atomic operations of the network.
 pub const NETWORK_ATOMICS: &str = "OMPI_MCA_osc_rdma_acc_use_amo";
 
-/// The variable from which Open MPI reads by how many ways at once a message is read or written remotely; by none, with 0.
+/// The variable from which Open MPI reads by how many ways a message is read or written remotely at a time; by none, with 0.
 pub const RDMA_PER_REQUEST: &str = "OMPI_MCA_pml_ob1_max_rdma_per_request";
 
-/// Whether the user has set the parameter of a variable: in the environment, which launchers put their arguments into, or in the user's own
-/// file of parameters. The environment comes before files.
+/// Returns `true` if the user has set the parameter of a variable: in the environment, which launchers put their arguments into,
+/// or in the user's own file of parameters. The environment comes before files.
 pub fn has_user_set(variable: &str) -> bool {
     if env::var_os(variable).is_some() {
         return true;
@@ -24,7 +24,7 @@ pub fn has_user_set(variable: &str) -> bool {
     text.is_some_and(|text| is_in(&text, variable))
 }
 
-/// Whether a file of parameters has the one of a variable.
+/// Returns `true` if a file of parameters has the one of a variable.
 fn is_in(text: &str, variable: &str) -> bool {
     let mut settings = text.lines().filter_map(|line| line.split_once('='));
     settings.any(|(name, _)| variable.strip_prefix("OMPI_MCA_") == Some(name.trim()))

@@ -8,7 +8,7 @@ use crate::Family;
 use crate::candidates::CHOICE;
 use crate::launchers::outside_of_job;
 
-/// Where Slurm's library for Intel MPI is, by the names that distributions give it.
+/// The paths of Slurm's library for Intel MPI, by the names that distributions give it.
 const PMI2: [&str; 4] = [
     "/usr/lib64/libpmi2.so",
     "/usr/lib64/slurm/libpmi2.so",
@@ -44,7 +44,7 @@ impl Installation {
     }
 }
 
-/// What a batch script was given for each task. Since release 22.05 `srun` gives a task one CPU unless it is told again.
+/// The CPUs that a batch script was given for each task. Since release 22.05 `srun` gives a task one CPU unless it is told again.
 fn cpus_per_task(ranks: usize, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let number = |name: &str| variable(name)?.trim().parse::<usize>().ok();
     let cpus = number("SLURM_CPUS_PER_TASK")?;

@@ -1,4 +1,4 @@
-//! What fuzz targets see of the labels of output.
+//! The labels of output, as fuzz targets see them.
 
 use super::output::{Labels, RankOutput, Splitter, split};
 
@@ -11,7 +11,7 @@ const ALL: [Labels; 5] = [
     Labels::Slurm,
 ];
 
-/// What ranks wrote, and what the launcher did.
+/// The output of ranks, and that of the launcher.
 pub type Told = (Vec<RankOutput>, RankOutput);
 
 /// Output told apart when all of it is there, by the labels of the launcher of this number.

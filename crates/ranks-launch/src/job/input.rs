@@ -1,4 +1,4 @@
-//! What this process is given on standard input, for the job.
+//! The standard input of this process, handed on to the job.
 //!
 //! The job is in a process group of its own, which may not read from a terminal: so it gets a pipe.
 
@@ -8,13 +8,13 @@ use std::thread;
 
 use nix::unistd::{getpgrp, tcgetpgrp};
 
-/// Whether this process may read it: in the background of a terminal it would be stopped.
+/// Returns `true` if this process may read it: in the background of a terminal it would be stopped.
 pub(super) fn is_ours() -> bool {
     let stdin = io::stdin();
     !stdin.is_terminal() || tcgetpgrp(&stdin) == Ok(getpgrp())
 }
 
-/// Hands it on until its end, or that of the job.
+/// Hands on the standard input until its end, or that of the job.
 pub(super) fn hand_on(mut pipe: ChildStdin) {
     thread::spawn(move || {
         // An error says that the job reads no more.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::family::Family;
 use crate::installation::Installation;
 
-/// What one rank wrote. Bytes that are not UTF-8 are replaced.
+/// The output of one rank. Bytes that are not UTF-8 are replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RankOutput {
     /// The rank.
@@ -23,19 +23,19 @@ pub(super) fn last_lines(text: &str, count: usize) -> impl Iterator<Item = &str>
     lines.into_iter().skip(skip)
 }
 
-/// How a launcher labels what its ranks write.
+/// The way in which a launcher labels what its ranks write.
 ///
 /// A label stands before each line, and also in the midst of one where another rank's output was put between.
 /// All forms are chosen such that no program writes them by accident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Labels {
-    /// There are none: all is one process's.
+    /// No labels: all output is one process's.
     None,
     /// Hydra's `-prepend-pattern`, which is ours to choose.
     Hydra,
     /// Open MPI's `[1,3]<stdout>:`, without anything after it.
     Orte,
-    /// The same of Open MPI 5, followed by a blank.
+    /// Open MPI 5's `[1,3]<stdout>:`, followed by a blank.
     Prrte,
     /// `3: ` of `srun --label`, at the beginning of each line and nowhere else.
     Slurm,
@@ -126,7 +126,7 @@ fn find_open_mpi(ranks: usize, text: &[u8], blanks: usize) -> Option<(usize, usi
             .1
             .iter()
             .find(|tag| text[after..].starts_with(tag.as_bytes()));
-        // What stands before an earlier bracket of this kind is not looked at again.
+        // Text before an earlier bracket of this kind is not looked at again.
         let before = &text[from..bracket];
         let line = before.iter().rposition(|&byte| byte == b'\n');
         let line = line.map_or(0, |at| at + 1);
@@ -199,7 +199,7 @@ fn distribute(labels: Labels, ranks: usize, stream: &[u8]) -> (BTreeMap<usize, V
     (by_rank, launcher)
 }
 
-/// Says of each piece of a line which rank wrote it; none for the launcher.
+/// Hands on each piece of a line with the rank that wrote it; none for the launcher.
 fn pieces(labels: Labels, ranks: usize, line: &[u8], write: &mut dyn FnMut(Option<usize>, &[u8])) {
     let mut rest = line;
     let mut writer = None;
@@ -219,13 +219,14 @@ fn pieces(labels: Labels, ranks: usize, line: &[u8], write: &mut dyn FnMut(Optio
     }
 }
 
-/// One stream that is told apart while it comes, and handed on in whole lines: launchers label what ranks write in pieces piece by piece.
+/// A stream that is told apart while it comes, and handed on in whole lines: launchers label what ranks
+/// write in pieces piece by piece.
 #[derive(Debug)]
 pub(super) struct Splitter {
     labels: Labels,
     ranks: usize,
     unfinished: Vec<u8>,
-    /// The lines that writers have begun.
+    /// The lines that writers have started.
     begun: BTreeMap<Option<usize>, Vec<u8>>,
 }
 
@@ -239,14 +240,14 @@ impl Splitter {
         }
     }
 
-    /// Takes what came; hands on the lines that are whole, and at the end what is left.
+    /// Takes the bytes that came; hands on the lines that are complete, and at the end the rest.
     pub(super) fn take(
         &mut self,
         fresh: &[u8],
         at_end: bool,
         write: &mut dyn FnMut(Option<usize>, &[u8]),
     ) {
-        // What is unfinished has no end of a line.
+        // The unfinished bytes have no end of a line.
         let end = fresh.iter().rposition(|&byte| byte == b'\n');
         let whole = end.map_or(0, |at| self.unfinished.len() + at + 1);
         self.unfinished.extend_from_slice(fresh);

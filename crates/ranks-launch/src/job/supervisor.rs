@@ -17,9 +17,9 @@ use nix::unistd::Pid;
 
 use super::tree::{self, Mark};
 
-/// How long a launcher may take to end its job after it was asked to.
+/// The time that a launcher may take to end its job after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long to wait for what cannot fail to come soon: the end of a killed process, the end of its output.
+/// The time to wait for an event that cannot fail to come soon: the end of a killed process, the end of its output.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A launcher that was started, with its output.
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct Supervised {
     pid: Pid,
     mark: Mark,
-    /// Whether it was reaped, from when on its number may be another process's. Held while it is signalled.
+    /// `true` once it was reaped, from when on its number may be another process's. Held while it is signalled.
     reaped: Arc<Mutex<bool>>,
     ended: Receiver<ExitStatus>,
     status: Option<ExitStatus>,
@@ -125,12 +125,12 @@ impl Supervised {
         !*reaped && killpg(self.pid, signal).is_ok()
     }
 
-    /// What was written since this was asked last.
+    /// The output since the last call.
     pub(super) fn fresh(&mut self) -> (Vec<u8>, Vec<u8>) {
         (self.stdout.fresh(), self.stderr.fresh())
     }
 
-    /// What was written so far; all of it once no process of the job is left.
+    /// The output so far that was not taken; all of it once no process of the job is left.
     pub(super) fn output(&mut self) -> (Vec<u8>, Vec<u8>) {
         let until = Instant::now() + PATIENCE;
         (self.stdout.take(until), self.stderr.take(until))
@@ -189,7 +189,7 @@ fn reap(mut child: Child, reaped: &Mutex<bool>, ended: &Sender<ExitStatus>) {
     let _ = ended.send(status);
 }
 
-/// What is read from one pipe, by a thread of its own, so that no rank ever waits for a reader.
+/// The bytes read from one pipe, by a thread of its own, so that no rank ever waits for a reader.
 #[derive(Debug)]
 struct Stream {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -221,12 +221,12 @@ impl Stream {
         Stream { bytes, finished }
     }
 
-    /// What was read and not taken yet.
+    /// The bytes that were read and not taken yet.
     fn fresh(&self) -> Vec<u8> {
         std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What was read, after waiting for the end of the pipe, not beyond `until`.
+    /// The bytes that were read and not taken yet, after waiting for the end of the pipe, not beyond `until`.
     fn take(&mut self, until: Instant) -> Vec<u8> {
         // The sender is dropped at the end: either answer means that there is nothing more to wait for.
         let _ = self

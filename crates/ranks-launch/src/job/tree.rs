@@ -40,12 +40,12 @@ impl Mark {
         Mark { own, value }
     }
 
-    /// What the variable is to be set to.
+    /// The value for the variable.
     pub(super) fn value(&self) -> &str {
         &self.value
     }
 
-    /// Whether the process that lies at `folder` bears it.
+    /// Returns `true` if the process that lies at `folder` bears it.
     fn is_on(&self, folder: &Path) -> bool {
         let Ok(environment) = fs::read(folder.join("environ")) else {
             return false;
@@ -100,7 +100,7 @@ fn signal(mark: &Mark, root: Option<u32>, signal: Signal) -> usize {
     let members = members(mark, root);
     for &pid in members.iter().filter(|&&pid| Some(pid) != root) {
         if let Ok(pid) = i32::try_from(pid) {
-            // It may have ended since it was seen, which is what is wanted.
+            // It may have ended since it was seen, which is the aim.
             let _ = kill(Pid::from_raw(pid), signal);
         }
     }

@@ -1,4 +1,4 @@
-//! What a rank must not hand on when it starts a job of its own: the variables by which launchers know their ranks.
+//! The variables that a rank must not hand on when it starts a job of its own: launchers know their ranks by them.
 
 use std::ffi::OsStr;
 use std::process::Command;
@@ -47,7 +47,7 @@ pub(crate) fn outside_of_job(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Those of `names` that belong to the job that this process is a rank of.
+/// The ones among `names` that belong to the job that this process is a rank of.
 pub(crate) fn inherited<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let belongs = |name: &&str| {
         INHERITED

@@ -3,7 +3,7 @@
 use super::{Rule, Variables};
 use crate::launcher::Launcher;
 
-/// Not for the ranks of an `mpiexec` that a task of jsrun has started: they inherit the task's variables.
+/// Leaves out the ranks of an `mpiexec` that a task of jsrun has started: they inherit the task's variables.
 fn applies(variables: &Variables<'_>) -> bool {
     let of_open_mpi = variables.text("OMPI_COMM_WORLD_SIZE");
     let same = of_open_mpi.is_none() || of_open_mpi == variables.text("JSM_NAMESPACE_SIZE");

@@ -36,8 +36,8 @@ fn is_pmi2(variables: &Variables<'_>) -> bool {
     in_step(variables) && variables.has("PMI_RANK") && !variables.has("PMIX_RANK")
 }
 
-/// Whether this is a task to which Slurm itself offers PMI-2, as the rank that it has in the step. Under an `mpiexec` that Slurm started
-/// the daemons of may be such tasks: the ranks inherit the number of the step, but not its size.
+/// Returns `true` if this is a task to which Slurm itself offers PMI-2, as the rank that it has in the step. Under an `mpiexec`
+/// whose daemons Slurm started may be such tasks: the ranks inherit the number of the step, but not its size.
 pub(super) fn serves(variables: &Variables<'_>) -> bool {
     let same = |one: &str, others: &[&str]| {
         let others = variables.first(others);

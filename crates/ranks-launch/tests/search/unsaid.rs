@@ -1,4 +1,4 @@
-//! What is taken where `RANKS_MPI` does not say it, and paths that lead elsewhere from each folder.
+//! The libraries taken where `RANKS_MPI` does not name one, and paths that lead elsewhere from each folder.
 
 use std::path::Path;
 
@@ -62,7 +62,7 @@ fn path_and_the_linker_named_different_libraries() {
             vec![bin(&["system", "mpich"])],
             "system/lib/libmpi.so.40",
         ),
-        // The first launcher is what starts programs: that of a scheduler says nothing of libraries.
+        // Programs are started by the first launcher: that of a scheduler says nothing of libraries.
         (
             "no MPI's mpiexec",
             vec![bin(&["wrapper", "openmpi"])],
@@ -228,7 +228,7 @@ fn a_relative_path_was_another_file_for_each_rank() {
         let remedy = format!("from the root: {variable}={}", absolute.display());
         assert!(error.to_string().ends_with(&remedy), "{error}");
     }
-    // Of lists only what leads to the same folder from everywhere counts.
+    // Of lists only the folders count that are the same from everywhere.
     let list = vec![
         ("PATH", "bin:.".to_owned()),
         ("LD_LIBRARY_PATH", "lib::.".to_owned()),
