@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub struct Candidate {
     /// The file. Without a `/` it is a soname, found by the dynamic linker's own search.
     pub file: PathBuf,
-    /// Why it is tried, in words that a person understands: "$RANKS_MPI", "the prefix of mpiexec".
+    /// The reason for trying it, in words that a person understands: "$RANKS_MPI", "the prefix of mpiexec".
     pub why: String,
 }
 
@@ -20,7 +20,7 @@ impl Candidate {
         }
     }
 
-    /// Whether the dynamic linker looks for it, as opposed to a path that names one file.
+    /// Returns `true` if the dynamic linker looks for it, as opposed to a path that names one file.
     pub fn is_soname(&self) -> bool {
         self.file.parent() == Some(Path::new(""))
     }

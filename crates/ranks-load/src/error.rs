@@ -1,4 +1,4 @@
-//! What was tried, and why each attempt failed.
+//! The attempts to load a library, and the reason why each failed.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::Candidate;
 /// A candidate that did not serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// What was tried.
+    /// The candidate that was tried.
     pub candidate: Candidate,
     /// The dynamic linker's own message, or the caller's reason for refusing the library.
     pub reason: String,

@@ -1,4 +1,4 @@
-//! From the address of a symbol to a function that can be called.
+//! Turns the address of a symbol into a function that can be called.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;

@@ -75,8 +75,9 @@ impl Library {
         })
     }
 
-    /// How many libraries the dynamic linker has loaded in this process so far, those that are gone included. As long as it stays the same,
-    /// what was not [opened](Library::opened_as) is not: asking for a file that is not there takes a thousand times longer.
+    /// The number of libraries that the dynamic linker has loaded in this process so far, those that are gone included. As long as it
+    /// stays the same, a library that was not [opened](Library::opened_as) still is not: asking for a file that is not there takes a
+    /// thousand times longer.
     pub fn loads() -> u64 {
         let mut loads: u64 = 0;
         // SAFETY: the callback writes one number to the address of one.

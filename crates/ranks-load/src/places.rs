@@ -1,4 +1,5 @@
-//! Where a library may be that is installed in ways of its own: by a variable, below a folder of its vendor, in a package of Python.
+//! The places of a library that is installed in ways of its own: named by a variable, below a folder of its vendor, in a package
+//! of Python.
 
 use std::env::var_os;
 use std::ffi::OsString;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Candidate;
 
-/// Where one library may be.
+/// The places where one library may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
     /// The name that the dynamic linker knows it by.
@@ -37,7 +38,7 @@ impl Places {
         )
     }
 
-    /// All others, in the order in which they are to be tried.
+    /// All other candidates, in the order in which they are to be tried.
     pub fn others(&self) -> Vec<Candidate> {
         let mut candidates = vec![Candidate::new(
             self.soname,
@@ -60,7 +61,7 @@ impl Places {
         candidates
     }
 
-    /// Where Python's packages put it below a prefix, if they did.
+    /// The files that Python's packages put below a prefix, if they did.
     fn in_python(&self, prefix: &Path, why: &str) -> Vec<Candidate> {
         let lib = prefix.join("lib");
         let mut files = vec![lib.join(self.soname)];
