@@ -1,10 +1,10 @@
-//! What stands in the brackets: `#[ranks(1, 2, 4, threads = funneled, timeout = 30, mpi_only)]`.
+//! The arguments in the brackets: `#[ranks(1, 2, 4, threads = funneled, timeout = 30, mpi_only)]`.
 
 use proc_macro::{Span, TokenStream, TokenTree};
 
 use crate::Mistake;
 
-/// Where a test makes sense.
+/// The backends on which a test makes sense.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Everywhere,
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     pub(crate) ranks: Vec<usize>,
     /// The name of the level as it is written, and of the variant of `ThreadLevel`.
     pub(crate) threads: Level,
-    /// Seconds.
+    /// The time limit in seconds.
     pub(crate) timeout: Option<u64>,
     pub(crate) place: Place,
 }
@@ -39,7 +39,7 @@ impl Level {
         Level::Multiple,
     ];
 
-    /// As it is written in the attribute and in the names of tests.
+    /// The name, as it is written in the attribute and in the names of tests.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Level::Single => "single",

@@ -13,7 +13,7 @@ pub(crate) struct Function {
     pub(crate) should_panic: Option<Option<String>>,
     /// `#[cfg(…)]`, which both the function and its tests carry.
     pub(crate) cfg: Vec<String>,
-    /// All of the function but what went to the tests.
+    /// The function, without the attributes that went to the tests.
     pub(crate) tokens: TokenStream,
 }
 

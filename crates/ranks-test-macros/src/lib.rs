@@ -1,6 +1,6 @@
 //! The attribute `#[ranks(…)]` of `ranks-test`, which documents it and re-exports it.
 //!
-//! A test function becomes itself and a module of its own name that holds one `#[test]` a number of ranks:
+//! A test function becomes itself and a module of its own name that holds one `#[test]` for each number of ranks:
 //! `#[ranks(1, 4)] fn rings(world: Communicator)` is listed by `cargo test` as `rings::np1` and `rings::np4`.
 #![deny(unsafe_code)]
 
@@ -10,11 +10,11 @@ mod function;
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// Makes of a function that takes a communicator one test for each of the numbers of ranks.
+/// Turns a function that takes a communicator into one test for each of the numbers of ranks.
 ///
 /// See the documentation of `ranks-test`.
 ///
-/// # What is refused
+/// # Uses that are refused
 ///
 /// No number of ranks, one that is not positive, or one twice:
 ///
@@ -31,7 +31,7 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// fn test(world: Communicator) {}
 /// ```
 ///
-/// An option that there is not, or a thread level that there is not:
+/// An unknown option, or an unknown thread level:
 ///
 /// ```compile_fail
 /// #[ranks_test_macros::ranks(2, retries = 3)]
