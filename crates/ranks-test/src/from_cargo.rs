@@ -1,4 +1,4 @@
-//! What a test does when libtest calls it: in process and on the MPIs that are named, or as a rank of a job.
+//! Runs a test when libtest calls it: in process and on the MPIs that are named, or as a rank of a job.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub fn run<R: Outcome>(test: &'static Test, body: fn(Communicator) -> R) {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// In process, then on each MPI; the text of all failures.
+/// Runs the test in process, then on each MPI. Returns the text of all failures.
 fn everywhere<R: Outcome>(test: &'static Test, body: fn(Communicator) -> R) -> String {
     let mut failures = String::new();
     if test.place != Place::MpiOnly

@@ -10,13 +10,13 @@ use ranks_comm::{Backend, Communicator, Error, Runtime};
 use crate::outcome::Outcome;
 use crate::test::Test;
 
-/// How long the other ranks have to end after one failed.
+/// The time that the other ranks have to end after one failed.
 const FAILED_LIMIT: Duration = Duration::from_secs(5);
 
-/// How often the ranks are looked at.
+/// The interval at which the ranks are looked at.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How far a rank has come.
+/// The progress of a rank.
 #[derive(Clone, Debug)]
 enum State {
     NotBegun,
@@ -58,7 +58,7 @@ impl fmt::Display for States {
     }
 }
 
-/// Why a rank ended badly, for the runtime; the states hold it for the report.
+/// The reason why a rank failed, for the runtime; the states hold it for the report.
 #[derive(Debug)]
 struct RankError(String);
 
@@ -84,7 +84,7 @@ pub(crate) fn run<R: Outcome>(
     let states = States(Arc::new(Mutex::new(vec![State::NotBegun; test.ranks])));
     let (ended, end) = channel();
     let shared = states.clone();
-    // Not joined when the time is up: a thread cannot be ended from outside, and the process will end it.
+    // Not joined when the test has timed out: a thread cannot be ended from outside, and the process will end it.
     std::thread::Builder::new()
         .name(test.name().to_owned())
         .spawn(move || {
@@ -93,7 +93,7 @@ pub(crate) fn run<R: Outcome>(
                 .ranks(test.ranks)
                 .thread_level(test.threads)
                 .run(|world| rank(test, body, &shared, world));
-            // The receiver is gone if the time was up.
+            // The receiver is gone if the test timed out.
             let _ = ended.send(outcome.map_err(|error| error.to_string()));
         })
         .map_err(|error| format!("no thread could be started: {error}"))?;

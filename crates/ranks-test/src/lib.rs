@@ -19,7 +19,7 @@
 //! ```
 //!
 //! The function takes its communicator and returns nothing or a `Result` whose error can be displayed; a panic is a
-//! failure as well. It becomes one test a number of ranks:
+//! failure as well. It becomes one test for each number of ranks:
 //!
 //! ```text
 //! test each_rank_hears_of_the_one_before::np1 ... ok
@@ -36,7 +36,7 @@
 //! |---|---|
 //! | `1, 2, 4` | the numbers of ranks |
 //! | `threads = single`, `funneled`, `serialized`, `multiple` | the thread level to ask for; `multiple` if not said |
-//! | `timeout = 30` | seconds after which the test counts as hung; else `RANKS_TEST_TIMEOUT`, else 60 |
+//! | `timeout = 30` | seconds after which the test counts as timed out; else `RANKS_TEST_TIMEOUT`, else 60 |
 //! | `mpi_only` | has no meaning in process; `cargo test` shows it as ignored, see below |
 //! | `in_process_only` | has no meaning on an MPI |
 //!
@@ -58,7 +58,7 @@
 //! A job is started for each test then, which costs about a second. A runner that wants a whole binary in one job
 //! uses [`driver`].
 //!
-//! # What a failure looks like
+//! # The report of a failure
 //!
 //! ```text
 //! ring::np3 failed on openmpi-5.0.11
@@ -72,7 +72,7 @@
 //! rank 2 (pid 4713) passed
 //! ```
 //!
-//! A test that hangs is ended when its time is up, and the failure tells which ranks had not ended it, with the last lines
+//! A test that hangs is ended at its time limit, and the failure names the ranks that had not ended it, with the last lines
 //! that each of them printed. In process a thread cannot be ended: the test fails, and its threads stay until the process ends.
 
 #![deny(unsafe_code)]
@@ -98,7 +98,7 @@ pub use outcome::Outcome;
 #[cfg(feature = "attribute")]
 pub use ranks_test_macros::ranks;
 
-/// For the attribute alone.
+/// Items for the attribute alone.
 #[cfg(feature = "attribute")]
 #[doc(hidden)]
 pub mod __private {

@@ -1,10 +1,10 @@
-//! What a test on ranks may return.
+//! The types that a test on ranks may return.
 
 use std::fmt::Display;
 
 /// The result of a test function: nothing, or a `Result` whose error can be shown.
 pub trait Outcome: 'static {
-    /// Nothing to say, or what went wrong as a text.
+    /// Returns nothing, or the reason of the failure as a text.
     ///
     /// # Errors
     /// The text of the function's own error.

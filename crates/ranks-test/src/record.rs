@@ -1,8 +1,8 @@
-//! What a rank writes down while it tests, and how the driver reads it: one event a line, in a file a process.
+//! The records that a rank writes while it tests and the driver reads: one event a line, in a file a process.
 //!
 //! Each process of a job has two files in the folder `RANKS_TEST_REPORT`: `<pid>.<host>.events`, and `<pid>.<host>.output`
-//! with all that it printed: on two hosts the same process number may be given at the same time. A line is written at once
-//! and whole, so what was written before a crash is there.
+//! with all that it printed: on two hosts the same process number may be given at the same time. A line is written immediately
+//! and whole, so records from before a crash are there.
 
 use std::fmt;
 
@@ -15,14 +15,14 @@ pub(crate) const RANKS: &str = "RANKS_TEST_NP";
 /// The MPIs that `cargo test` is to run on, by name or folder, separated by commas; or `all`.
 pub(crate) const MPIS: &str = "RANKS_TEST_MPI";
 
-/// What the files of this process are called, before `.events` and `.output`.
+/// The name of the files of this process, before `.events` and `.output`.
 #[cfg(feature = "attribute")]
 pub(crate) fn stem() -> String {
     let host = nix::unistd::gethostname().unwrap_or_default();
     format!("{}.{}", std::process::id(), host.to_string_lossy())
 }
 
-/// What a rank has to say.
+/// An event that a rank records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// MPI is up: I am this rank of so many, on this library.
@@ -34,14 +34,14 @@ pub(crate) enum Event {
     /// A test begins.
     Started {
         test: String,
-        /// Seconds after which it counts as hung.
+        /// Seconds after which it counts as timed out.
         limit: u64,
         /// The length of my output until now, in bytes.
         output: u64,
     },
-    /// The test went well on this rank.
+    /// The test passed on this rank.
     Passed { test: String },
-    /// It did not.
+    /// The test failed on this rank.
     Failed { test: String, why: String },
     /// MPI is finalized and the process about to end.
     Finalized,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ranks_comm::ThreadLevel;
 
-/// Seconds after which a test counts as hung, if neither it nor `RANKS_TEST_TIMEOUT` says otherwise.
+/// Seconds after which a test counts as timed out, if neither it nor `RANKS_TEST_TIMEOUT` says otherwise.
 const DEFAULT_LIMIT: u64 = 60;
 
 /// A test on one number of ranks. The attribute writes it; it is no public interface.
@@ -16,26 +16,26 @@ const DEFAULT_LIMIT: u64 = 60;
 pub struct Test {
     /// The path of the test with its crate.
     pub path: &'static str,
-    /// How many ranks it runs on.
+    /// The number of ranks that it runs on.
     pub ranks: usize,
     /// The thread level that it asks for.
     pub threads: ThreadLevel,
-    /// Seconds after which it counts as hung.
+    /// Seconds after which it counts as timed out.
     pub timeout: Option<u64>,
-    /// Where it has a meaning.
+    /// The backends on which it has a meaning.
     pub place: Place,
-    /// Every rank is to panic, and with a message that has this text in it.
+    /// The text that must be in the message with which every rank is to panic.
     pub should_panic: Option<&'static str>,
 }
 
-/// Where a test has a meaning.
+/// The backends on which a test has a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// On every backend.
+    /// Every backend.
     Everywhere,
-    /// On an MPI alone.
+    /// An MPI alone.
     MpiOnly,
-    /// In process alone.
+    /// Threads in process alone.
     InProcessOnly,
 }
 
@@ -47,7 +47,7 @@ impl Test {
             .map_or(self.path, |(_, name)| name)
     }
 
-    /// How long it may take.
+    /// The time limit.
     pub(crate) fn limit(&self) -> Duration {
         let seconds = self.timeout.or_else(|| {
             std::env::var("RANKS_TEST_TIMEOUT")
@@ -76,11 +76,11 @@ impl Test {
 }
 
 thread_local! {
-    /// Where this thread panicked last.
+    /// The place where this thread panicked last.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Has every thread keep the place of its last panic, beside what the process did on a panic before.
+/// Has every thread keep the place of its last panic, in addition to the panic hook that was set before.
 fn note_places_of_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,4 +1,4 @@
-//! The driver against tests that fail on purpose: what it reports, and that nothing is left behind.
+//! The driver against tests that fail on purpose: its reports, and that nothing is left behind.
 //!
 //! The tests in `fixture` are ignored; the driver, which names them, runs them as ranks of jobs of this very binary.
 
@@ -343,7 +343,7 @@ fn a_launcher_that_starts_nothing_fails_all_tests_at_once() {
     assert!(details.contains("    | no such network"), "{details}");
 }
 
-/// What libtest says when it runs one fixture in process.
+/// The output of libtest when it runs one fixture in process.
 fn in_process(name: &str) -> String {
     let output = Command::new(this_binary().path)
         .args(["--ignored", "--exact", name])

@@ -9,7 +9,7 @@ use super::{Case, DriverError};
 /// A binary of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binary {
-    /// What reports call it.
+    /// The name that reports call it by.
     pub name: String,
     /// The file.
     pub path: PathBuf,

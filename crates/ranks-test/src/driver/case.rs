@@ -69,7 +69,7 @@ impl Case {
         &self.name[..self.base]
     }
 
-    /// On how many ranks it runs.
+    /// The number of ranks that it runs on.
     #[must_use]
     pub fn ranks(&self) -> usize {
         self.ranks
@@ -81,13 +81,13 @@ impl Case {
         self.threads
     }
 
-    /// Whether it has a meaning on an MPI.
+    /// Returns `true` if it has a meaning on an MPI.
     #[must_use]
     pub fn runs_on_mpi(&self) -> bool {
         self.place != CasePlace::InProcess
     }
 
-    /// Whether it has a meaning in process.
+    /// Returns `true` if it has a meaning in process.
     #[must_use]
     pub fn runs_in_process(&self) -> bool {
         self.place != CasePlace::Mpi

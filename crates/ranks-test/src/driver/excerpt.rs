@@ -1,16 +1,16 @@
-//! What a report shows of an output: its first and its last lines.
+//! The part of an output that a report shows: its first and its last lines.
 
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// How many lines a report shows of an output that is longer: the last, and before them the first, since what went wrong
+/// The number of lines that a report shows of a longer output: the last, and before them the first, since the cause of a failure
 /// stands above the backtrace that it leaves.
 const FIRST_LINES: usize = 10;
 const LAST_LINES: usize = 20;
 
-/// How much of an output is looked at for them at either end, in bytes.
+/// The number of bytes that are searched for these lines at either end of an output.
 const BYTES: u64 = 16 * 1024;
 
 /// The first and the last lines of a file, none before the offset, each behind a bar; nothing if there is no such file.

@@ -19,11 +19,11 @@ pub struct KnownFault {
     pub binary: Option<String>,
     /// The numbers of ranks that are affected; all if empty.
     pub ranks: Vec<usize>,
-    /// Whether the library does so only where the ranks of a job are on several hosts.
+    /// `true` if the library does so only where the ranks of a job are on several hosts.
     pub over_hosts: bool,
-    /// What the library does, in a sentence.
+    /// A sentence that says what the library does.
     pub reason: String,
-    /// Where it was reported or is explained.
+    /// The address where it was reported or is explained.
     pub link: String,
 }
 
@@ -39,7 +39,7 @@ pub struct Library<'a> {
 }
 
 impl KnownFault {
-    /// Whether the fault is one of this library.
+    /// Returns `true` if the fault is one of this library.
     #[must_use]
     pub fn is_of(&self, library: Library<'_>) -> bool {
         self.library == library.name
@@ -50,7 +50,7 @@ impl KnownFault {
                 .any(|pattern| matches(pattern.trim(), library.version))
     }
 
-    /// Whether the fault is about this test.
+    /// Returns `true` if the fault is about this test.
     #[must_use]
     pub fn is_about(&self, binary: &str, case: &Case) -> bool {
         matches(&self.test, case.function())
@@ -59,7 +59,7 @@ impl KnownFault {
     }
 }
 
-/// `4.1.*` matches what begins with `4.1.`; a pattern without a star matches itself alone.
+/// Matches a pattern: `4.1.*` stands for all that begins with `4.1.`; a pattern without a star matches itself alone.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => text.starts_with(beginning),

@@ -38,7 +38,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system, as all temporary files are.
+        // Files that cannot be removed are left to the system, as all temporary files are.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

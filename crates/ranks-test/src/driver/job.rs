@@ -12,7 +12,7 @@ use super::DriverError;
 use super::excerpt::excerpt;
 use crate::record;
 
-/// How long a launcher has to end its ranks once it is asked to.
+/// The time that a launcher has to end its ranks once it is asked to.
 const TERMINATE_LIMIT: Duration = Duration::from_secs(3);
 
 /// A running job.
@@ -89,7 +89,7 @@ impl Job {
         self.end_what_is_left();
     }
 
-    /// What the launcher itself printed.
+    /// The launcher's own output.
     pub(crate) fn output(&self) -> String {
         let lines = excerpt(&self.folder.join("launcher.output"), 0);
         if lines.is_empty() {
@@ -102,7 +102,7 @@ impl Job {
     /// Kills every process that carries this job's folder in its environment: ranks live in process groups of their
     /// own, and some launchers leave them behind when a peer crashed.
     ///
-    /// Where there is no such list of processes, a rank that is left ends itself when its test's time is up.
+    /// Where there is no such list of processes, a rank that is left ends itself when its test times out.
     fn end_what_is_left(&self) {
         let mark = format!("{}={}", record::REPORT, self.folder.display());
         let Ok(processes) = std::fs::read_dir("/proc") else {

@@ -1,12 +1,12 @@
-//! Runs the tests of a binary as jobs of an MPI: one job runs them all, and what crashed or hung costs its own test only.
+//! Runs the tests of a binary as jobs of an MPI: one job runs them all, and a crash or a hang costs its own test only.
 //!
 //! `cargo xtask test` of this workspace and `RANKS_TEST_MPI` both stand on it, and so can a runner of your own:
 //!
 //! 1. [`Binary::cases`] lists the tests on ranks in a test binary.
 //! 2. A [`Suite`] of the cases of one number of ranks runs under a launcher. Each rank runs the test binary itself with
-//!    the names of the tests, initialises MPI once and writes down what it does.
+//!    the names of the tests, initialises MPI once and records what it does.
 //! 3. The driver follows these records. A test has passed when all ranks say so. The test in which a rank fails, the job
-//!    ends or the time is up has failed, and the rest goes on in a new job.
+//!    ends or the time limit is reached has failed, and the rest goes on in a new job.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,14 +25,14 @@ pub use case::Case;
 pub use fault::{KnownFault, Library};
 pub use suite::{Ran, Suite};
 
-/// How a test ended.
+/// The result of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Its name as libtest has it, or `(end of the job)`.
     pub test: String,
     /// The result.
     pub verdict: Verdict,
-    /// From the first rank that began it to the last that ended it.
+    /// The time from the first rank that began it to the last that ended it.
     pub time: Duration,
 }
 
@@ -46,14 +46,14 @@ impl Report {
     }
 }
 
-/// What came of a test.
+/// The verdict on a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// All ranks passed.
     Passed,
-    /// Not all did.
+    /// Not all ranks passed.
     Failed {
-        /// Which rank failed first and why, or who is silent: one line unless the failure has more.
+        /// The rank that failed first and the reason, or the ranks that are silent: one line unless the failure has more.
         why: String,
         /// A paragraph a rank: how far it came, and its last lines of output.
         details: String,
@@ -62,7 +62,7 @@ pub enum Verdict {
     Known(KnownFault),
 }
 
-/// Why no test could be run at all.
+/// The reason why no test could be run at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -71,7 +71,7 @@ pub enum DriverError {
     Binary {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// The reason.
         why: String,
     },
     /// The launcher does not start.
@@ -79,15 +79,15 @@ pub enum DriverError {
     Launcher {
         /// The program.
         program: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         why: std::io::Error,
     },
-    /// The folder in which ranks write down what they do cannot be used.
+    /// The folder in which ranks record what they do cannot be used.
     #[error("the records in {} cannot be written or read: {why}", folder.display())]
     Records {
         /// The folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         why: std::io::Error,
     },
 }

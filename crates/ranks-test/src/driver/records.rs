@@ -10,11 +10,11 @@ use std::time::Instant;
 use super::excerpt::excerpt;
 use crate::record::Event;
 
-/// What is known of a job by the files of its processes.
+/// The state of a job, as the files of its processes tell it.
 #[derive(Debug)]
 pub(crate) struct Records {
     folder: PathBuf,
-    /// By the names of their files, which are their numbers and hosts.
+    /// The processes by the names of their files, which are their numbers and hosts.
     processes: BTreeMap<String, Process>,
     /// The process that was the first to fail, and when.
     failed: Option<(String, Instant)>,
@@ -51,17 +51,17 @@ impl Records {
         }
     }
 
-    /// What the MPI says that it is, once a rank has asked it.
+    /// The library's own description of itself, once a rank has asked for it.
     pub(crate) fn library(&self) -> Option<&str> {
         self.library.as_deref()
     }
 
-    /// Where the records lie.
+    /// The folder that holds the records.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Reads what was written since the last time, and tells whether that was anything.
+    /// Reads what was written since the last call. Returns `true` if that was anything.
     pub(crate) fn follow(&mut self) -> io::Result<bool> {
         for entry in std::fs::read_dir(&self.folder)? {
             let path = entry?.path();
@@ -98,7 +98,7 @@ impl Records {
         Ok(news)
     }
 
-    /// How many ranks have passed the test.
+    /// The number of ranks that have passed the test.
     pub(crate) fn passed(&self, test: &str) -> usize {
         self.processes
             .values()
@@ -106,7 +106,7 @@ impl Records {
             .count()
     }
 
-    /// When the first rank began the test, and after how many seconds it counts as hung.
+    /// The moment at which the first rank began the test, and the seconds after which it counts as timed out.
     pub(crate) fn began(&self, test: &str) -> Option<(Instant, u64)> {
         self.processes
             .values()
@@ -115,17 +115,17 @@ impl Records {
             .min()
     }
 
-    /// When a rank first failed a test.
+    /// The moment at which a rank first failed a test.
     pub(crate) fn failed(&self) -> Option<Instant> {
         self.failed.as_ref().map(|(_, when)| *when)
     }
 
-    /// Whether all of the job's processes said that they are finalized.
+    /// Returns `true` if all processes of the job have recorded that they are finalized.
     pub(crate) fn finalized(&self, ranks: usize) -> bool {
         self.processes.len() == ranks && self.processes.values().all(|process| process.finalized)
     }
 
-    /// What the first rank to fail says about the test.
+    /// The reason that the first rank to fail gives for the test.
     pub(crate) fn first_failure(&self, test: &str) -> Option<String> {
         let of = |process: &Process| match &process.failed {
             Some((name, why)) if name == test => Some(format!("{} {why}", process.name())),
@@ -138,7 +138,7 @@ impl Records {
         first.or_else(|| self.processes.values().find_map(of))
     }
 
-    /// The ranks that have begun the test and not ended it, in words; those that never began it if there are none.
+    /// The ranks that have started the test and not ended it, in words; those that never started it if there are none.
     pub(crate) fn silent(&self, test: &str, ranks: usize) -> String {
         let names = |chosen: &dyn Fn(&Process) -> bool| {
             let mut names: Vec<(Option<usize>, String)> = self

@@ -9,31 +9,32 @@ use super::job::Job;
 use super::records::Records;
 use super::{Binary, Case, DriverError, KnownFault, Report, Verdict};
 
-/// From the start of a job, or from the end of a test, to the beginning of the next.
+/// The time limit from the start of a job, or from the end of a test, to the beginning of the next.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
-/// From the end of the last test to the end of the job.
+/// The time limit from the end of the last test to the end of the job.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
-/// From a rank's failure to the end of the job that it ends itself.
+/// The time limit from a rank's failure to the end of the job that it ends itself.
 const FAILED_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often the records are looked at.
+/// The interval at which the records are read.
 const TICK: Duration = Duration::from_millis(10);
 
 /// Tests of one binary that run on one MPI and one number of ranks.
 pub struct Suite<'a> {
-    /// Where the tests are.
+    /// The binary that holds the tests.
     pub binary: &'a Binary,
     /// The tests, all for this number of ranks.
     pub cases: &'a [Case],
-    /// How many ranks a job has.
+    /// The number of ranks of a job.
     pub ranks: usize,
     /// The faults of this MPI; their tests are reported and not run.
     pub faults: &'a [&'a KnownFault],
     /// A command that starts a job of so many ranks of the MPI; the program and its arguments are added to it.
     pub launch: &'a dyn Fn(usize) -> Command,
-    /// Where ranks write down what they do; all hosts of a job must see it. The system's folder for temporary files if none is named.
+    /// The folder in which ranks record what they do; all hosts of a job must see it. The system's folder for temporary files if none
+    /// is named.
     pub folder: Option<&'a Path>,
 }
 
@@ -47,20 +48,21 @@ impl std::fmt::Debug for Suite<'_> {
     }
 }
 
-/// What came of a suite.
+/// The results of a suite.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// One for each test, in the order in which they ended, and more under names in brackets for what failed outside of tests.
+    /// The reports: one for each test, in the order in which they ended, and more under names in brackets for failures outside of
+    /// tests.
     pub reports: Vec<Report>,
-    /// What the MPI says that it is, if any rank came as far as to ask it.
+    /// The library's own description of itself, if any rank came as far as to ask for it.
     pub library: Option<String>,
 }
 
-/// Why a job's watch ended.
+/// The reason why the watch over a job ended.
 enum End {
     /// The launcher ended by itself.
     Itself(ExitStatus),
-    /// It was ended, for this reason.
+    /// The driver ended it, for this reason.
     Forced(String),
 }
 
@@ -187,7 +189,7 @@ impl Suite<'_> {
         }
     }
 
-    /// Why the job is to be ended now, if it is; `case` is the one that is under way.
+    /// The reason why the job must be ended now, if there is one; `case` is the test that is running.
     fn overdue(&self, case: Option<&Case>, records: &Records, last_end: Instant) -> Option<String> {
         if let Some(failed) = records.failed() {
             return (failed.elapsed() > FAILED_LIMIT)
@@ -226,7 +228,7 @@ impl Suite<'_> {
         records: &Records,
         reports: &mut Vec<Report>,
     ) {
-        // What was written between the last look and the end of the job counts.
+        // Records written between the last read and the end of the job count.
         while let Some(case) = cases.get(reports.len()) {
             if records.passed(case.name()) < self.ranks {
                 break;

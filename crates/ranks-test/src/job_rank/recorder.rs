@@ -1,4 +1,4 @@
-//! The file in which this process writes down what it does.
+//! The file in which this process records what it does.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

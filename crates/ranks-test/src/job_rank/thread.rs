@@ -14,15 +14,15 @@ use super::recorder::Recorder;
 use crate::record::{self, Event};
 use crate::test::Test;
 
-/// How long a rank that failed waits before it ends the job, so that others can write down that they failed too.
+/// The time that a rank that failed waits before it ends the job, so that others can record that they failed too.
 const FAILED_LIMIT: Duration = Duration::from_millis(500);
 
-/// The tag of what ranks say between tests, on the communicator that no test sees.
+/// The tag of messages that ranks exchange between tests, on the communicator that no test sees.
 const MEETING: i32 = 1;
 
 type Body = Box<dyn FnOnce(Communicator) -> Result<(), String> + Send>;
 
-/// What the thread is asked for.
+/// A request to the thread.
 pub(super) enum Work {
     /// Run a test, and say when it has passed.
     Test {
@@ -41,7 +41,7 @@ pub(super) fn start(folder: PathBuf) -> Sender<Work> {
     sender
 }
 
-/// The runtime and what was asked of it.
+/// The runtime, its world and the thread level that was asked for.
 struct Session {
     runtime: Runtime,
     world: Communicator,
@@ -50,7 +50,7 @@ struct Session {
 
 fn serve(folder: &Path, works: &Receiver<Work>) {
     if let Err(error) = redirect_output(folder) {
-        // What is printed then goes to the launcher's output, where it is found as well.
+        // The output then goes to the launcher's, where it is found as well.
         eprintln!("the output cannot be kept in {}: {error}", folder.display());
     }
     let mut log = match Recorder::open(folder) {
@@ -94,7 +94,7 @@ fn serve(folder: &Path, works: &Receiver<Work>) {
     }
 }
 
-/// One test: on a duplicate of the world that no message is under way on, and with an end that all ranks reach.
+/// Runs one test, on a duplicate of the world on which no message is in flight, and with an end that all ranks reach.
 fn attempt(
     session: &mut Option<Session>,
     log: &mut Log,
@@ -155,7 +155,7 @@ fn initialize(log: &mut Log, test: &Test) -> Result<Session, String> {
     })
 }
 
-/// MPI, unless the user says what: a job of one rank can be run without any.
+/// The backend: MPI, unless the user names one. A job of one rank can be run without any.
 fn backend() -> Backend {
     match std::env::var_os("RANKS_BACKEND") {
         Some(_) => Backend::Auto,
@@ -163,7 +163,7 @@ fn backend() -> Backend {
     }
 }
 
-/// Returns when all ranks have come here, and when what they sent to this one before has arrived.
+/// Returns when all ranks have called this, and when the messages that they sent to this one before have arrived.
 ///
 /// Each hears from each. MPI orders messages within a communicator only, but libraries send all that goes from one rank
 /// to another the same way, so what was sent earlier on another communicator is there as well.
@@ -183,7 +183,7 @@ fn meet(world: &Communicator) -> ranks_comm::Result<()> {
     Ok(())
 }
 
-/// Takes what an earlier test left on the way: a library may give a new communicator the context of one that was
+/// Receives the messages that an earlier test left in flight: a library may give a new communicator the context of one that was
 /// freed, and with it the messages that nobody received. MPICH does.
 fn drain(communicator: &Communicator) -> ranks_comm::Result<()> {
     while let Some(message) = communicator.improbe(Source::Any, Tag::Any)? {
@@ -243,7 +243,7 @@ fn output_file(folder: &Path) -> PathBuf {
     folder.join(format!("{}.output", record::stem()))
 }
 
-/// From now on all that this process prints goes to its own file, what C libraries print included.
+/// Redirects all further output of this process to its own file, that of C libraries included.
 fn redirect_output(folder: &Path) -> io::Result<()> {
     let file = OpenOptions::new()
         .create(true)
