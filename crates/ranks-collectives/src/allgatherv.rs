@@ -1,17 +1,15 @@
 //! Gather of blocks of different lengths to all ranks.
 
 use bytemuck::Pod;
-use ranks_comm::backend::{MpiComm, TypeOf};
+use ranks_comm::backend::TypeOf;
 use ranks_comm::record::{self, Kind};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::Call;
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
-use crate::in_time::carry_out_in_time;
-use crate::lasting::Lasting;
+use crate::mpi::functions::Allgatherv;
 use crate::varying::Gathering;
-use crate::{counts, in_process, mpi, nonblocking};
+use crate::{counts, moves, mpi};
 
 const NAME: &str = "MPI_Allgatherv";
 
@@ -43,7 +41,7 @@ pub(crate) fn allgatherv_into<T: Pod>(
         && let Some(over) = comm.express_collective(1)
     {
         let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
-        return mpi::allgatherv_small(comm.recorded(over, call), ints, gathering);
+        return mpi::gatherings::small::<Allgatherv, T>(comm.recorded(over, call), ints, gathering);
     }
     in_full(comm, send, recv, blocks)
 }
@@ -52,30 +50,5 @@ pub(crate) fn allgatherv_into<T: Pod>(
 #[cold]
 #[inline(never)]
 fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], blocks: &Blocks) -> Result<()> {
-    whole(comm, Gathering::new(NAME, comm, send, recv, blocks))
-}
-
-pub(crate) fn allgatherv_in_place<T: Pod>(
-    comm: &Communicator,
-    data: &mut [T],
-    blocks: &Blocks,
-) -> Result<()> {
-    whole(comm, Gathering::in_place(NAME, comm, data, blocks))
-}
-
-fn whole<T: Pod>(comm: &Communicator, gathering: Result<Gathering<'_, T>>) -> Result<()> {
-    let me = comm.rank();
-    carry_out_in_time(
-        comm,
-        Call::moving::<T>(NAME),
-        gathering,
-        |comm, gathering| mpi::allgatherv(comm, me, gathering),
-        Some((
-            &nonblocking::IALLGATHERV,
-            |comm: &MpiComm, gathering: Lasting<Gathering<'_, T>>| {
-                mpi::iallgatherv(comm, me, gathering)
-            },
-        )),
-        in_process::allgatherv,
-    )
+    moves::moved::<Allgatherv, T>(comm, send, recv, blocks)
 }

@@ -6,9 +6,7 @@ use ranks_comm::{Communicator, Result};
 use crate::agreement::{Call, all_ready};
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
-use crate::in_time::carry_out_in_time;
-use crate::varying::Exchange;
-use crate::{alltoall, counts, in_process, mpi, nonblocking};
+use crate::{Collectives, VaryingCollectives, counts};
 
 const NAME: &str = "MPI_Alltoallv";
 
@@ -82,39 +80,8 @@ fn found_out<T: Pod>(
     let mut sent = vec![0; comm.size()];
     counts::write(blocks, &mut sent);
     let mut received = vec![0; comm.size()];
-    alltoall::alltoall(comm, &sent, &mut received)?;
+    comm.alltoall(&sent, &mut received)?;
     let theirs = counts::read(NAME, &received)?;
     let (recv, theirs) = gathered.make_room(NAME, theirs)?;
-    alltoallv_into(comm, send, blocks, recv, theirs)
-}
-
-pub(crate) fn alltoallv_into<T: Pod>(
-    comm: &Communicator,
-    send: &[T],
-    send_blocks: &Blocks,
-    recv: &mut [T],
-    recv_blocks: &Blocks,
-) -> Result<()> {
-    let exchange = Exchange::new(NAME, comm, (send, send_blocks), (recv, recv_blocks));
-    whole(comm, exchange)
-}
-
-pub(crate) fn alltoallv_in_place<T: Pod>(
-    comm: &Communicator,
-    data: &mut [T],
-    blocks: &Blocks,
-) -> Result<()> {
-    whole(comm, Exchange::in_place(NAME, comm, data, blocks))
-}
-
-fn whole<T: Pod>(comm: &Communicator, exchange: Result<Exchange<'_, T>>) -> Result<()> {
-    let call = Call::moving::<T>(NAME);
-    carry_out_in_time(
-        comm,
-        call,
-        exchange,
-        mpi::alltoallv,
-        Some((&nonblocking::IALLTOALLV, mpi::ialltoallv)),
-        in_process::alltoallv,
-    )
+    comm.alltoallv_into(send, blocks, recv, theirs)
 }

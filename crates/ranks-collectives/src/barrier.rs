@@ -1,14 +1,17 @@
 //! Barrier: no data, only the wait.
 
-use ranks_comm::backend::MpiComm;
+use ranks_comm::backend::{Begun, MpiComm, Role};
 use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Result};
 
-use crate::agreement::Call;
+use crate::agreement::{Call, begin};
 use crate::in_time::carry_out_in_time;
-use crate::{in_process, mpi, nonblocking};
+use crate::trial::kept;
+use crate::{in_process, mpi};
 
 const NAME: &str = "MPI_Barrier";
+pub(crate) static IBARRIER: Role = Role::of("MPI_Ibarrier");
+pub(crate) static BARRIER_INIT: Role = Role::of("MPI_Barrier_init");
 
 #[inline]
 pub(crate) fn barrier(comm: &Communicator) -> Result<()> {
@@ -27,9 +30,23 @@ fn in_full(comm: &Communicator) -> Result<()> {
         Call::of(NAME),
         Ok(()),
         |comm, ()| mpi::barrier(comm),
-        Some((&nonblocking::IBARRIER, |comm: &MpiComm, _| {
-            mpi::ibarrier(comm)
-        })),
+        Some((&IBARRIER, |comm: &MpiComm, _| mpi::ibarrier(comm))),
         |comm, ()| in_process::barrier(comm),
     )
+}
+
+pub(crate) fn ibarrier(comm: &Communicator) -> Result<Begun> {
+    begin(
+        comm,
+        Call::of(IBARRIER.operation()),
+        Ok(()),
+        |comm, ()| mpi::ibarrier(comm),
+        |comm, ()| in_process::ibarrier(comm),
+    )
+}
+
+/// What the library has made, not started; nothing where that cannot be relied on.
+pub(crate) fn barrier_init(comm: &Communicator) -> Result<Option<Begun>> {
+    let call = Call::of(BARRIER_INIT.operation());
+    kept(comm, call, Ok(()), |comm, ()| mpi::barrier_init(comm))
 }

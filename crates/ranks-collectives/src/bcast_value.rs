@@ -7,7 +7,7 @@ use ranks_comm::{Buffer, Communicator, Error, ErrorKind, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::bcast::bcast;
+use crate::Collectives;
 
 const NAME: &str = "MPI_Bcast";
 
@@ -61,7 +61,7 @@ fn at_root<V: Serialize>(comm: &Communicator, value: Option<V>, root: usize) -> 
 
 fn elsewhere<V: DeserializeOwned>(comm: &Communicator, root: usize) -> Result<V> {
     let mut header = [0u64; 2];
-    bcast(comm, &mut header, root)?;
+    comm.bcast(&mut header, root)?;
     let [failed, length] = header;
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let mut bytes = match Buffer::<u8>::try_zeroed(length) {
@@ -87,13 +87,13 @@ fn elsewhere<V: DeserializeOwned>(comm: &Communicator, root: usize) -> Result<V>
 /// Tells every rank what comes.
 fn announce(comm: &Communicator, follows: Follows, length: usize, root: usize) -> Result<()> {
     let mut header = [u64::from(follows == Follows::Failure), length as u64];
-    bcast(comm, &mut header, root)
+    comm.bcast(&mut header, root)
 }
 
 fn in_pieces(comm: &Communicator, bytes: &mut [u8], root: usize) -> Result<()> {
     bytes
         .chunks_mut(PIECE)
-        .try_for_each(|piece| bcast(comm, piece, root))
+        .try_for_each(|piece| comm.bcast(piece, root))
 }
 
 /// Takes part in the broadcast of `length` bytes, and keeps none of them.
@@ -102,7 +102,7 @@ fn without_memory(comm: &Communicator, length: usize, root: usize) -> Result<()>
     let mut left = length;
     while left > 0 {
         let piece = left.min(PIECE);
-        bcast(comm, &mut scratch[..piece], root)?;
+        comm.bcast(&mut scratch[..piece], root)?;
         left -= piece;
     }
     Ok(())

@@ -5,13 +5,14 @@ use ranks_comm::{Communicator, Result};
 
 #[cfg(feature = "serde")]
 use crate::bcast_value;
+use crate::mpi::functions::{
+    Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceScatterBlock, Scan,
+    Scatter,
+};
 use crate::ops::{Op, Reduction};
 use crate::reproducible::Reproducible;
 use crate::sealed::Sealed;
-use crate::{
-    allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_local,
-    reduce_scatter_block, scan, scatter,
-};
+use crate::{barrier, moves, reduce_local, reductions};
 
 /// Operations in which every rank of a communicator takes part.
 ///
@@ -60,7 +61,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Bcast_c")]
     #[inline]
     fn bcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        bcast::bcast(self.communicator(), data, root)
+        moves::transferred::<Bcast, T>(self.communicator(), data.len(), &[], data, root)
     }
 
     /// Copies a value of `root`, of any type that serde can serialise, to every rank (feature `serde`).
@@ -103,7 +104,7 @@ pub trait Collectives: Sealed {
         op: O,
         root: usize,
     ) -> Result<()> {
-        reduce::reduce(self.communicator(), send, recv, op, root)
+        reductions::reduce::<Reduce, T, O>(self.communicator(), send, recv, op, root)
     }
 
     /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of every rank.
@@ -130,7 +131,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Allreduce_c")]
     #[inline]
     fn allreduce<T: Pod, O: Reduction<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
-        allreduce::allreduce(self.communicator(), send, recv, op)
+        reductions::reduce::<Allreduce, T, O>(self.communicator(), send, recv, op, ())
     }
 
     /// Reduces one value of each rank with `op`, and returns the result on every rank.
@@ -176,7 +177,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Gather_c")]
     #[inline]
     fn gather<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
-        gather::gather(self.communicator(), send, recv, root)
+        moves::transferred::<Gather, T>(self.communicator(), send.len(), send, recv, root)
     }
 
     /// Collects the `send` of all ranks in `recv` of every rank, in the order of ranks.
@@ -191,7 +192,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Allgather_c")]
     #[inline]
     fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        allgather::allgather(self.communicator(), send, recv)
+        moves::transferred::<Allgather, T>(self.communicator(), send.len(), send, recv, ())
     }
 
     /// Deals out `send` of `root`: rank r gets the r-th block of it in `recv`.
@@ -208,7 +209,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Scatter_c")]
     #[inline]
     fn scatter<T: Pod>(&self, send: &[T], recv: &mut [T], root: usize) -> Result<()> {
-        scatter::scatter(self.communicator(), send, recv, root)
+        moves::transferred::<Scatter, T>(self.communicator(), recv.len(), send, recv, root)
     }
 
     /// Sends the r-th block of `send` to rank r, and receives that of rank r as the r-th block of `recv`.
@@ -224,7 +225,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Alltoall_c")]
     #[inline]
     fn alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        alltoall::alltoall(self.communicator(), send, recv)
+        moves::transferred::<Alltoall, T>(self.communicator(), send.len(), send, recv, ())
     }
 
     /// Reduces the `send` of the ranks from 0 up to this one with `op`, element by element, into `recv`.
@@ -238,7 +239,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Scan_c")]
     #[inline]
     fn scan<T: Pod, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
-        scan::scan(self.communicator(), send, recv, op)
+        reductions::reduce::<Scan, T, O>(self.communicator(), send, recv, op, ())
     }
 
     /// Reduces the `send` of the ranks below this one with `op`, element by element, into `recv`.
@@ -265,7 +266,7 @@ pub trait Collectives: Sealed {
     #[doc(alias = "MPI_Exscan_c")]
     #[inline]
     fn exscan<T: Pod, O: Op<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
-        exscan::exscan(self.communicator(), send, recv, op)
+        reductions::reduce::<Exscan, T, O>(self.communicator(), send, recv, op, ())
     }
 
     /// Reduces the `send` of all ranks with `op`, element by element, and gives rank r the r-th block of the result
@@ -287,7 +288,7 @@ pub trait Collectives: Sealed {
         recv: &mut [T],
         op: O,
     ) -> Result<()> {
-        reduce_scatter_block::reduce_scatter_block(self.communicator(), send, recv, op)
+        reductions::reduce::<ReduceScatterBlock, T, O>(self.communicator(), send, recv, op, ())
     }
 
     /// Reduces two slices of this rank, element by element, into the second: `right = left op right`. Local.

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::allgather;
+use crate::Collectives;
 use crate::blocks::Blocks;
 use crate::root::Root;
 
@@ -13,7 +13,7 @@ use crate::root::Root;
 /// As those of an allgather, and of [`read`].
 pub(crate) fn of_all(comm: &Communicator, own: usize) -> Result<Blocks> {
     let mut all = vec![0; comm.size()];
-    allgather::allgather(comm, &[own as u64], &mut all)?;
+    comm.allgather(&[own as u64], &mut all)?;
     read("MPI_Allgather", &all)
 }
 

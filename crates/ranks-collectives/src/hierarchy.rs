@@ -9,7 +9,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use crate::agreement::{Call, all_ready};
 use crate::ops::Op;
 use crate::transfer::Transfer;
-use crate::{allgather, allreduce, bcast, reduce};
+use crate::{Collectives, InPlaceCollectives};
 
 /// The ranks of a communicator by node, and one rank of each node, its leader: for operations of which only the leaders'
 /// part goes from node to node.
@@ -60,10 +60,10 @@ impl Hierarchy {
         let leaders = comm.split((node.rank() == 0).then_some(0), 0)?;
         let number = leaders.as_ref().map_or(0, Communicator::rank);
         let mut place = [number as u64];
-        bcast::bcast(&node, &mut place, 0)?;
+        node.bcast(&mut place, 0)?;
         let mut all = vec![[0; 3]; comm.size()];
         let told = [place[0], node.rank() as u64, unused_number()];
-        allgather::allgather(comm, &[told], &mut all)?;
+        comm.allgather(&[told], &mut all)?;
         Ok(Self {
             whole: comm.clone(),
             node,
@@ -136,13 +136,13 @@ impl Hierarchy {
         all_ready(&self.whole, Call::moving::<T>(OPERATION).at(root), proven)?;
         let ([node, there], [own, _]) = (self.place(root), self.place(self.whole.rank()));
         if own == node {
-            bcast::bcast(&self.node, data, there)?;
+            self.node.bcast(data, there)?;
         }
         if let Some(leaders) = &self.leaders {
-            bcast::bcast(leaders, data, node)?;
+            leaders.bcast(data, node)?;
         }
         if own != node {
-            bcast::bcast(&self.node, data, 0)?;
+            self.node.bcast(data, 0)?;
         }
         Ok(())
     }
@@ -165,11 +165,11 @@ impl Hierarchy {
             proven => proven,
         };
         all_ready(&self.whole, Call::reducing::<T, O>(OPERATION), proven)?;
-        reduce::reduce(&self.node, send, recv, op, 0)?;
+        self.node.reduce(send, recv, op, 0)?;
         if let Some(leaders) = &self.leaders {
-            allreduce::allreduce_in_place(leaders, recv, op)?;
+            leaders.allreduce_in_place(recv, op)?;
         }
-        bcast::bcast(&self.node, recv, 0)
+        self.node.bcast(recv, 0)
     }
 
     /// The node of a rank that there is, and its rank there.

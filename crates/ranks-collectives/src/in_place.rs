@@ -3,11 +3,14 @@
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Result};
 
+use crate::mpi::functions::{
+    Allgather, Allreduce, Alltoall, Exscan, Gather, Named, Reduce, ReduceScatterBlock, Scan,
+    Scatter,
+};
 use crate::ops::{Op, Reduction};
 use crate::sealed::Sealed;
-use crate::{
-    allgather, allreduce, alltoall, exscan, gather, reduce, reduce_scatter_block, scan, scatter,
-};
+use crate::transfer::Transfer;
+use crate::{moves, reductions};
 
 /// Collective operations whose input lies where their output goes.
 ///
@@ -38,7 +41,7 @@ pub trait InPlaceCollectives: Sealed {
         op: O,
         root: usize,
     ) -> Result<()> {
-        reduce::reduce_in_place(self.communicator(), data, op, root)
+        reductions::reduce_in_place::<Reduce, T, O>(self.communicator(), data, op, root)
     }
 
     /// Reduces the `data` of all ranks with `op`, element by element, into `data` of every rank.
@@ -57,7 +60,7 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     #[doc(alias = "MPI_Allreduce")]
     fn allreduce_in_place<T: Pod, O: Reduction<T>>(&self, data: &mut [T], op: O) -> Result<()> {
-        allreduce::allreduce_in_place(self.communicator(), data, op)
+        reductions::reduce_in_place::<Allreduce, T, O>(self.communicator(), data, op, ())
     }
 
     /// Reduces the `data` of the ranks from 0 up to this one with `op`, element by element, into `data`.
@@ -68,7 +71,7 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.11.1 (`MPI_Scan`).
     #[doc(alias = "MPI_Scan")]
     fn scan_in_place<T: Pod, O: Op<T>>(&self, data: &mut [T], op: O) -> Result<()> {
-        scan::scan_in_place(self.communicator(), data, op)
+        reductions::reduce_in_place::<Scan, T, O>(self.communicator(), data, op, ())
     }
 
     /// Reduces the `data` of the ranks below this one with `op`, element by element, into `data`.
@@ -81,7 +84,7 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.11.2 (`MPI_Exscan`).
     #[doc(alias = "MPI_Exscan")]
     fn exscan_in_place<T: Pod, O: Op<T>>(&self, data: &mut [T], op: O) -> Result<()> {
-        exscan::exscan_in_place(self.communicator(), data, op)
+        reductions::reduce_in_place::<Exscan, T, O>(self.communicator(), data, op, ())
     }
 
     /// Reduces the `data` of all ranks with `op`, element by element, and gives rank r the r-th block of the result
@@ -99,7 +102,7 @@ pub trait InPlaceCollectives: Sealed {
         data: &mut [T],
         op: O,
     ) -> Result<()> {
-        reduce_scatter_block::reduce_scatter_block_in_place(self.communicator(), data, op)
+        reductions::reduce_in_place::<ReduceScatterBlock, T, O>(self.communicator(), data, op, ())
     }
 
     /// Collects a block of each rank in `data` of `root`, in the order of ranks.
@@ -114,7 +117,9 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.5 (`MPI_Gather`).
     #[doc(alias = "MPI_Gather")]
     fn gather_in_place<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        gather::gather_in_place(self.communicator(), data, root)
+        let comm = self.communicator();
+        let transfer = Transfer::gathered_in_place(Gather::BLOCKING, comm, data, root);
+        moves::carry_out::<Gather, T>(comm, Some(root), transfer)
     }
 
     /// Collects a block of each rank in `data` of every rank, in the order of ranks.
@@ -127,7 +132,9 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.7 (`MPI_Allgather`).
     #[doc(alias = "MPI_Allgather")]
     fn allgather_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        allgather::allgather_in_place(self.communicator(), data)
+        let comm = self.communicator();
+        let transfer = Transfer::blocks_in_place(Allgather::BLOCKING, comm, data);
+        moves::carry_out::<Allgather, T>(comm, None, transfer)
     }
 
     /// Deals out `data` of `root`: rank r gets the r-th block of it in its `data`, and the root keeps its own in its place.
@@ -141,7 +148,9 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.6 (`MPI_Scatter`).
     #[doc(alias = "MPI_Scatter")]
     fn scatter_in_place<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        scatter::scatter_in_place(self.communicator(), data, root)
+        let comm = self.communicator();
+        let transfer = Transfer::scattered_in_place(Scatter::BLOCKING, comm, data, root);
+        moves::carry_out::<Scatter, T>(comm, Some(root), transfer)
     }
 
     /// Sends the r-th block of `data` to rank r, and puts that of rank r in its place.
@@ -154,7 +163,9 @@ pub trait InPlaceCollectives: Sealed {
     /// MPI 5.0 §6.8 (`MPI_Alltoall`).
     #[doc(alias = "MPI_Alltoall")]
     fn alltoall_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        alltoall::alltoall_in_place(self.communicator(), data)
+        let comm = self.communicator();
+        let transfer = Transfer::blocks_in_place(Alltoall::BLOCKING, comm, data);
+        moves::carry_out::<Alltoall, T>(comm, None, transfer)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::blocks::Blocks;
 use crate::lasting::{self, Lasting};
 use crate::layouts::Pattern;
 use crate::neighbors::{Division, Trade};
-use crate::reduce_scatter::Dealt;
+use crate::reductions::Reducing;
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 
@@ -48,7 +48,7 @@ impl<'a, T: Pod> Movable<'a> for Transfer<'a, T> {
     }
 }
 
-impl<'a, T: Pod> Movable<'a> for Dealt<'a, T> {
+impl<'a, T: Pod> Movable<'a> for Reducing<'a, T> {
     type Element = T;
 
     fn slices(&mut self) -> Both<'_, 'a, T> {

@@ -6,7 +6,9 @@ use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Intercommunicator, Result};
 use ranks_launch::RDMA_PER_REQUEST;
 
+use crate::mpi::functions::Allreduce;
 use crate::ops::Reduction;
+use crate::reductions::Reducing;
 use crate::sealed::Between;
 use crate::transfer::Transfer;
 use crate::{in_process, mpi};
@@ -113,7 +115,10 @@ pub trait IntercommunicatorCollectives: Between {
         between.dispatch_with(
             ALLREDUCE,
             transfer,
-            |comm, transfer| mpi::allreduce(comm, &op, transfer),
+            |comm, transfer| {
+                let reducing = Reducing::whole(transfer);
+                mpi::reductions::blocking::<Allreduce, T, O>(comm, 0, &op, reducing)
+            },
             |comm, transfer| in_process::allreduce_between(comm, &op, transfer),
         )?;
         op.finish(recv, between.remote_size());

@@ -4,12 +4,7 @@ use bytemuck::Pod;
 use ranks_comm::layout::Layout;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::agreement::Call;
-use crate::in_time::carry_out_in_time;
 use crate::lengths::Holders;
-use crate::{in_process, mpi, nonblocking};
-
-const ALLTOALLW: &str = "MPI_Alltoallw";
 
 /// A [`Layout`] for each rank or neighbour: what of a slice is sent to it or comes from it.
 ///
@@ -134,19 +129,4 @@ impl<'a, T: Pod> Pattern<'a, T> {
         }
         Ok(pattern)
     }
-}
-
-pub(crate) fn alltoallw<T: Pod>(
-    comm: &Communicator,
-    send: (&[T], &Layouts),
-    recv: (&mut [T], &Layouts),
-) -> Result<()> {
-    carry_out_in_time(
-        comm,
-        Call::moving::<T>(ALLTOALLW),
-        Pattern::among_all(ALLTOALLW, comm, send, recv),
-        mpi::alltoallw,
-        Some((&nonblocking::IALLTOALLW, mpi::ialltoallw)),
-        in_process::alltoallw,
-    )
 }

@@ -62,34 +62,29 @@
 //!
 //! # How the crate is laid out
 //!
-//! An operation is one file at the top (`allreduce.rs`), which proves lengths and compares calls by `agreement.rs`, and one of the same name in each of
-//! `mpi/` (one call into libmpi) and `in_process/` (messages between threads).
+//! An operation is a row in `moves.rs` or `reductions.rs`, which says what its slices must be and what does it in process, a row in
+//! `mpi/functions.rs`, which says what its C functions are and take, and a method in each of the traits. The forms (blocking, nonblocking,
+//! persistent, scoped, large) are written once for all of them.
 #![deny(unsafe_code)]
 
 mod agreement;
-mod allgather;
 mod allgatherv;
-mod allreduce;
-mod alltoall;
 mod alltoallv;
 mod average;
 #[doc(hidden)]
 pub mod backend;
 mod barrier;
-mod bcast;
 #[cfg(feature = "serde")]
 mod bcast_value;
 mod blocks;
 mod bootstrap;
 mod collectives;
 mod counts;
-mod exscan;
 mod finishing;
 mod fractional;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
-mod gather;
 mod gathered;
 mod gatherv;
 mod hierarchy;
@@ -101,27 +96,22 @@ mod lasting;
 mod layouts;
 mod lengths;
 mod located;
+mod moves;
 mod mpi;
 pub mod nccl;
 mod neighbor_collectives;
 mod neighbors;
-mod nonblocking;
 mod nonblocking_collectives;
 mod number;
 pub mod ops;
-mod persistent;
 mod persistent_collectives;
 mod persistent_neighbor_collectives;
 mod persistent_varying_collectives;
 pub mod raw;
-mod reduce;
 mod reduce_local;
-mod reduce_scatter;
-mod reduce_scatter_block;
+mod reductions;
 mod reproducible;
 mod root;
-mod scan;
-mod scatter;
 mod scatterv;
 mod scoped_collectives;
 mod sealed;

@@ -4,9 +4,11 @@ use bytemuck::Pod;
 use ranks_comm::{Neighborhood, RecvBuffer, Request, Result, SendBuffer};
 
 use crate::blocks::Blocks;
-use crate::lasting::owned;
 use crate::layouts::Layouts;
-use crate::neighbors;
+use crate::moves;
+use crate::mpi::functions::{
+    NeighborAllgather, NeighborAllgatherv, NeighborAlltoall, NeighborAlltoallv, NeighborAlltoallw,
+};
 
 /// Operations in which every rank of a communicator with a topology takes part and exchanges data with its neighbours.
 ///
@@ -66,7 +68,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
     #[doc(alias = "MPI_Neighbor_allgather")]
     #[doc(alias = "MPI_Neighbor_allgather_c")]
     fn neighbor_allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        neighbors::neighbor_allgather(self, send, recv)
+        moves::moved::<NeighborAllgather, T>(self, send, recv, self)
     }
 
     /// Sends `send` to each neighbour, and receives what each sends in `recv`, where `blocks` say.
@@ -85,7 +87,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         recv: &mut [T],
         blocks: &Blocks,
     ) -> Result<()> {
-        neighbors::neighbor_allgatherv(self, send, recv, blocks)
+        moves::moved::<NeighborAllgatherv, T>(self, send, recv, (self, blocks))
     }
 
     /// Sends each neighbour its block of `send`, and receives one of each in `recv`, all of the same length.
@@ -97,7 +99,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
     #[doc(alias = "MPI_Neighbor_alltoall")]
     #[doc(alias = "MPI_Neighbor_alltoall_c")]
     fn neighbor_alltoall<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        neighbors::neighbor_alltoall(self, send, recv)
+        moves::moved::<NeighborAlltoall, T>(self, send, recv, self)
     }
 
     /// Sends each neighbour its block of `send`, and receives one of each in `recv`, where the blocks say.
@@ -117,7 +119,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         recv: &mut [T],
         recv_blocks: &Blocks,
     ) -> Result<()> {
-        neighbors::neighbor_alltoallv(self, (send, send_blocks), (recv, recv_blocks))
+        moves::moved::<NeighborAlltoallv, T>(self, send, recv, (self, send_blocks, recv_blocks))
     }
 
     /// Sends each neighbour what its layout takes of `send`, and puts what comes from each where its layout says in `recv`.
@@ -138,7 +140,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
         recv: &mut [T],
         recv_layouts: &Layouts,
     ) -> Result<()> {
-        neighbors::neighbor_alltoallw(self, (send, send_layouts), (recv, recv_layouts))
+        moves::moved::<NeighborAlltoallw, T>(self, send, recv, (self, send_layouts, recv_layouts))
     }
 }
 
@@ -165,13 +167,7 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        owned(
-            self,
-            &neighbors::INEIGHBOR_ALLGATHER,
-            send,
-            recv,
-            |slices| neighbors::ineighbor_allgather(self, self, slices),
-        )
+        moves::owned::<NeighborAllgather, _, _>(self, send, recv, self)
     }
 
     /// Begins to send `send` to each neighbour, and to receive what each sends in `recv`, where `blocks` say.
@@ -192,13 +188,7 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        owned(
-            self,
-            &neighbors::INEIGHBOR_ALLGATHERV,
-            send,
-            recv,
-            |slices| neighbors::ineighbor_allgatherv(self, self, slices, blocks),
-        )
+        moves::owned::<NeighborAllgatherv, _, _>(self, send, recv, (self, blocks))
     }
 
     /// Begins to send each neighbour its block of `send`, and to receive one of each in `recv`, all of the same length.
@@ -214,9 +204,7 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        owned(self, &neighbors::INEIGHBOR_ALLTOALL, send, recv, |slices| {
-            neighbors::ineighbor_alltoall(self, self, slices)
-        })
+        moves::owned::<NeighborAlltoall, _, _>(self, send, recv, self)
     }
 
     /// Begins to send each neighbour its block of `send`, and to receive one of each in `recv`, where the blocks say.
@@ -238,13 +226,7 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        owned(
-            self,
-            &neighbors::INEIGHBOR_ALLTOALLV,
-            send,
-            recv,
-            |slices| neighbors::ineighbor_alltoallv(self, self, slices, send_blocks, recv_blocks),
-        )
+        moves::owned::<NeighborAlltoallv, _, _>(self, send, recv, (self, send_blocks, recv_blocks))
     }
 
     /// Begins to send each neighbour what its layout takes of `send`, and to receive one part of each in `recv`.
@@ -266,12 +248,11 @@ pub trait NonblockingNeighborCollectives: Neighborhood + Sized {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        owned(
+        moves::owned::<NeighborAlltoallw, _, _>(
             self,
-            &neighbors::INEIGHBOR_ALLTOALLW,
             send,
             recv,
-            |slices| neighbors::ineighbor_alltoallw(self, self, slices, send_layouts, recv_layouts),
+            (self, send_layouts, recv_layouts),
         )
     }
 }

@@ -3,11 +3,15 @@
 use ranks_comm::{Communicator, RecvBuffer, Request, Result, SendBuffer};
 
 use crate::blocks::Blocks;
-use crate::lasting::{owned, owned_one, without_memory};
+use crate::lasting::without_memory;
 use crate::layouts::Layouts;
-use crate::nonblocking;
+use crate::mpi::functions::{
+    Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Alltoallw, Bcast, Exscan, Gather,
+    Gatherv, Reduce, ReduceScatter, ReduceScatterBlock, Scan, Scatter, Scatterv,
+};
 use crate::ops::{Op, Reduction};
 use crate::sealed::Sealed;
+use crate::{barrier, moves, reductions};
 
 /// Collective operations that are begun by a call and over when their [`Request`] has been waited for.
 ///
@@ -53,7 +57,7 @@ pub trait NonblockingCollectives: Sealed {
     #[doc(alias = "MPI_Ibarrier")]
     fn ibarrier(&self) -> Result<Request<()>> {
         let comm = self.communicator();
-        without_memory(comm, &nonblocking::IBARRIER, || nonblocking::ibarrier(comm))
+        without_memory(comm, &barrier::IBARRIER, || barrier::ibarrier(comm))
     }
 
     /// Begins to copy `buffer` of `root` to every rank. All ranks pass buffers of the same length.
@@ -68,10 +72,7 @@ pub trait NonblockingCollectives: Sealed {
     where
         B: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned_one(comm, &nonblocking::IBCAST, buffer, |slices| {
-            nonblocking::ibcast(comm, slices, root)
-        })
+        moves::owned_one::<Bcast, _>(self.communicator(), buffer, root)
     }
 
     /// Begins to collect the `send` of all ranks in `recv` of `root`, in the order of ranks.
@@ -90,10 +91,7 @@ pub trait NonblockingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IGATHER, send, recv, |slices| {
-            nonblocking::igather(comm, slices, root)
-        })
+        moves::owned::<Gather, _, _>(self.communicator(), send, recv, root)
     }
 
     /// Begins to collect the `send` of all ranks in `recv` of `root`, where `blocks` say.
@@ -120,10 +118,7 @@ pub trait NonblockingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IGATHERV, send, recv, |slices| {
-            nonblocking::igatherv(comm, slices, blocks, root)
-        })
+        moves::owned::<Gatherv, _, _>(self.communicator(), send, recv, (blocks, root))
     }
 
     /// Begins to deal out `send` of `root`: rank r gets the r-th block of it in `recv`.
@@ -142,10 +137,7 @@ pub trait NonblockingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::ISCATTER, send, recv, |slices| {
-            nonblocking::iscatter(comm, slices, root)
-        })
+        moves::owned::<Scatter, _, _>(self.communicator(), send, recv, root)
     }
 
     /// Begins to deal out `send` of `root`: each rank gets the block in `recv` that `blocks` say is its own.
@@ -172,10 +164,7 @@ pub trait NonblockingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::ISCATTERV, send, recv, |slices| {
-            nonblocking::iscatterv(comm, slices, blocks, root)
-        })
+        moves::owned::<Scatterv, _, _>(self.communicator(), send, recv, (blocks, root))
     }
 
     /// Begins to collect the `send` of all ranks in `recv` of every rank, in the order of ranks.
@@ -193,10 +182,7 @@ pub trait NonblockingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IALLGATHER, send, recv, |slices| {
-            nonblocking::iallgather(comm, slices)
-        })
+        moves::owned::<Allgather, _, _>(self.communicator(), send, recv, ())
     }
 
     /// Begins to collect the `send` of all ranks in `recv` of every rank, where `blocks` say.
@@ -215,10 +201,7 @@ pub trait NonblockingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IALLGATHERV, send, recv, |slices| {
-            nonblocking::iallgatherv(comm, slices, blocks)
-        })
+        moves::owned::<Allgatherv, _, _>(self.communicator(), send, recv, blocks)
     }
 
     /// Begins to send the r-th block of `send` to rank r, and to receive that of rank r as the r-th block of `recv`.
@@ -237,10 +220,7 @@ pub trait NonblockingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IALLTOALL, send, recv, |slices| {
-            nonblocking::ialltoall(comm, slices)
-        })
+        moves::owned::<Alltoall, _, _>(self.communicator(), send, recv, ())
     }
 
     /// Begins to send each rank its block of `send`, and to receive one of each in `recv`.
@@ -265,10 +245,7 @@ pub trait NonblockingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IALLTOALLV, send, recv, |slices| {
-            nonblocking::ialltoallv(comm, slices, send_blocks, recv_blocks)
-        })
+        moves::owned::<Alltoallv, _, _>(self.communicator(), send, recv, (send_blocks, recv_blocks))
     }
 
     /// Begins to send each rank what its layout takes of `send`, and to receive one part of each in `recv`.
@@ -293,10 +270,12 @@ pub trait NonblockingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IALLTOALLW, send, recv, |slices| {
-            nonblocking::ialltoallw(comm, slices, send_layouts, recv_layouts)
-        })
+        moves::owned::<Alltoallw, _, _>(
+            self.communicator(),
+            send,
+            recv,
+            (send_layouts, recv_layouts),
+        )
     }
 
     /// Begins to reduce the `send` of all ranks with `op`, element by element, into `recv` of `root`.
@@ -316,10 +295,7 @@ pub trait NonblockingCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IREDUCE, send, recv, |slices| {
-            nonblocking::ireduce(comm, slices, op, root)
-        })
+        reductions::owned::<Reduce, _, _, _>(self.communicator(), send, recv, op, root)
     }
 
     /// Begins to reduce the `send` of all ranks with `op`, element by element, into `recv` of every rank.
@@ -336,10 +312,7 @@ pub trait NonblockingCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IALLREDUCE, send, recv, |slices| {
-            nonblocking::iallreduce(comm, slices, op)
-        })
+        reductions::owned::<Allreduce, _, _, _>(self.communicator(), send, recv, op, ())
     }
 
     /// Begins to reduce the `send` of all ranks with `op`, element by element; rank r gets the r-th block in `recv`.
@@ -358,14 +331,7 @@ pub trait NonblockingCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(
-            comm,
-            &nonblocking::IREDUCE_SCATTER_BLOCK,
-            send,
-            recv,
-            |slices| nonblocking::ireduce_scatter_block(comm, slices, op),
-        )
+        reductions::owned::<ReduceScatterBlock, _, _, _>(self.communicator(), send, recv, op, ())
     }
 
     /// Begins to reduce the `send` of all ranks with `op`, element by element; each rank gets in `recv` the block that
@@ -392,10 +358,7 @@ pub trait NonblockingCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IREDUCE_SCATTER, send, recv, |slices| {
-            nonblocking::ireduce_scatter(comm, slices, op, blocks)
-        })
+        reductions::owned::<ReduceScatter, _, _, _>(self.communicator(), send, recv, op, blocks)
     }
 
     /// Begins to reduce the `send` of the ranks from 0 up to this one with `op`, element by element, into `recv`.
@@ -412,10 +375,7 @@ pub trait NonblockingCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Op<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::ISCAN, send, recv, |slices| {
-            nonblocking::iscan(comm, slices, op)
-        })
+        reductions::owned::<Scan, _, _, _>(self.communicator(), send, recv, op, ())
     }
 
     /// Begins to reduce the `send` of the ranks below this one with `op`, element by element, into `recv`.
@@ -434,10 +394,7 @@ pub trait NonblockingCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Op<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        owned(comm, &nonblocking::IEXSCAN, send, recv, |slices| {
-            nonblocking::iexscan(comm, slices, op)
-        })
+        reductions::owned::<Exscan, _, _, _>(self.communicator(), send, recv, op, ())
     }
 }
 

@@ -3,9 +3,13 @@
 use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
 use crate::lasting::{Shape, prepared};
+use crate::mpi::functions::{
+    Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceScatterBlock, Scan,
+    Scatter,
+};
 use crate::ops::{Op, Reduction};
 use crate::sealed::Sealed;
-use crate::{nonblocking, persistent};
+use crate::{barrier, moves, reductions};
 
 /// Collective operations that are prepared once, with their buffers, and then started as often as they are needed.
 ///
@@ -71,11 +75,11 @@ pub trait PersistentCollectives: Sealed {
         let comm = self.communicator();
         prepared(
             comm,
-            &persistent::BARRIER,
+            &barrier::BARRIER_INIT,
             (),
             Shape::none(),
-            |_| persistent::barrier(comm),
-            |comm, _| nonblocking::ibarrier(comm),
+            |_| barrier::barrier_init(comm),
+            |comm, _| barrier::ibarrier(comm),
         )
     }
 
@@ -91,14 +95,12 @@ pub trait PersistentCollectives: Sealed {
     where
         B: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::BCAST,
+        moves::persistent::<Bcast, _, _, _>(
+            self.communicator(),
             buffer,
             Shape::one(),
-            |slices| persistent::bcast(comm, slices, root),
-            move |comm, slices| nonblocking::ibcast(comm, slices, root),
+            root,
+            |&root| root,
         )
     }
 
@@ -118,14 +120,12 @@ pub trait PersistentCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::GATHER,
+        moves::persistent::<Gather, _, _, _>(
+            self.communicator(),
             (send, recv),
             Shape::both(),
-            |slices| persistent::gather(comm, slices, root),
-            move |comm, slices| nonblocking::igather(comm, slices, root),
+            root,
+            |&root| root,
         )
     }
 
@@ -145,14 +145,12 @@ pub trait PersistentCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::SCATTER,
+        moves::persistent::<Scatter, _, _, _>(
+            self.communicator(),
             (send, recv),
             Shape::both(),
-            |slices| persistent::scatter(comm, slices, root),
-            move |comm, slices| nonblocking::iscatter(comm, slices, root),
+            root,
+            |&root| root,
         )
     }
 
@@ -171,14 +169,12 @@ pub trait PersistentCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::ALLGATHER,
+        moves::persistent::<Allgather, _, _, _>(
+            self.communicator(),
             (send, recv),
             Shape::both(),
-            |slices| persistent::allgather(comm, slices),
-            nonblocking::iallgather,
+            (),
+            |()| (),
         )
     }
 
@@ -198,14 +194,12 @@ pub trait PersistentCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::ALLTOALL,
+        moves::persistent::<Alltoall, _, _, _>(
+            self.communicator(),
             (send, recv),
             Shape::both(),
-            |slices| persistent::alltoall(comm, slices),
-            nonblocking::ialltoall,
+            (),
+            |()| (),
         )
     }
 
@@ -232,14 +226,13 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::REDUCE,
-            (send, recv),
-            Shape::both(),
-            |slices| persistent::reduce(comm, slices, op, root),
-            move |comm, slices| nonblocking::ireduce(comm, slices, op, root),
+        reductions::persistent::<Reduce, _, _, _, _>(
+            self.communicator(),
+            send,
+            recv,
+            op,
+            root,
+            |&root| root,
         )
     }
 
@@ -257,14 +250,13 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::ALLREDUCE,
-            (send, recv),
-            Shape::both(),
-            |slices| persistent::allreduce(comm, slices, op),
-            move |comm, slices| nonblocking::iallreduce(comm, slices, op),
+        reductions::persistent::<Allreduce, _, _, _, _>(
+            self.communicator(),
+            send,
+            recv,
+            op,
+            (),
+            |()| (),
         )
     }
 
@@ -289,14 +281,13 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::REDUCE_SCATTER_BLOCK,
-            (send, recv),
-            Shape::both(),
-            |slices| persistent::reduce_scatter_block(comm, slices, op),
-            move |comm, slices| nonblocking::ireduce_scatter_block(comm, slices, op),
+        reductions::persistent::<ReduceScatterBlock, _, _, _, _>(
+            self.communicator(),
+            send,
+            recv,
+            op,
+            (),
+            |()| (),
         )
     }
 
@@ -314,15 +305,7 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Op<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::SCAN,
-            (send, recv),
-            Shape::both(),
-            |slices| persistent::scan(comm, slices, op),
-            move |comm, slices| nonblocking::iscan(comm, slices, op),
-        )
+        reductions::persistent::<Scan, _, _, _, _>(self.communicator(), send, recv, op, (), |()| ())
     }
 
     /// Prepares to reduce the `send` of the ranks below this one with `op`, element by element, into `recv`.
@@ -341,14 +324,13 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Op<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &persistent::EXSCAN,
-            (send, recv),
-            Shape::both(),
-            |slices| persistent::exscan(comm, slices, op),
-            move |comm, slices| nonblocking::iexscan(comm, slices, op),
+        reductions::persistent::<Exscan, _, _, _, _>(
+            self.communicator(),
+            send,
+            recv,
+            op,
+            (),
+            |()| (),
         )
     }
 }

@@ -3,9 +3,12 @@
 use ranks_comm::{Neighborhood, Persistent, RecvBuffer, Result, SendBuffer};
 
 use crate::blocks::Blocks;
-use crate::lasting::{Shape, prepared};
+use crate::lasting::Shape;
 use crate::layouts::Layouts;
-use crate::neighbors;
+use crate::moves;
+use crate::mpi::functions::{
+    NeighborAllgather, NeighborAllgatherv, NeighborAlltoall, NeighborAlltoallv, NeighborAlltoallw,
+};
 
 /// Operations among neighbours that are prepared once, with their buffers, and then started as often as they are needed.
 ///
@@ -28,14 +31,12 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let around = self.clone();
-        prepared(
+        moves::persistent::<NeighborAllgather, _, _, _>(
             self,
-            &neighbors::ALLGATHER_INIT,
             (send, recv),
             Shape::both(),
-            |slices| neighbors::neighbor_allgather_init(self, slices),
-            move |comm, slices| neighbors::ineighbor_allgather(comm, &around, slices),
+            self.clone(),
+            |around| around,
         )
     }
 
@@ -57,17 +58,12 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let around = self.clone();
-        let blocks_again = blocks.clone();
-        prepared(
+        moves::persistent::<NeighborAllgatherv, _, _, _>(
             self,
-            &neighbors::ALLGATHERV_INIT,
             (send, recv),
             Shape::both(),
-            |slices| neighbors::neighbor_allgatherv_init(self, slices, blocks),
-            move |comm, slices| {
-                neighbors::ineighbor_allgatherv(comm, &around, slices, &blocks_again)
-            },
+            (self.clone(), blocks.clone()),
+            |(around, blocks)| (around, blocks),
         )
     }
 
@@ -84,14 +80,12 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let around = self.clone();
-        prepared(
+        moves::persistent::<NeighborAlltoall, _, _, _>(
             self,
-            &neighbors::ALLTOALL_INIT,
             (send, recv),
             Shape::both(),
-            |slices| neighbors::neighbor_alltoall_init(self, slices),
-            move |comm, slices| neighbors::ineighbor_alltoall(comm, &around, slices),
+            self.clone(),
+            |around| around,
         )
     }
 
@@ -114,24 +108,12 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let around = self.clone();
-        let send_blocks_again = send_blocks.clone();
-        let recv_blocks_again = recv_blocks.clone();
-        prepared(
+        moves::persistent::<NeighborAlltoallv, _, _, _>(
             self,
-            &neighbors::ALLTOALLV_INIT,
             (send, recv),
             Shape::both(),
-            |slices| neighbors::neighbor_alltoallv_init(self, slices, send_blocks, recv_blocks),
-            move |comm, slices| {
-                neighbors::ineighbor_alltoallv(
-                    comm,
-                    &around,
-                    slices,
-                    &send_blocks_again,
-                    &recv_blocks_again,
-                )
-            },
+            (self.clone(), send_blocks.clone(), recv_blocks.clone()),
+            |(around, here, there)| (around, here, there),
         )
     }
 
@@ -154,17 +136,12 @@ pub trait PersistentNeighborCollectives: Neighborhood + Clone + Send + 'static {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let around = self.clone();
-        let again = (send_layouts.clone(), recv_layouts.clone());
-        prepared(
+        moves::persistent::<NeighborAlltoallw, _, _, _>(
             self,
-            &neighbors::ALLTOALLW_INIT,
             (send, recv),
             Shape::both(),
-            |slices| neighbors::neighbor_alltoallw_init(self, slices, send_layouts, recv_layouts),
-            move |comm, slices| {
-                neighbors::ineighbor_alltoallw(comm, &around, slices, &again.0, &again.1)
-            },
+            (self.clone(), send_layouts.clone(), recv_layouts.clone()),
+            |(around, here, there)| (around, here, there),
         )
     }
 }

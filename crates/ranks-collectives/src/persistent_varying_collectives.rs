@@ -3,11 +3,12 @@
 use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
 use crate::blocks::Blocks;
-use crate::lasting::{Shape, prepared};
+use crate::lasting::Shape;
 use crate::layouts::Layouts;
+use crate::mpi::functions::{Allgatherv, Alltoallv, Alltoallw, Gatherv, ReduceScatter, Scatterv};
 use crate::ops::Reduction;
 use crate::sealed::Sealed;
-use crate::{nonblocking, persistent};
+use crate::{moves, reductions};
 
 /// Collective operations whose blocks are not all of the same length, prepared once, with their buffers, and then started as
 /// often as they are needed.
@@ -42,15 +43,12 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        let again = blocks.clone();
-        prepared(
-            comm,
-            &persistent::GATHERV,
+        moves::persistent::<Gatherv, _, _, _>(
+            self.communicator(),
             (send, recv),
             Shape::both(),
-            |slices| persistent::gatherv(comm, slices, blocks, root),
-            move |comm, slices| nonblocking::igatherv(comm, slices, &again, root),
+            (blocks.clone(), root),
+            |(blocks, root)| (blocks, *root),
         )
     }
 
@@ -78,15 +76,12 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        let again = blocks.clone();
-        prepared(
-            comm,
-            &persistent::SCATTERV,
+        moves::persistent::<Scatterv, _, _, _>(
+            self.communicator(),
             (send, recv),
             Shape::both(),
-            |slices| persistent::scatterv(comm, slices, blocks, root),
-            move |comm, slices| nonblocking::iscatterv(comm, slices, &again, root),
+            (blocks.clone(), root),
+            |(blocks, root)| (blocks, *root),
         )
     }
 
@@ -106,15 +101,12 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        let again = blocks.clone();
-        prepared(
-            comm,
-            &persistent::ALLGATHERV,
+        moves::persistent::<Allgatherv, _, _, _>(
+            self.communicator(),
             (send, recv),
             Shape::both(),
-            |slices| persistent::allgatherv(comm, slices, blocks),
-            move |comm, slices| nonblocking::iallgatherv(comm, slices, &again),
+            blocks.clone(),
+            |blocks| blocks,
         )
     }
 
@@ -140,15 +132,12 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        let again = (send_blocks.clone(), recv_blocks.clone());
-        prepared(
-            comm,
-            &persistent::ALLTOALLV,
+        moves::persistent::<Alltoallv, _, _, _>(
+            self.communicator(),
             (send, recv),
             Shape::both(),
-            |slices| persistent::alltoallv(comm, slices, send_blocks, recv_blocks),
-            move |comm, slices| nonblocking::ialltoallv(comm, slices, &again.0, &again.1),
+            (send_blocks.clone(), recv_blocks.clone()),
+            |(here, there)| (here, there),
         )
     }
 
@@ -172,15 +161,12 @@ pub trait PersistentVaryingCollectives: Sealed {
         S: SendBuffer<Element = R::Element> + Send + 'static,
         R: RecvBuffer + Send + 'static,
     {
-        let comm = self.communicator();
-        let again = (send_layouts.clone(), recv_layouts.clone());
-        prepared(
-            comm,
-            &persistent::ALLTOALLW,
+        moves::persistent::<Alltoallw, _, _, _>(
+            self.communicator(),
             (send, recv),
             Shape::both(),
-            |slices| persistent::alltoallw(comm, slices, send_layouts, recv_layouts),
-            move |comm, slices| nonblocking::ialltoallw(comm, slices, &again.0, &again.1),
+            (send_layouts.clone(), recv_layouts.clone()),
+            |(here, there)| (here, there),
         )
     }
 
@@ -208,15 +194,13 @@ pub trait PersistentVaryingCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Reduction<R::Element> + Send + 'static,
     {
-        let comm = self.communicator();
-        let again = blocks.clone();
-        prepared(
-            comm,
-            &persistent::REDUCE_SCATTER,
-            (send, recv),
-            Shape::both(),
-            |slices| persistent::reduce_scatter(comm, slices, op, blocks),
-            move |comm, slices| nonblocking::ireduce_scatter(comm, slices, op, &again),
+        reductions::persistent::<ReduceScatter, _, _, _, _>(
+            self.communicator(),
+            send,
+            recv,
+            op,
+            blocks.clone(),
+            |blocks| blocks,
         )
     }
 }

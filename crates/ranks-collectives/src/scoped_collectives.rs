@@ -4,10 +4,13 @@ use bytemuck::Pod;
 use ranks_comm::{Result, Scope, ScopedRequest};
 
 use crate::blocks::Blocks;
-use crate::lasting::scoped;
-use crate::nonblocking;
+use crate::mpi::functions::{
+    Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Bcast, Exscan, Gather, Gatherv, Reduce,
+    ReduceScatter, ReduceScatterBlock, Scan, Scatter, Scatterv,
+};
 use crate::ops::{Op, Reduction};
 use crate::sealed::ScopeSealed;
+use crate::{moves, reductions};
 
 /// Collective operations on borrowed slices, begun in a [`Scope`] and over when it ends, or when they are waited for.
 ///
@@ -45,10 +48,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         data: &'scope mut [T],
         root: usize,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IBCAST, &[], data, |slices| {
-            nonblocking::ibcast(scope.communicator(), slices, root)
-        })
+        moves::scoped::<Bcast, T>(self.scope(), &[], data, root)
     }
 
     /// Begins to collect the `send` of all ranks in `recv` of `root`, in the order of ranks.
@@ -67,10 +67,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         recv: &'scope mut [T],
         root: usize,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IGATHER, send, recv, |slices| {
-            nonblocking::igather(scope.communicator(), slices, root)
-        })
+        moves::scoped::<Gather, T>(self.scope(), send, recv, root)
     }
 
     /// Begins to collect the `send` of all ranks in `recv` of `root`, where `blocks` say.
@@ -92,10 +89,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         blocks: &Blocks,
         root: usize,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IGATHERV, send, recv, |slices| {
-            nonblocking::igatherv(scope.communicator(), slices, blocks, root)
-        })
+        moves::scoped::<Gatherv, T>(self.scope(), send, recv, (blocks, root))
     }
 
     /// Begins to deal out `send` of `root`: rank r gets the r-th block of it in `recv`.
@@ -114,10 +108,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         recv: &'scope mut [T],
         root: usize,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::ISCATTER, send, recv, |slices| {
-            nonblocking::iscatter(scope.communicator(), slices, root)
-        })
+        moves::scoped::<Scatter, T>(self.scope(), send, recv, root)
     }
 
     /// Begins to deal out `send` of `root`: each rank gets the block in `recv` that `blocks` say is its own.
@@ -139,10 +130,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         blocks: &Blocks,
         root: usize,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::ISCATTERV, send, recv, |slices| {
-            nonblocking::iscatterv(scope.communicator(), slices, blocks, root)
-        })
+        moves::scoped::<Scatterv, T>(self.scope(), send, recv, (blocks, root))
     }
 
     /// Begins to collect the `send` of all ranks in `recv` of every rank, in the order of ranks.
@@ -159,10 +147,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         send: &'scope [T],
         recv: &'scope mut [T],
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IALLGATHER, send, recv, |slices| {
-            nonblocking::iallgather(scope.communicator(), slices)
-        })
+        moves::scoped::<Allgather, T>(self.scope(), send, recv, ())
     }
 
     /// Begins to collect the `send` of all ranks in `recv` of every rank, where `blocks` say.
@@ -181,10 +166,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         recv: &'scope mut [T],
         blocks: &Blocks,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IALLGATHERV, send, recv, |slices| {
-            nonblocking::iallgatherv(scope.communicator(), slices, blocks)
-        })
+        moves::scoped::<Allgatherv, T>(self.scope(), send, recv, blocks)
     }
 
     /// Begins to send the r-th block of `send` to rank r, and to receive that of rank r as the r-th block of `recv`.
@@ -202,10 +184,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         send: &'scope [T],
         recv: &'scope mut [T],
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IALLTOALL, send, recv, |slices| {
-            nonblocking::ialltoall(scope.communicator(), slices)
-        })
+        moves::scoped::<Alltoall, T>(self.scope(), send, recv, ())
     }
 
     /// Begins to send each rank its block of `send`, and to receive one of each in `recv`.
@@ -225,10 +204,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         send_blocks: &Blocks,
         recv_blocks: &Blocks,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IALLTOALLV, send, recv, |slices| {
-            nonblocking::ialltoallv(scope.communicator(), slices, send_blocks, recv_blocks)
-        })
+        moves::scoped::<Alltoallv, T>(self.scope(), send, recv, (send_blocks, recv_blocks))
     }
 
     /// Begins to reduce the `send` of all ranks with `op`, element by element, into `recv` of `root`.
@@ -248,10 +224,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         op: O,
         root: usize,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IREDUCE, send, recv, |slices| {
-            nonblocking::ireduce(scope.communicator(), slices, op, root)
-        })
+        reductions::scoped::<Reduce, T, O>(self.scope(), send, recv, op, root)
     }
 
     /// Begins to reduce the `send` of all ranks with `op`, element by element, into `recv` of every rank.
@@ -267,10 +240,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         recv: &'scope mut [T],
         op: O,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IALLREDUCE, send, recv, |slices| {
-            nonblocking::iallreduce(scope.communicator(), slices, op)
-        })
+        reductions::scoped::<Allreduce, T, O>(self.scope(), send, recv, op, ())
     }
 
     /// Begins to reduce the `send` of all ranks with `op`, element by element; rank r gets the r-th block in `recv`.
@@ -288,14 +258,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         recv: &'scope mut [T],
         op: O,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(
-            scope,
-            &nonblocking::IREDUCE_SCATTER_BLOCK,
-            send,
-            recv,
-            |slices| nonblocking::ireduce_scatter_block(scope.communicator(), slices, op),
-        )
+        reductions::scoped::<ReduceScatterBlock, T, O>(self.scope(), send, recv, op, ())
     }
 
     /// Begins to reduce the `send` of all ranks with `op`, element by element; each rank gets in `recv` the block that
@@ -316,10 +279,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         op: O,
         blocks: &Blocks,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IREDUCE_SCATTER, send, recv, |slices| {
-            nonblocking::ireduce_scatter(scope.communicator(), slices, op, blocks)
-        })
+        reductions::scoped::<ReduceScatter, T, O>(self.scope(), send, recv, op, blocks)
     }
 
     /// Begins to reduce the `send` of the ranks from 0 up to this one with `op`, element by element, into `recv`.
@@ -335,10 +295,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         recv: &'scope mut [T],
         op: O,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::ISCAN, send, recv, |slices| {
-            nonblocking::iscan(scope.communicator(), slices, op)
-        })
+        reductions::scoped::<Scan, T, O>(self.scope(), send, recv, op, ())
     }
 
     /// Begins to reduce the `send` of the ranks below this one with `op`, element by element, into `recv`.
@@ -356,10 +313,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         recv: &'scope mut [T],
         op: O,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let scope = self.scope();
-        scoped(scope, &nonblocking::IEXSCAN, send, recv, |slices| {
-            nonblocking::iexscan(scope.communicator(), slices, op)
-        })
+        reductions::scoped::<Exscan, T, O>(self.scope(), send, recv, op, ())
     }
 }
 

@@ -5,7 +5,7 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::agreement::{Call, all_ready};
 use crate::transfer::Transfer;
-use crate::{alltoall, counts};
+use crate::{Collectives, counts};
 
 /// [`alltoall`](crate::Collectives::alltoall) with fewer messages, for small blocks on many ranks.
 ///
@@ -62,16 +62,16 @@ impl TwoLevelAlltoall {
         let block = all_ready(&self.whole, Call::moving::<T>(OPERATION), proven)?.block();
         let [rows, columns] = self.shape();
         if rows == 1 {
-            return alltoall::alltoall(&self.row, send, recv);
+            return self.row.alltoall(send, recv);
         }
         let mut from = counts::room(OPERATION, send.len())?;
         let mut to = counts::room(OPERATION, send.len())?;
         // What is for the ranks of each column, one row after the other.
         transpose(send, &mut from, [rows, columns], block);
-        alltoall::alltoall(&self.row, &from, &mut to)?;
+        self.row.alltoall(&from, &mut to)?;
         // What the ranks of this row have for each rank of this column.
         transpose(&to, &mut from, [columns, rows], block);
-        alltoall::alltoall(&self.column, &from, recv)
+        self.column.alltoall(&from, recv)
     }
 }
 

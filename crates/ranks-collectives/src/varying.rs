@@ -18,6 +18,8 @@ pub(crate) struct Divided<'a, S> {
 /// Where nothing is gathered, `recv` is empty and its blocks are the root's.
 pub(crate) struct Gathering<'a, T> {
     pub(crate) operation: &'static str,
+    /// This rank.
+    pub(crate) me: usize,
     pub(crate) send: Option<&'a [T]>,
     pub(crate) recv: Divided<'a, &'a mut [T]>,
     pub(crate) root: Root,
@@ -26,6 +28,8 @@ pub(crate) struct Gathering<'a, T> {
 /// A block for each rank out of the root's. Elsewhere `send` is empty and its blocks are the root's.
 pub(crate) struct Scattering<'a, T> {
     pub(crate) operation: &'static str,
+    /// This rank.
+    pub(crate) me: usize,
     pub(crate) send: Divided<'a, &'a [T]>,
     pub(crate) recv: Option<&'a mut [T]>,
     pub(crate) root: Root,
@@ -80,6 +84,7 @@ impl<'a, T> Gathering<'a, T> {
         blocks.must_be_disjoint(operation, comm, name)?;
         Ok(Self {
             operation,
+            me: comm.rank(),
             send,
             recv: Divided {
                 slice: Some(recv),
@@ -141,6 +146,7 @@ impl<'a, T> Gathering<'a, T> {
         blocks.own_is(operation, comm, name, send.len())?;
         Ok(Self {
             operation,
+            me: comm.rank(),
             send: Some(send),
             recv: Divided {
                 slice: Some(&mut []),
@@ -174,6 +180,7 @@ impl<'a, T> Scattering<'a, T> {
         };
         Ok(Self {
             operation,
+            me: comm.rank(),
             send,
             recv: Some(recv),
             root,
@@ -201,6 +208,7 @@ impl<'a, T> Scattering<'a, T> {
         };
         Ok(Self {
             operation,
+            me: comm.rank(),
             send,
             recv,
             root,

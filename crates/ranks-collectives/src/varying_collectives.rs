@@ -6,9 +6,13 @@ use ranks_comm::{Communicator, Result};
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
 use crate::layouts::Layouts;
+use crate::mpi::functions::{
+    Allgatherv, Alltoallv, Alltoallw, Gatherv, Named, ReduceScatter, Scatterv,
+};
 use crate::ops::Reduction;
 use crate::sealed::Sealed;
-use crate::{allgatherv, alltoallv, gatherv, layouts, reduce_scatter, scatterv};
+use crate::varying::{Exchange, Gathering, Scattering};
+use crate::{allgatherv, alltoallv, gatherv, moves, reductions, scatterv};
 
 /// Collective operations whose blocks are not all of the same length.
 ///
@@ -117,7 +121,9 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.7 (`MPI_Allgatherv`).
     #[doc(alias = "MPI_Allgatherv")]
     fn allgatherv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks) -> Result<()> {
-        allgatherv::allgatherv_in_place(self.communicator(), data, blocks)
+        let comm = self.communicator();
+        let gathering = Gathering::in_place(Allgatherv::BLOCKING, comm, data, blocks);
+        moves::carry_out::<Allgatherv, T>(comm, None, gathering)
     }
 
     /// Collects the `send` of all ranks at `root`, in the order of ranks, however long each is; `None` elsewhere.
@@ -151,7 +157,7 @@ pub trait VaryingCollectives: Sealed {
         blocks: &Blocks,
         root: usize,
     ) -> Result<()> {
-        gatherv::gatherv_into(self.communicator(), send, recv, blocks, root)
+        moves::moved::<Gatherv, T>(self.communicator(), send, recv, (blocks, root))
     }
 
     /// Collects a block of each rank in `data` of `root`, where its own is already in its place.
@@ -164,7 +170,9 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.5 (`MPI_Gatherv`).
     #[doc(alias = "MPI_Gatherv")]
     fn gatherv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks, root: usize) -> Result<()> {
-        gatherv::gatherv_in_place(self.communicator(), data, blocks, root)
+        let comm = self.communicator();
+        let gathering = Gathering::in_place_at(Gatherv::BLOCKING, comm, data, blocks, root);
+        moves::carry_out::<Gatherv, T>(comm, Some(root), gathering)
     }
 
     /// Deals out `send` of `root`: each rank gets the block for it, however long that is.
@@ -200,7 +208,7 @@ pub trait VaryingCollectives: Sealed {
         recv: &mut [T],
         root: usize,
     ) -> Result<()> {
-        scatterv::scatterv_into(self.communicator(), send, blocks, recv, root)
+        moves::moved::<Scatterv, T>(self.communicator(), send, recv, (blocks, root))
     }
 
     /// Deals out `data` of `root`, which its `blocks` divide and which keeps its own block in its place.
@@ -218,7 +226,9 @@ pub trait VaryingCollectives: Sealed {
         blocks: &Blocks,
         root: usize,
     ) -> Result<()> {
-        scatterv::scatterv_in_place(self.communicator(), data, blocks, root)
+        let comm = self.communicator();
+        let scattering = Scattering::in_place_from(Scatterv::BLOCKING, comm, data, blocks, root);
+        moves::carry_out::<Scatterv, T>(comm, Some(root), scattering)
     }
 
     /// Sends each rank the block of `send` for it, and returns what each has sent to this one.
@@ -300,7 +310,7 @@ pub trait VaryingCollectives: Sealed {
         recv: &mut [T],
         recv_blocks: &Blocks,
     ) -> Result<()> {
-        alltoallv::alltoallv_into(self.communicator(), send, send_blocks, recv, recv_blocks)
+        moves::moved::<Alltoallv, T>(self.communicator(), send, recv, (send_blocks, recv_blocks))
     }
 
     /// Sends each rank the block of `data` for it, and puts that of each rank in its place.
@@ -313,7 +323,9 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.8 (`MPI_Alltoallv`).
     #[doc(alias = "MPI_Alltoallv")]
     fn alltoallv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks) -> Result<()> {
-        alltoallv::alltoallv_in_place(self.communicator(), data, blocks)
+        let comm = self.communicator();
+        let exchange = Exchange::in_place(Alltoallv::BLOCKING, comm, data, blocks);
+        moves::carry_out::<Alltoallv, T>(comm, None, exchange)
     }
 
     /// Sends each rank what the layout for it takes of `send`, and puts what comes from each where its layout says in `recv`.
@@ -347,10 +359,11 @@ pub trait VaryingCollectives: Sealed {
         recv: &mut [T],
         recv_layouts: &Layouts,
     ) -> Result<()> {
-        layouts::alltoallw(
+        moves::moved::<Alltoallw, T>(
             self.communicator(),
-            (send, send_layouts),
-            (recv, recv_layouts),
+            send,
+            recv,
+            (send_layouts, recv_layouts),
         )
     }
 
@@ -373,7 +386,7 @@ pub trait VaryingCollectives: Sealed {
         blocks: &Blocks,
         op: O,
     ) -> Result<()> {
-        reduce_scatter::reduce_scatter(self.communicator(), send, recv, blocks, op)
+        reductions::reduce::<ReduceScatter, T, O>(self.communicator(), send, recv, op, blocks)
     }
 
     /// The same, with the result at the beginning of `data`. What is behind it is unspecified afterwards.
@@ -389,7 +402,7 @@ pub trait VaryingCollectives: Sealed {
         blocks: &Blocks,
         op: O,
     ) -> Result<()> {
-        reduce_scatter::reduce_scatter_in_place(self.communicator(), data, blocks, op)
+        reductions::reduce_in_place::<ReduceScatter, T, O>(self.communicator(), data, op, blocks)
     }
 }
 

@@ -11,7 +11,7 @@ use super::bytes::bytes_mut;
 use super::call::{Call, Outcome};
 use super::reduce::reduce_slices;
 use crate::ops::Reduction;
-use crate::transfer::Transfer;
+use crate::reductions::Reducing;
 
 /// What rank 0 says before the result.
 const WELL: u8 = 0;
@@ -21,7 +21,7 @@ const FAILED: u8 = 2;
 pub(crate) fn allreduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
-    transfer: Transfer<'_, T>,
+    Reducing { transfer, .. }: Reducing<'_, T>,
 ) -> Result<()> {
     let call = Call::of::<T>(comm, transfer.operation());
     let own = 0..transfer.block();

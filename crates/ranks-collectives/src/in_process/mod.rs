@@ -44,7 +44,7 @@ pub(crate) use layouts::{alltoallw, ialltoallw, ineighbor_alltoallw, neighbor_al
 pub(crate) use neighbors::{ineighbor_exchange, neighbor_exchange};
 pub(crate) use nonblocking::{
     iallgather, iallreduce, ialltoall, ibarrier, ibcast, iexscan, igather, ireduce,
-    ireduce_scatter, ireduce_scatter_block, iscan, iscatter,
+    ireduce_scatter, iscan, iscatter,
 };
 pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
 pub(crate) use reduce::reduce;

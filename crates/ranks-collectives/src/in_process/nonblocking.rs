@@ -9,14 +9,13 @@ use super::arrivals::Arrivals;
 use super::bytes::{Bytes, block_mut, block_of, bytes, bytes_mut};
 use super::call::Call;
 use super::folding::Folding;
-use crate::blocks::Blocks;
 use crate::lasting::{Lasting, nowhere};
-use crate::nonblocking::IBARRIER;
 use crate::ops::Reduction;
+use crate::reductions::Reducing;
 use crate::transfer::Transfer;
 
 pub(crate) fn ibarrier(comm: &Comm) -> Result<Begun> {
-    let call = Call::of::<u8>(comm, IBARRIER.operation());
+    let call = Call::of::<u8>(comm, "MPI_Ibarrier");
     let number = comm.next_number();
     for rank in call.others() {
         comm.numbered_send(rank, number, &[])?;
@@ -121,8 +120,9 @@ pub(crate) fn ialltoall<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>)
 pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    transfer: Lasting<Transfer<'_, T>>,
+    reducing: Lasting<Reducing<'_, T>>,
 ) -> Result<Begun> {
+    let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let (number, root) = (comm.next_number(), transfer.get().root_rank());
     let slices = transfer.map(|transfer| transfer.into_copied(0..0));
@@ -136,8 +136,9 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
 pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    transfer: Lasting<Transfer<'_, T>>,
+    reducing: Lasting<Reducing<'_, T>>,
 ) -> Result<Begun> {
+    let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let slices = transfer.map(|transfer| transfer.into_copied(0..0));
@@ -151,26 +152,27 @@ pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
 pub(crate) fn iscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    transfer: Lasting<Transfer<'_, T>>,
+    reducing: Lasting<Reducing<'_, T>>,
 ) -> Result<Begun> {
-    over_lower_ranks(comm, op, transfer, comm.rank() + 1)
+    over_lower_ranks(comm, op, reducing, comm.rank() + 1)
 }
 
 /// Up to the rank before this one. On rank 0 nothing is written.
 pub(crate) fn iexscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    transfer: Lasting<Transfer<'_, T>>,
+    reducing: Lasting<Reducing<'_, T>>,
 ) -> Result<Begun> {
-    over_lower_ranks(comm, op, transfer, comm.rank())
+    over_lower_ranks(comm, op, reducing, comm.rank())
 }
 
 fn over_lower_ranks<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    transfer: Lasting<Transfer<'_, T>>,
+    reducing: Lasting<Reducing<'_, T>>,
     end: usize,
 ) -> Result<Begun> {
+    let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let slices = transfer.map(|transfer| transfer.into_copied(0..0));
@@ -180,22 +182,13 @@ fn over_lower_ranks<T: Pod, O: Reduction<T> + Send + 'static>(
     Ok(folding(&call, number, op, slices, end))
 }
 
-pub(crate) fn ireduce_scatter_block<T: Pod, O: Reduction<T> + Send + 'static>(
-    comm: &Comm,
-    op: O,
-    transfer: Lasting<Transfer<'_, T>>,
-) -> Result<Begun> {
-    // As many elements as there are in all: no overflow.
-    let blocks = Blocks::even(transfer.get().block() * comm.size(), comm.size());
-    ireduce_scatter(comm, op, transfer, &blocks)
-}
-
 pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    transfer: Lasting<Transfer<'_, T>>,
-    blocks: &Blocks,
+    reducing: Lasting<Reducing<'_, T>>,
 ) -> Result<Begun> {
+    let blocks = reducing.get().blocks();
+    let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let slices = transfer.map(|transfer| transfer.into_copied(0..0));

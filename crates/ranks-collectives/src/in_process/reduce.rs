@@ -7,13 +7,13 @@ use ranks_comm::backend::InProcessComm as Comm;
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use crate::ops::Reduction;
-use crate::transfer::Transfer;
+use crate::reductions::Reducing;
 use crate::user_op::Panicked;
 
 pub(crate) fn reduce<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
-    transfer: Transfer<'_, T>,
+    Reducing { transfer, .. }: Reducing<'_, T>,
 ) -> Result<()> {
     let call = Call::of::<T>(comm, transfer.operation());
     let root = transfer.root_rank();

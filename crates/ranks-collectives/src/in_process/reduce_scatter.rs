@@ -4,17 +4,16 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
-use crate::blocks::Blocks;
 use crate::ops::Reduction;
-use crate::transfer::Transfer;
+use crate::reductions::Reducing;
 
 pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
-    transfer: Transfer<'_, T>,
-    blocks: &Blocks,
+    reducing: Reducing<'_, T>,
 ) -> Result<()> {
-    transfer.reductions(comm.rank(), blocks, |reduction| {
-        super::reduce(comm, op, reduction)
+    let blocks = reducing.blocks();
+    reducing.transfer.reductions(comm.rank(), &blocks, |one| {
+        super::reduce(comm, op, Reducing::whole(one))
     })
 }

@@ -7,24 +7,29 @@ use ranks_comm::backend::InProcessComm as Comm;
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use super::reduce::combine;
-use crate::ops::Op;
+use crate::ops::Reduction;
+use crate::reductions::Reducing;
 use crate::transfer::Transfer;
 
 /// Up to this rank.
-pub(crate) fn scan<T: Pod, O: Op<T>>(comm: &Comm, op: &O, transfer: Transfer<'_, T>) -> Result<()> {
-    over_lower_ranks(comm, op, transfer, true)
+pub(crate) fn scan<T: Pod, O: Reduction<T>>(
+    comm: &Comm,
+    op: &O,
+    reducing: Reducing<'_, T>,
+) -> Result<()> {
+    over_lower_ranks(comm, op, reducing.transfer, true)
 }
 
 /// Up to the rank before this one. Rank 0 gets nothing, and `recv` stays as it is there.
-pub(crate) fn exscan<T: Pod, O: Op<T>>(
+pub(crate) fn exscan<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
-    transfer: Transfer<'_, T>,
+    reducing: Reducing<'_, T>,
 ) -> Result<()> {
-    over_lower_ranks(comm, op, transfer, false)
+    over_lower_ranks(comm, op, reducing.transfer, false)
 }
 
-fn over_lower_ranks<T: Pod, O: Op<T>>(
+fn over_lower_ranks<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
     transfer: Transfer<'_, T>,

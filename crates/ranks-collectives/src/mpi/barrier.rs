@@ -1,9 +1,13 @@
-//! Barrier.
+//! Barrier: blocking, nonblocking and persistent.
 
 use ranks_comm::Result;
-use ranks_comm::backend::check;
+use ranks_comm::backend::{Begun, MpiComm as Comm, check};
 use ranks_comm::record::Over;
+use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native;
+
+use super::begun::{begin, begin_large};
+use super::functions::is_in_library;
 
 #[inline(always)]
 pub(crate) fn barrier(comm: impl Over) -> Result<()> {
@@ -11,4 +15,23 @@ pub(crate) fn barrier(comm: impl Over) -> Result<()> {
     let code = unsafe { native::MPI_Barrier(comm.native) };
     comm.over();
     check(code, "MPI_Barrier")
+}
+
+pub(crate) fn ibarrier(comm: &Comm) -> Result<Begun> {
+    begin("MPI_Ibarrier", None, |request| {
+        // SAFETY: a barrier has no memory; the request is a place of ours.
+        unsafe { native::MPI_Ibarrier(comm.native, request) }
+    })
+}
+
+pub(crate) fn barrier_init(comm: &Comm) -> Result<Option<Begun>> {
+    const NAME: &str = "MPI_Barrier_init";
+    if !is_in_library(NAME) {
+        return Ok(None);
+    }
+    begin_large(NAME, None, |request| {
+        // SAFETY: a barrier has no memory; the request is a place of ours.
+        unsafe { sys::MPI_Barrier_init(comm.canonical, sys::MPI_INFO_NULL, request) }
+    })
+    .map(Some)
 }

@@ -10,46 +10,6 @@ use ranks_mpi_sys::{MPI_Request, native};
 /// A request in the library's own width.
 pub(super) type Cell = native::Cell<MPI_Request>;
 
-/// Counts and displacements. The standard lets a library read them until the operation is over (MPI 5.0 §6.12).
-#[derive(Debug)]
-pub(super) struct Arrays<C, D> {
-    pub(super) counts: Vec<C>,
-    pub(super) displacements: Vec<D>,
-}
-
-impl<C> Arrays<C, ()> {
-    /// Counts alone.
-    pub(super) fn only(counts: Vec<C>) -> Self {
-        let displacements = Vec::new();
-        Self {
-            counts,
-            displacements,
-        }
-    }
-}
-
-/// Those of what is sent and of what is received.
-#[derive(Debug)]
-pub(super) struct BothSides<C, D>(pub(super) Box<Arrays<C, D>>, pub(super) Box<Arrays<C, D>>);
-
-impl<C, D> Keep for BothSides<C, D>
-where
-    Self: Send + std::fmt::Debug,
-{
-    fn ended(&mut self, _: &'static str) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl<C, D> Keep for Arrays<C, D>
-where
-    Self: Send + std::fmt::Debug,
-{
-    fn ended(&mut self, _: &'static str) -> Result<()> {
-        Ok(())
-    }
-}
-
 /// Begins by a function with handles in the library's own form.
 #[inline]
 pub(super) fn begin(

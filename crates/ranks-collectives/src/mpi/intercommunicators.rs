@@ -2,42 +2,30 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
+use ranks_comm::backend::{MpiComm as Comm, check};
 use ranks_mpi_sys as sys;
 
-use super::large::items;
-use super::pointer::{standard_recv_pointer, standard_send_pointer};
+use super::functions::{Abi, Allgather, Bcast, Large, Moved, Moves, Named};
 use crate::intercommunicators::{Gathered, RootGroup};
 
 pub(crate) fn bcast_between<T: Pod>(comm: &Comm, data: &mut [T], root: RootGroup) -> Result<()> {
-    let root = root.number(sys::MPI_ROOT, sys::MPI_PROC_NULL);
-    let (count, datatype) = (items::<T>(data.len()), TypeOf::<T>::datatype());
-    // SAFETY: `data` is `count` items of `datatype`; the root is in the other group, as the caller has checked, or none.
-    let code = unsafe {
-        sys::MPI_Bcast_c(
-            standard_recv_pointer(Some(data)),
-            count,
-            datatype,
-            root,
-            comm.canonical,
-        )
+    let with = Moved::<Large> {
+        recv_count: Large::count::<T>(data.len()),
+        root: root.number(sys::MPI_ROOT, sys::MPI_PROC_NULL),
+        ..Moved::between(None, Some(data))
     };
-    check(code, "MPI_Bcast")
+    // SAFETY: `data` is so many items of the datatype; the root is in the other group, as the caller has checked, or none.
+    let code = unsafe { Bcast::blocking_c(with, comm.canonical) };
+    check(code, Bcast::BLOCKING)
 }
 
 pub(crate) fn allgather_between<T: Pod>(comm: &Comm, gathered: Gathered<'_, T>) -> Result<()> {
-    let datatype = TypeOf::<T>::datatype();
-    // SAFETY: `send` is one block, and `recv` one of each rank of the other group, as `Gathered` has proven.
-    let code = unsafe {
-        sys::MPI_Allgather_c(
-            standard_send_pointer(Some(gathered.send)),
-            items::<T>(gathered.send.len()),
-            datatype,
-            standard_recv_pointer(Some(gathered.recv)),
-            items::<T>(gathered.block),
-            datatype,
-            comm.canonical,
-        )
+    let with = Moved::<Large> {
+        send_count: Large::count::<T>(gathered.send.len()),
+        recv_count: Large::count::<T>(gathered.block),
+        ..Moved::between(Some(gathered.send), Some(gathered.recv))
     };
-    check(code, "MPI_Allgather")
+    // SAFETY: `send` is one block, and `recv` one of each rank of the other group, as `Gathered` has proven.
+    let code = unsafe { Allgather::blocking_c(with, comm.canonical) };
+    check(code, Allgather::BLOCKING)
 }

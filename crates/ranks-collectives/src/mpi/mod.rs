@@ -1,15 +1,15 @@
 //! Collectives over an MPI library: one call each, and one look at its return code.
 //!
-//! Blocks of up to 2³¹ − 1 items go through the functions of MPI 1 with handles in the library's own form, larger
-//! ones through `large` and its kin.
+//! `functions` has the C functions of each operation. `transfers`, `reductions` and `varying` call them in each form: with `int`s and handles in the
+//! library's own form where an `int` can count the items, by the large-count functions elsewhere.
 //!
 //! # Safety
 //!
 //! Every call hands libmpi pointers and counts. Four facts make them sound, and each is established in one place:
 //!
 //! * The memory behind a pointer is as large as the counts say: [`Transfer`](crate::transfer::Transfer) is made
-//!   only from slices whose lengths fit the operation on the communicator that it is then used with (the
-//!   functions at the top of this crate pass the same one), its kin in `varying`, `layouts` and `neighbors` only from blocks that lie in
+//!   only from slices whose lengths fit the operation on the communicator that it is then used with (the rows of
+//!   `moves` and `reductions` name operation and proof together, and the forms there pass one communicator), its kin in `varying`, `layouts` and `neighbors` only from blocks that lie in
 //!   their slices, as many as the library's topology has neighbours, and [`TypeOf`](ranks_comm::backend::TypeOf) counts
 //!   the same bytes in MPI's terms.
 //! * An empty slice is given as the address of a static (`pointer`), because its own pointer may have the
@@ -18,93 +18,39 @@
 //! * The library is loaded, initialised and not finalized: a [`Comm`](ranks_comm::backend::MpiComm) exists only
 //!   then, and `Communicator::express` or `dispatch` has let the operation in.
 //!
-//! A blocking operation is over with its buffers when it returns. One that returns at once is handed memory that lasts until
-//! it is over: [`Lasting`](crate::lasting::Lasting) slices, and what it keeps besides (`begun`). One that the library keeps
-//! (`persistent`) is handed the same until it is freed.
+//! A blocking operation is done with its buffers when it returns. A nonblocking one is handed memory that lasts until it is complete:
+//! [`Lasting`](crate::lasting::Lasting) slices, and what it keeps besides (`begun`). A persistent one is handed the same until it is freed.
 #![allow(unsafe_code)]
 
-mod allgather;
-mod allgatherv;
-mod allreduce;
-mod alltoall;
-mod alltoallv;
 mod barrier;
-mod bcast;
 mod begun;
-mod datatype;
-mod exscan;
-mod gather;
-mod gatherv;
-pub(crate) mod in_pieces;
+pub(crate) mod exchanges;
+pub(crate) mod functions;
+pub(crate) mod gatherings;
+mod in_pieces;
 mod intercommunicators;
-mod large;
-mod large_reductions;
 mod large_varying;
-mod lasting_layouts;
-mod layouts;
+pub(crate) mod layouts;
+pub(crate) mod neighbor_layouts;
 mod neighbor_order;
-mod neighbors;
-mod nonblocking;
-mod nonblocking_neighbors;
-mod nonblocking_reductions;
-mod nonblocking_varying;
+pub(crate) mod neighbors;
 mod operation;
 mod packed;
-mod persistent;
-mod persistent_neighbors;
-mod persistent_reductions;
-mod persistent_varying;
 mod pointer;
-mod reduce;
 mod reduce_local;
-mod reduce_scatter;
-mod reduce_scatter_block;
-mod scan;
-mod scatter;
-mod scatterv;
+pub(crate) mod reductions;
+pub(crate) mod scatterings;
+pub(crate) mod transfers;
 mod typed_blocks;
 mod user_op;
+mod varying;
 
-pub(crate) use allgather::{allgather, allgather_small};
-pub(crate) use allgatherv::{allgatherv, allgatherv_small};
-pub(crate) use allreduce::{allreduce, allreduce_small};
-pub(crate) use alltoall::{alltoall, alltoall_small};
-pub(crate) use alltoallv::alltoallv;
-pub(crate) use barrier::barrier;
-pub(crate) use bcast::{bcast, bcast_small};
-pub(crate) use exscan::{exscan, exscan_small};
-pub(crate) use gather::{gather, gather_small};
-pub(crate) use gatherv::gatherv;
+pub(crate) use barrier::{barrier, barrier_init, ibarrier};
 pub(crate) use intercommunicators::{allgather_between, bcast_between};
-pub(crate) use lasting_layouts::{
-    alltoallw_init, ialltoallw, ineighbor_alltoallw, neighbor_alltoallw_init,
-};
-pub(crate) use layouts::{alltoallw, neighbor_alltoallw};
-pub(crate) use neighbors::{neighbor_allgather, neighbor_allgatherv, neighbor_alltoallv};
-pub(crate) use nonblocking::{iallgather, ialltoall, ibarrier, ibcast, igather, iscatter};
-pub(crate) use nonblocking_neighbors::{
-    ineighbor_allgather, ineighbor_allgatherv, ineighbor_alltoallv,
-};
-pub(crate) use nonblocking_reductions::{
-    iallreduce, iexscan, ireduce, ireduce_scatter, ireduce_scatter_block, iscan, keeping,
-};
-pub(crate) use nonblocking_varying::{iallgatherv, ialltoallv, igatherv, iscatterv};
-pub(crate) use persistent::{
-    allgather_init, alltoall_init, barrier_init, bcast_init, gather_init, keeps_collectives,
-    scatter_init,
-};
-pub(crate) use persistent_neighbors::{
-    neighbor_allgather_init, neighbor_allgatherv_init, neighbor_alltoallv_init,
-};
-pub(crate) use persistent_reductions::{
-    allreduce_init, exscan_init, reduce_init, reduce_scatter_block_init, reduce_scatter_init,
-    scan_init,
-};
-pub(crate) use persistent_varying::{allgatherv_init, alltoallv_init, gatherv_init, scatterv_init};
-pub(crate) use reduce::{reduce, reduce_small};
+pub(crate) use operation::LastingOperation;
 pub(crate) use reduce_local::reduce_local;
-pub(crate) use reduce_scatter::reduce_scatter;
-pub(crate) use reduce_scatter_block::{reduce_scatter_block, reduce_scatter_block_small};
-pub(crate) use scan::{scan, scan_small};
-pub(crate) use scatter::{scatter, scatter_small};
-pub(crate) use scatterv::scatterv;
+
+/// Whether the library has persistent collectives, good ones or bad. It is so on all ranks or on none: they use the same library.
+pub(crate) fn keeps_collectives() -> bool {
+    functions::is_in_library("MPI_Gather_init")
+}

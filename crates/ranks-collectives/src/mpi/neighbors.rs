@@ -1,172 +1,84 @@
 //! Communication among neighbours.
 //!
-//! Blocks of one length go by the function for blocks of lengths of their own as well: it can be told where to put those of
+//! All to all with blocks of one length goes by the function for blocks of lengths of their own as well: it can be told where to put those of
 //! a rank that is a neighbour several times, which libraries let arrive in orders of their own ([`neighbor_order`]).
 //!
 //! [`neighbor_order`]: super::neighbor_order
 
-use std::ffi::c_int;
-
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{MpiComm as Comm, TypeOf, check};
-use ranks_mpi_sys as sys;
-use ranks_mpi_sys::native;
+use ranks_comm::backend::{Begun, MpiComm as Comm};
 
-use super::begun::Arrays;
-use super::datatype::datatype;
-use super::large::items;
-use super::large_varying::arrays;
+use super::functions::{
+    Moves, NeighborAllgather, NeighborAllgatherv, NeighborAlltoallv, is_in_library,
+};
 use super::neighbor_order::{Form, slots_for};
-use super::pointer::{recv_pointer, send_pointer, standard_recv_pointer, standard_send_pointer};
-use crate::blocks::Blocks;
+use super::varying::{self, Division, Side, Varying};
+use crate::lasting::Lasting;
 use crate::neighbors::Trade;
 
-pub(crate) fn neighbor_allgather<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
-    const NAME: &str = "MPI_Neighbor_allgather";
-    let (send, recv) = (Some(trade.send.slice), Some(trade.recv.slice));
-    let length = send.map_or(0, <[T]>::len);
-    let Some(count) = TypeOf::<T>::small_count(length) else {
-        let (count, datatype) = (items::<T>(length), TypeOf::<T>::datatype());
-        // SAFETY: `send` is one block and `recv` one of each neighbour, as `Trade` has proven; a block is `count` items of `datatype`.
-        let code = unsafe {
-            sys::MPI_Neighbor_allgather_c(
-                standard_send_pointer(send),
-                count,
-                datatype,
-                standard_recv_pointer(recv),
-                count,
-                datatype,
-                comm.canonical,
-            )
-        };
-        return check(code, "MPI_Neighbor_allgather_c");
-    };
-    let datatype = datatype::<T>();
-    // SAFETY: `send` is one block and `recv` one of each neighbour, as `Trade` has proven; a block is `count` items of `datatype`.
-    let code = unsafe {
-        native::MPI_Neighbor_allgather(
-            send_pointer(send),
-            count,
-            datatype,
-            recv_pointer(recv),
-            count,
-            datatype,
-            comm.native,
-        )
-    };
-    check(code, NAME)
+/// The sides of an operation that blocks of both are divided on.
+pub(crate) trait Trades: Moves {
+    /// Whether each neighbour is sent a block of its own, and whether blocks that are received have lengths of their own.
+    const DIVIDES: [bool; 2];
 }
 
-pub(crate) fn neighbor_allgatherv<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
-    let (send, blocks) = (Some(trade.send.slice), trade.recv.blocks);
-    let recv = Some(trade.recv.slice);
-    let length = send.map_or(0, <[T]>::len);
-    let small = (TypeOf::<T>::small_count(length), small::<T>(&blocks, None));
-    let (Some(count), Some(received)) = small else {
-        let (counts, displacements) = arrays::<T>(&blocks);
-        // SAFETY: `send` is one block, and those of the neighbours lie in `recv` and do not overlap, as `Trade` has proven; counts and displacements are theirs in items of the datatype.
-        let code = unsafe {
-            sys::MPI_Neighbor_allgatherv_c(
-                standard_send_pointer(send),
-                items::<T>(length),
-                TypeOf::<T>::datatype(),
-                standard_recv_pointer(recv),
-                counts.as_ptr(),
-                displacements.as_ptr(),
-                TypeOf::<T>::datatype(),
-                comm.canonical,
-            )
-        };
-        return check(code, "MPI_Neighbor_allgatherv_c");
-    };
-    let datatype = datatype::<T>();
-    // SAFETY: `send` is one block, and those of the neighbours lie in `recv` and do not overlap, as `Trade` has proven; counts and displacements are theirs in items of `datatype`.
-    let code = unsafe {
-        native::MPI_Neighbor_allgatherv(
-            send_pointer(send),
-            count,
-            datatype,
-            recv_pointer(recv),
-            received.counts.as_ptr(),
-            received.displacements.as_ptr(),
-            datatype,
-            comm.native,
-        )
-    };
-    check(code, "MPI_Neighbor_allgatherv")
+impl Trades for NeighborAllgather {
+    const DIVIDES: [bool; 2] = [false, false];
 }
 
-pub(crate) fn neighbor_alltoallv<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
-    let slots = slots_for(Form::Blocking, trade.around)?;
-    let slots = slots.as_deref();
-    let (send, recv) = (Some(trade.send.slice), Some(trade.recv.slice));
-    let (here, there) = (trade.send.blocks, trade.recv.blocks);
-    let (Some(sent), Some(received)) = (small::<T>(&here, None), small::<T>(&there, slots)) else {
-        let (sent, received) = (large::<T>(&here, None), large::<T>(&there, slots));
-        // SAFETY: the blocks lie in `send` and `recv`, and those of `recv` do not overlap, as `Trade` has proven; counts and displacements are theirs in items of the datatype.
-        let code = unsafe {
-            sys::MPI_Neighbor_alltoallv_c(
-                standard_send_pointer(send),
-                sent.counts.as_ptr(),
-                sent.displacements.as_ptr(),
-                TypeOf::<T>::datatype(),
-                standard_recv_pointer(recv),
-                received.counts.as_ptr(),
-                received.displacements.as_ptr(),
-                TypeOf::<T>::datatype(),
-                comm.canonical,
-            )
-        };
-        return check(code, "MPI_Neighbor_alltoallv_c");
-    };
-    let datatype = datatype::<T>();
-    // SAFETY: the blocks lie in `send` and `recv`, and those of `recv` do not overlap, as `Trade` has proven; counts and displacements are theirs in items of `datatype`.
-    let code = unsafe {
-        native::MPI_Neighbor_alltoallv(
-            send_pointer(send),
-            sent.counts.as_ptr(),
-            sent.displacements.as_ptr(),
-            datatype,
-            recv_pointer(recv),
-            received.counts.as_ptr(),
-            received.displacements.as_ptr(),
-            datatype,
-            comm.native,
-        )
-    };
-    check(code, "MPI_Neighbor_alltoallv")
+impl Trades for NeighborAllgatherv {
+    const DIVIDES: [bool; 2] = [false, true];
 }
 
-/// Counts and displacements in items, of the blocks in this order; `None` if an `int` cannot say them.
-pub(super) fn small<T: Pod>(
-    blocks: &Blocks,
-    slots: Option<&[usize]>,
-) -> Option<Box<Arrays<c_int, c_int>>> {
-    let ints = blocks.ints(TypeOf::<T>::items())?;
-    let (counts, displacements) = ints.split_at(ints.len() / 2);
-    Some(Box::new(Arrays {
-        counts: in_slots(counts, slots),
-        displacements: in_slots(displacements, slots),
-    }))
+impl Trades for NeighborAlltoallv {
+    const DIVIDES: [bool; 2] = [true, true];
 }
 
-/// The same for any length.
-pub(super) fn large<T: Pod>(
-    blocks: &Blocks,
-    slots: Option<&[usize]>,
-) -> Box<Arrays<sys::MPI_Count, sys::MPI_Aint>> {
-    let (counts, displacements) = arrays::<T>(blocks);
-    Box::new(Arrays {
-        counts: in_slots(&counts, slots),
-        displacements: in_slots(&displacements, slots),
+/// As the function has it.
+fn varying<F: Trades, T>(trade: Trade<'_, T>, form: Form) -> Result<Varying<'_, T>> {
+    let [sends_blocks, receives_blocks] = F::DIVIDES;
+    let slots = match sends_blocks {
+        true => slots_for(form, trade.around)?,
+        false => None,
+    };
+    let length = trade.send.slice.len();
+    let divided = |is_divided: bool, blocks, slots| match is_divided {
+        true => Division::Blocks(blocks, slots),
+        false => Division::Block(length),
+    };
+    Ok(Varying {
+        send: Side {
+            slice: Some(trade.send.slice),
+            division: divided(sends_blocks, trade.send.blocks, None),
+        },
+        recv: Side {
+            slice: Some(trade.recv.slice),
+            division: divided(receives_blocks, trade.recv.blocks, slots),
+        },
+        root: 0,
     })
 }
 
-/// What each slot of the library is, by the block that it has to be.
-fn in_slots<N: Copy>(of_blocks: &[N], slots: Option<&[usize]>) -> Vec<N> {
-    match slots {
-        None => of_blocks.to_vec(),
-        Some(slots) => slots.iter().map(|&block| of_blocks[block]).collect(),
+pub(crate) fn blocking<F: Trades, T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
+    varying::blocking::<F, T>(comm, varying::<F, T>(trade, Form::Blocking)?)
+}
+
+pub(crate) fn nonblocking<F: Trades, T: Pod>(
+    comm: &Comm,
+    trade: Lasting<Trade<'_, T>>,
+) -> Result<Begun> {
+    let varying = trade.proven(|trade| varying::<F, T>(trade, Form::Nonblocking))?;
+    varying::nonblocking::<F, T>(comm, varying, None)
+}
+
+pub(crate) fn init<F: Trades, T: Pod>(
+    comm: &Comm,
+    trade: Lasting<Trade<'_, T>>,
+) -> Result<Option<Begun>> {
+    if !is_in_library(F::INIT) {
+        return Ok(None);
     }
+    let varying = trade.proven(|trade| varying::<F, T>(trade, Form::Persistent))?;
+    varying::init::<F, T>(comm, varying)
 }

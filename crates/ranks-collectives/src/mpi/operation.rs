@@ -1,11 +1,11 @@
-//! The operation and the datatype of a reduction, for the length of one call.
+//! The operation and the datatype of a reduction: for the length of one call, or until it is complete.
 
 use std::ffi::c_int;
 
 use bytemuck::Pod;
-use ranks_comm::Result;
-use ranks_comm::backend::check;
-use ranks_mpi_sys::{MPI_Datatype, MPI_Op, native};
+use ranks_comm::backend::{Keep, check};
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
 
 use super::user_op::Registered;
 use crate::ops::Reduction;
@@ -13,7 +13,7 @@ use crate::ops::Reduction;
 /// What `int` counts at most: the length of a piece of a reduction that goes piece by piece.
 pub(super) const PIECE: usize = c_int::MAX.unsigned_abs() as usize;
 
-/// What a reduction hands to the library. An item of the datatype is an element, and of its size.
+/// The operation of a blocking reduction. An item of the datatype is an element, and of its size.
 pub(super) struct Operation<'o> {
     pub(super) op: MPI_Op,
     pub(super) datatype: MPI_Datatype,
@@ -45,18 +45,10 @@ impl<'o> Operation<'o> {
         })
     }
 
-    /// The operation in the library's own form.
+    /// Both in the library's own form.
     #[inline(always)]
-    pub(super) fn native_op(&self) -> native::Op {
-        // SAFETY: the library is loaded: this is called by operations on a `Comm` only.
-        unsafe { native::op(self.op) }
-    }
-
-    /// The datatype in the library's own form.
-    #[inline(always)]
-    pub(super) fn native_datatype(&self) -> native::Datatype {
-        // SAFETY: as above.
-        unsafe { native::datatype(self.datatype) }
+    pub(super) fn native(&self) -> (native::Op, native::Datatype) {
+        native(self.op, self.datatype)
     }
 
     /// Ends the call `name`, which returned `code`.
@@ -73,6 +65,61 @@ impl<'o> Operation<'o> {
     }
 }
 
+/// The operation of a reduction that is nonblocking or persistent.
+pub(crate) struct LastingOperation {
+    pub(super) op: MPI_Op,
+    pub(super) datatype: MPI_Datatype,
+    /// What the library calls back until the reduction is complete or freed, if the operation is none of its own.
+    pub(super) keep: Option<Box<dyn Keep>>,
+}
+
+impl LastingOperation {
+    /// An operation for blocks that an `int` can count.
+    pub(crate) fn of<T: Pod, O: Reduction<T> + Send + 'static>(op: O) -> Result<Self> {
+        if let Some((op, datatype)) = O::predefined() {
+            let keep = None;
+            return Ok(Self { op, datatype, keep });
+        }
+        let registered = Registered::keeping::<T, O>(op)?;
+        Ok(Self {
+            op: registered.op(),
+            datatype: registered.datatype(),
+            keep: Some(Box::new(registered)),
+        })
+    }
+
+    /// One of MPI's own, which can be for longer blocks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotInLibrary`] of `name` if the operation is the program's own: libraries call it with an `int`.
+    pub(crate) fn predefined<T: Pod, O: Reduction<T>>(name: &'static str) -> Result<Self> {
+        let keep = None;
+        match O::predefined() {
+            Some((op, datatype)) => Ok(Self { op, datatype, keep }),
+            None => Err(Error::new(
+                ErrorKind::NotInLibrary,
+                name,
+                "a reduction of 2³¹ elements or more that returns at once is not possible with an operation of the \
+                 program's own; use the blocking one, or several calls",
+            )),
+        }
+    }
+
+    /// Both in the library's own form.
+    pub(super) fn native(&self) -> (native::Op, native::Datatype) {
+        native(self.op, self.datatype)
+    }
+}
+
+#[inline(always)]
+fn native(op: MPI_Op, datatype: MPI_Datatype) -> (native::Op, native::Datatype) {
+    // SAFETY: the library is loaded: this is called by operations on a `Comm` only.
+    let op = unsafe { native::op(op) };
+    // SAFETY: as above.
+    let datatype = unsafe { native::datatype(datatype) };
+    (op, datatype)
+}
+
 /// A block of `elements`, each an item, which an `int` can say, as the caller knows. Elements of no size are none.
 ///
 /// Were it not so, the library would be told of fewer items than there are, or of a negative number, which it
@@ -87,6 +134,15 @@ pub(super) fn count<T>(elements: usize) -> c_int {
     match size_of::<T>() {
         0 => 0,
         _ => elements as c_int,
+    }
+}
+
+/// A block of so many elements, each an item.
+pub(super) fn large_count<T>(elements: usize) -> MPI_Count {
+    // An item has a byte at least, so that elements of no size are no items; of others a slice has at most isize::MAX.
+    match size_of::<T>() {
+        0 => 0,
+        _ => MPI_Count::try_from(elements).unwrap_or(0),
     }
 }
 

@@ -10,24 +10,20 @@ use ranks_comm::Result;
 use crate::blocks::Blocks;
 use crate::varying::{Divided, Gathering, Scattering};
 
-/// Blocks to receive all of, and the slice that they are of, so that libraries put them where they belong.
+/// Puts the only block at the beginning of the slice, where libraries put it that let it arrive somewhere else.
 pub(super) fn at_the_front<'a, T>(
     recv: Option<&'a mut [T]>,
-    blocks: &'a Blocks,
-) -> Result<(Option<&'a mut [T]>, Cow<'a, Blocks>)> {
-    if blocks.are_received_well() {
-        return Ok((recv, Cow::Borrowed(blocks)));
-    }
+    blocks: &mut Cow<'_, Blocks>,
+) -> Result<Option<&'a mut [T]>> {
     // There is one, and it lies in the slice.
     let start = blocks.range(0).start;
-    let blocks = Blocks::from_counts(blocks.counts())?;
-    Ok((recv.map(|recv| &mut recv[start..]), Cow::Owned(blocks)))
+    *blocks = Cow::Owned(Blocks::from_counts(blocks.counts())?);
+    Ok(recv.map(|recv| &mut recv[start..]))
 }
 
-/// Gathers, `me` being this rank, with a call that gets the same without gaps.
+/// Gathers with a call that gets the same without gaps.
 pub(super) fn gathered<T: Pod>(
     gathering: Gathering<'_, T>,
-    me: usize,
     call: impl FnOnce(Gathering<'_, T>) -> Result<()>,
 ) -> Result<()> {
     let blocks = gathering.recv.blocks;
@@ -44,7 +40,7 @@ pub(super) fn gathered<T: Pod>(
     }
     let mut packed = bytemuck::zeroed_vec(close.end());
     if gathering.send.is_none() {
-        packed[close.range(me)].copy_from_slice(&recv[blocks.range(me)]);
+        packed[close.range(gathering.me)].copy_from_slice(&recv[blocks.range(gathering.me)]);
     }
     call(Gathering {
         recv: Divided {

@@ -6,7 +6,7 @@ use super::accumulator::{Accumulator, WORDS};
 use crate::agreement::{Call, all_ready};
 use crate::fractional::Fractional;
 use crate::ops::Sum;
-use crate::{allreduce, lengths};
+use crate::{InPlaceCollectives, lengths};
 
 /// How many accumulators travel at once.
 const AT_ONCE: usize = 512;
@@ -77,7 +77,7 @@ impl Exact<'_> {
         recv: &mut [T],
     ) -> Result<()> {
         let mut words: Vec<i64> = sums.into_iter().flat_map(Accumulator::into_words).collect();
-        allreduce::allreduce_in_place(self.comm, &mut words, Sum)?;
+        self.comm.allreduce_in_place(&mut words, Sum)?;
         let elements = words.chunks_exact(T::COMPONENTS * WORDS);
         for (element, words) in recv.iter_mut().zip(elements) {
             *element = T::rounded(|component, form| {

@@ -1,0 +1,55 @@
+//! All to all, with blocks of lengths of their own.
+//!
+//! Ranks know of their own blocks alone, so that no two of them can agree on another way where a library has no large-count function.
+
+use std::borrow::Cow;
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, MpiComm as Comm, Plain};
+
+use super::functions::Alltoallv;
+use super::varying::{self, Division, Side, Varying};
+use crate::lasting::Lasting;
+use crate::varying::Exchange;
+
+/// As the function has it.
+fn varying<'a, T>(exchange: Exchange<'a, T>) -> Varying<'a, T> {
+    let Exchange { send, recv, .. } = exchange;
+    Varying {
+        send: Side {
+            slice: send.slice,
+            division: Division::Blocks(Cow::Borrowed(send.blocks), None),
+        },
+        recv: Side {
+            slice: recv.slice,
+            division: Division::Blocks(Cow::Borrowed(recv.blocks), None),
+        },
+        root: 0,
+    }
+}
+
+pub(crate) fn blocking<T: Pod>(comm: &Comm, exchange: Exchange<'_, T>) -> Result<()> {
+    varying::blocking::<Alltoallv, T>(comm, varying(exchange))
+}
+
+/// In place what is sent is a copy. In Open MPI 4.1 `MPI_Ialltoallv` in place does nothing on a rank whose blocks are all empty, and there
+/// alone does not count either: whatever is nonblocking on this communicator waits for ever from then on
+/// (<https://github.com/open-mpi/ompi/pull/8059>).
+pub(crate) fn nonblocking<T: Pod>(
+    comm: &Comm,
+    exchange: Lasting<Exchange<'_, T>>,
+) -> Result<Begun> {
+    let inner = exchange.get();
+    let in_place = inner.send.slice.is_none();
+    let data = inner.recv.slice.as_deref().filter(|_| in_place);
+    let copy = data.map(Plain::copy);
+    varying::nonblocking::<Alltoallv, T>(comm, exchange.map(varying), copy)
+}
+
+pub(crate) fn init<T: Pod>(
+    comm: &Comm,
+    exchange: Lasting<Exchange<'_, T>>,
+) -> Result<Option<Begun>> {
+    varying::init::<Alltoallv, T>(comm, exchange.map(varying))
+}

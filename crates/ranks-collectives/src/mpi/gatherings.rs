@@ -1,0 +1,126 @@
+//! Gathers of blocks of lengths of their own: to one rank, and to all.
+//!
+//! Blocks of 2³¹ items and more together travel by derived types where a library has no large-count function. Whether they do is the same on all
+//! ranks: it follows from the library and from the sum of the counts, which the ranks have in common ([`Blocks::are_large`]).
+//!
+//! [`Blocks::are_large`]: crate::blocks::Blocks::are_large
+
+use std::borrow::Cow;
+use std::ffi::c_int;
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, MpiComm as Comm, TypeOf, check};
+use ranks_comm::record::Over;
+
+use super::functions::{Allgatherv, Gatherv, Moved, Moves, Native, is_in_library};
+use super::large_varying;
+use super::packed::{self, at_the_front};
+use super::varying::{self, Division, Side, Varying};
+use crate::lasting::Lasting;
+use crate::varying::Gathering;
+
+/// A gather to one rank or to all.
+pub(crate) trait Gathers: Moves {
+    const TO_ALL: bool;
+}
+
+impl Gathers for Gatherv {
+    const TO_ALL: bool = false;
+}
+
+impl Gathers for Allgatherv {
+    const TO_ALL: bool = true;
+}
+
+/// Whether the library puts received blocks where they belong.
+fn is_received_well<F: Gathers, T>(gathering: &Gathering<'_, T>) -> bool {
+    !F::TO_ALL || gathering.recv.blocks.are_received_well()
+}
+
+/// Whether the blocks travel by derived types.
+fn is_through_types<T: Pod>(name: &str, gathering: &Gathering<'_, T>) -> bool {
+    gathering.recv.blocks.are_large(TypeOf::<T>::items()) && !is_in_library(name)
+}
+
+/// As the function has it.
+fn varying<'a, T>(gathering: Gathering<'a, T>) -> Varying<'a, T> {
+    let length = gathering.send.map_or(0, <[T]>::len);
+    Varying {
+        send: Side {
+            slice: gathering.send,
+            division: Division::Block(length),
+        },
+        recv: Side {
+            slice: gathering.recv.slice,
+            division: Division::Blocks(Cow::Borrowed(gathering.recv.blocks), None),
+        },
+        root: gathering.root.number,
+    }
+}
+
+/// The same for a library that puts the only block of one rank at the beginning.
+fn to_the_front<F: Gathers, T>(gathering: Gathering<'_, T>) -> Result<Varying<'_, T>> {
+    let is_received_well = is_received_well::<F, T>(&gathering);
+    let mut varying = varying(gathering);
+    if !is_received_well && let Division::Blocks(blocks, _) = &mut varying.recv.division {
+        varying.recv.slice = at_the_front(varying.recv.slice, blocks)?;
+    }
+    Ok(varying)
+}
+
+pub(crate) fn blocking<F: Gathers, T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Result<()> {
+    let blocks = gathering.recv.blocks;
+    let (is_large, has_ints) = (
+        blocks.are_large(TypeOf::<T>::items()),
+        blocks.ints(TypeOf::<T>::items()).is_some(),
+    );
+    if !is_received_well::<F, T>(&gathering) || !(is_large || has_ints) {
+        return packed::gathered(gathering, |gathering| blocking::<F, T>(comm, gathering));
+    }
+    if is_through_types(F::BLOCKING_C, &gathering) {
+        let root = gathering.root.rank;
+        return large_varying::gathered(comm, gathering, |rank| F::TO_ALL || rank == root);
+    }
+    varying::blocking::<F, T>(comm, varying(gathering))
+}
+
+/// Blocks that `int`s can count and place: `ints`, made by the gathering's own blocks for this type.
+#[inline(always)]
+pub(crate) fn small<F: Gathers, T: Pod>(
+    comm: impl Over,
+    ints: &[c_int],
+    gathering: Gathering<'_, T>,
+) -> Result<()> {
+    let (send, recv) = (gathering.send, gathering.recv.slice);
+    let (counts, displacements) = ints.split_at(ints.len() / 2);
+    let with = Moved::<Native> {
+        send_count: TypeOf::<T>::count(send.map_or(0, <[T]>::len)),
+        recv_counts: counts.as_ptr(),
+        recv_displacements: displacements.as_ptr(),
+        root: gathering.root.number,
+        ..Moved::between(send, recv)
+    };
+    // SAFETY: `send` is one block, and the blocks lie in `recv` and do not overlap, as `Gathering` has proven; counts and displacements are theirs in items of the datatype.
+    let code = unsafe { F::blocking(with, comm.native) };
+    comm.over();
+    check(code, F::BLOCKING)
+}
+
+pub(crate) fn nonblocking<F: Gathers, T: Pod>(
+    comm: &Comm,
+    gathering: Lasting<Gathering<'_, T>>,
+) -> Result<Begun> {
+    if is_through_types(F::NONBLOCKING_C, gathering.get()) {
+        let root = gathering.get().root.rank;
+        return large_varying::igathered(comm, gathering, |rank| F::TO_ALL || rank == root);
+    }
+    varying::nonblocking::<F, T>(comm, gathering.proven(to_the_front::<F, T>)?, None)
+}
+
+pub(crate) fn init<F: Gathers, T: Pod>(
+    comm: &Comm,
+    gathering: Lasting<Gathering<'_, T>>,
+) -> Result<Option<Begun>> {
+    varying::init::<F, T>(comm, gathering.proven(to_the_front::<F, T>)?)
+}

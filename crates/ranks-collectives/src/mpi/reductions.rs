@@ -1,0 +1,258 @@
+//! Reductions: blocking, nonblocking and persistent.
+//!
+//! Blocks of 2³¹ elements and more go by the large-count functions of MPI 4. Where a library has none, and for operations of the program's, a blocking
+//! reduction is done piece by piece, since derived types that stand for many elements do not go with operations; others are an error.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, Keep, MpiComm as Comm};
+use ranks_comm::record::Over;
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{Family, MPI_Count};
+
+use super::begun::{begin, begin_large};
+use super::functions::{Abi, Large, Native, Reduce, Reduced, Reduces, Standard, is_in_library};
+use super::in_pieces;
+use super::operation::{LastingOperation, Operation, PIECE, count, is_small, large_count};
+use crate::blocks::Blocks;
+use crate::lasting::Lasting;
+use crate::ops::Reduction;
+use crate::reductions::{Reducing, Share};
+use crate::transfer::Transfer;
+
+/// The arguments of the function that the transfer was proven for, with `counts` if it takes those.
+#[inline(always)]
+fn arguments<A: Abi, T>(
+    transfer: Transfer<'_, T>,
+    count: A::Count,
+    counts: Option<&[A::Count]>,
+    (op, datatype): (A::Op, A::Datatype),
+) -> Reduced<A> {
+    let root = transfer.root();
+    let (send, recv) = transfer.into_slices();
+    Reduced {
+        send: A::send(send),
+        recv: A::recv(recv),
+        count,
+        counts: counts.map_or(ptr::null(), <[A::Count]>::as_ptr),
+        datatype,
+        op,
+        root,
+    }
+}
+
+/// The counts of a function that takes one for each rank, if `int`s can say them. Elements of no size are no items.
+fn counts<T>(blocks: &Blocks) -> Option<Vec<c_int>> {
+    let ints = blocks.ints(usize::from(size_of::<T>() > 0))?;
+    Some(ints[..blocks.len()].to_vec())
+}
+
+/// The same for any length.
+fn large_counts<T>(blocks: &Blocks) -> Vec<MPI_Count> {
+    let counts = blocks.counts().iter();
+    counts.map(|&count| large_count::<T>(count)).collect()
+}
+
+/// `me` is this rank.
+pub(crate) fn blocking<F: Reduces, T: Pod, O: Reduction<T>>(
+    comm: &Comm,
+    me: usize,
+    op: &O,
+    reducing: Reducing<'_, T>,
+) -> Result<()> {
+    if reducing.transfer.is_in_place() && reducing.transfer.root() != 0 && loses_what_is_in_place()
+    {
+        let Reducing { transfer, share } = reducing;
+        return transfer
+            .with_copy(|transfer| blocking::<F, T, O>(comm, me, op, Reducing { transfer, share }));
+    }
+    if !is_small::<T>(reducing.elements()) {
+        return large::<F, T, O>(comm, me, op, reducing);
+    }
+    let Share::Counts(blocks) = reducing.share else {
+        return small::<F, T, O>(comm, op, reducing.transfer);
+    };
+    let Some(ints) = blocks.ints(usize::from(size_of::<T>() > 0)) else {
+        return large::<F, T, O>(comm, me, op, reducing);
+    };
+    let operation = Operation::of::<T, O>(op)?;
+    let with = arguments::<Native, T>(reducing.transfer, 0, Some(&ints), operation.native());
+    // SAFETY: `ints` begin with the counts of the blocks of `send` (or `recv`, in place), and `recv` is that of this rank, as `Reducing` has proven; an element is an item.
+    let code = unsafe { F::blocking(with, comm.native) };
+    operation.end(code, F::BLOCKING)
+}
+
+/// Whether the library is one of those of which some read from `MPI_IN_PLACE` itself at roots that are not rank 0: MPICH
+/// from 4.0 to 4.1.1 (<https://github.com/pmodels/mpich/issues/6540>).
+fn loses_what_is_in_place() -> bool {
+    sys::loaded().is_some_and(|loaded| loaded.family() == Family::Mpich)
+}
+
+/// Blocks of one length, which an `int` can count together.
+#[inline(always)]
+pub(crate) fn small<F: Reduces, T: Pod, O: Reduction<T>>(
+    comm: impl Over,
+    op: &O,
+    transfer: Transfer<'_, T>,
+) -> Result<()> {
+    let count = count::<T>(transfer.block());
+    let operation = Operation::of::<T, O>(op)?;
+    let with = arguments::<Native, T>(transfer, count, None, operation.native());
+    // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven; a block is `count` items.
+    let code = unsafe { F::blocking(with, comm.native) };
+    comm.over();
+    operation.end(code, F::BLOCKING)
+}
+
+/// Where the library does not do it in one call, piece by piece, and what is dealt out block by block.
+fn large<F: Reduces, T: Pod, O: Reduction<T>>(
+    comm: &Comm,
+    me: usize,
+    op: &O,
+    reducing: Reducing<'_, T>,
+) -> Result<()> {
+    if O::predefined().is_none() || !is_in_library(F::BLOCKING_C) {
+        let blocks = reducing.blocks();
+        let Reducing { transfer, share } = reducing;
+        return match share {
+            Share::Whole => transfer
+                .pieces(PIECE)
+                .try_for_each(|piece| small::<F, T, O>(comm, op, piece)),
+            Share::Block { .. } | Share::Counts(_) => transfer.reductions(me, &blocks, |one| {
+                blocking::<Reduce, T, O>(comm, me, op, Reducing::whole(one))
+            }),
+        };
+    }
+    let counts = reducing.share.counts().map(large_counts::<T>);
+    let count = large_count::<T>(reducing.transfer.block());
+    let operation = Operation::of::<T, O>(op)?;
+    let handles = (operation.op, operation.datatype);
+    let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
+    // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven.
+    let code = unsafe { F::blocking_c(with, comm.canonical) };
+    operation.end(code, F::BLOCKING_C)
+}
+
+/// Counts, and what the library calls back.
+#[derive(Debug)]
+struct Counted<C> {
+    _counts: Vec<C>,
+    operation: Option<Box<dyn Keep>>,
+}
+
+impl<C: Send + std::fmt::Debug> Keep for Counted<C> {
+    fn ended(&mut self, operation: &'static str) -> Result<()> {
+        match &mut self.operation {
+            Some(keep) => keep.ended(operation),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is kept until the reduction is complete. The counts stay where they are.
+fn keep<C: Send + std::fmt::Debug + 'static>(
+    counts: Option<Vec<C>>,
+    operation: Option<Box<dyn Keep>>,
+) -> Option<Box<dyn Keep>> {
+    match counts {
+        Some(counts) => Some(Box::new(Counted {
+            _counts: counts,
+            operation,
+        })),
+        None => operation,
+    }
+}
+
+/// `make` makes the operation for blocks that an `int` can count.
+pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
+    comm: &Comm,
+    make: impl FnOnce() -> Result<LastingOperation>,
+    reducing: Lasting<Reducing<'_, T>>,
+) -> Result<Begun> {
+    let reducing = reducing.into_inner();
+    let small_counts = reducing.share.counts().map(counts::<T>);
+    if !is_small::<T>(reducing.elements()) || matches!(small_counts, Some(None)) {
+        let operation = LastingOperation::predefined::<T, O>(F::NONBLOCKING_C)?;
+        let counts = reducing.share.counts().map(large_counts::<T>);
+        let count = large_count::<T>(reducing.transfer.block());
+        let handles = (operation.op, operation.datatype);
+        let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
+        return begin_large(F::NONBLOCKING_C, keep(counts, operation.keep), |request| {
+            // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Lasting` says and `keep` does.
+            unsafe { F::nonblocking_c(with, comm.canonical, request) }
+        });
+    }
+    let (operation, counts) = (make()?, small_counts.flatten());
+    let count = count::<T>(reducing.transfer.block());
+    let handles = operation.native();
+    let with = arguments::<Native, T>(reducing.transfer, count, counts.as_deref(), handles);
+    begin(F::NONBLOCKING, keep(counts, operation.keep), |request| {
+        // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Lasting` says and `keep` does.
+        unsafe { F::nonblocking(with, comm.native, request) }
+    })
+}
+
+/// The same with one of MPI's own operations, in pieces that are in flight together where the library cannot take so many elements.
+pub(crate) fn nonblocking_in_pieces<F: Reduces, T: Pod, O: Reduction<T>>(
+    comm: &Comm,
+    me: usize,
+    reducing: Lasting<Reducing<'_, T>>,
+) -> Result<Begun> {
+    let make = || LastingOperation::predefined::<T, O>(F::NONBLOCKING);
+    if is_small::<T>(reducing.get().elements()) || is_in_library(F::NONBLOCKING_C) {
+        return nonblocking::<F, T, O>(comm, make, reducing);
+    }
+    let (share, blocks) = (reducing.get().share, reducing.get().blocks());
+    let transfer = reducing.map(|reducing| reducing.transfer);
+    if matches!(share, Share::Whole) {
+        let begin =
+            |piece: Lasting<_>| nonblocking::<F, T, O>(comm, make, piece.map(Reducing::whole));
+        return in_pieces::all(transfer.pieces(PIECE).map(begin));
+    }
+    let mut begun = Vec::with_capacity(blocks.len());
+    transfer.reductions(me, &blocks, |one, kept| {
+        let one = nonblocking_in_pieces::<Reduce, T, O>(comm, me, one.map(Reducing::whole));
+        begun.push(one.map(|one| in_pieces::keeping(one, kept)));
+    });
+    in_pieces::all(begun.into_iter())
+}
+
+/// Nothing where the library has no such function: the operation is begun anew at each start then.
+pub(crate) fn init<F: Reduces, T: Pod, O: Reduction<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    reducing: Lasting<Reducing<'_, T>>,
+) -> Result<Option<Begun>> {
+    if !is_in_library(F::INIT) {
+        return Ok(None);
+    }
+    let reducing = reducing.into_inner();
+    let is_small = is_small::<T>(reducing.elements());
+    if let Some(Some(counts)) = reducing.share.counts().map(counts::<T>) {
+        let operation = LastingOperation::of::<T, O>(op)?;
+        let handles = (operation.op, operation.datatype);
+        let with = arguments::<Standard, T>(reducing.transfer, 0, Some(&counts), handles);
+        return begin_large(F::INIT, keep(Some(counts), operation.keep), |request| {
+            // SAFETY: the blocks of `send` are as long as `counts` say, and `recv` is this rank's, as `Reducing` has proven; slices and counts last, as `Lasting` says and `keep` does.
+            unsafe { F::init(with, comm.canonical, request) }
+        })
+        .map(Some);
+    }
+    let counts = reducing.share.counts().map(large_counts::<T>);
+    let operation = if is_small && counts.is_none() {
+        LastingOperation::of::<T, O>(op)?
+    } else {
+        LastingOperation::predefined::<T, O>(F::INIT_C)?
+    };
+    let count = large_count::<T>(reducing.transfer.block());
+    let handles = (operation.op, operation.datatype);
+    let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
+    begin_large(F::INIT, keep(counts, operation.keep), |request| {
+        // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Lasting` says and `keep` does.
+        unsafe { F::init_c(with, comm.canonical, request) }
+    })
+    .map(Some)
+}

@@ -1,0 +1,63 @@
+//! Scatters of blocks of lengths of their own.
+
+use std::borrow::Cow;
+
+use bytemuck::Pod;
+use ranks_comm::Result;
+use ranks_comm::backend::{Begun, MpiComm as Comm, TypeOf};
+
+use super::functions::{Moves, Scatterv, is_in_library};
+use super::large_varying;
+use super::packed;
+use super::varying::{self, Division, Side, Varying};
+use crate::lasting::Lasting;
+use crate::varying::Scattering;
+
+/// Whether the blocks travel by derived types: all ranks say the same, as they have the counts in common.
+fn is_through_types<T: Pod>(name: &str, scattering: &Scattering<'_, T>) -> bool {
+    scattering.send.blocks.are_large(TypeOf::<T>::items()) && !is_in_library(name)
+}
+
+/// As the function has it.
+fn varying<'a, T>(scattering: Scattering<'a, T>) -> Varying<'a, T> {
+    let length = scattering.recv.as_deref().map_or(0, <[T]>::len);
+    Varying {
+        send: Side {
+            slice: scattering.send.slice,
+            division: Division::Blocks(Cow::Borrowed(scattering.send.blocks), None),
+        },
+        recv: Side {
+            slice: scattering.recv,
+            division: Division::Block(length),
+        },
+        root: scattering.root.number,
+    }
+}
+
+pub(crate) fn blocking<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Result<()> {
+    let (blocks, items) = (scattering.send.blocks, TypeOf::<T>::items());
+    if !blocks.are_large(items) && blocks.ints(items).is_none() {
+        return packed::scattered(scattering, |scattering| blocking(comm, scattering));
+    }
+    if is_through_types(Scatterv::BLOCKING_C, &scattering) {
+        return large_varying::scattered(comm, scattering);
+    }
+    varying::blocking::<Scatterv, T>(comm, varying(scattering))
+}
+
+pub(crate) fn nonblocking<T: Pod>(
+    comm: &Comm,
+    scattering: Lasting<Scattering<'_, T>>,
+) -> Result<Begun> {
+    if is_through_types(Scatterv::NONBLOCKING_C, scattering.get()) {
+        return large_varying::iscattered(comm, scattering);
+    }
+    varying::nonblocking::<Scatterv, T>(comm, scattering.map(varying), None)
+}
+
+pub(crate) fn init<T: Pod>(
+    comm: &Comm,
+    scattering: Lasting<Scattering<'_, T>>,
+) -> Result<Option<Begun>> {
+    varying::init::<Scatterv, T>(comm, scattering.map(varying))
+}

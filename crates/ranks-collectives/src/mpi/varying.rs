@@ -1,0 +1,260 @@
+//! Calls with blocks of lengths of their own, on one side or both: blocking, nonblocking and persistent.
+//!
+//! Numbers that an `int` cannot say go by the large-count functions of MPI 4; where a library has none, that is the error.
+
+use std::borrow::Cow;
+use std::ffi::c_int;
+use std::fmt;
+
+use bytemuck::Pod;
+use ranks_comm::backend::{Begun, Keep, MpiComm as Comm, Plain, TypeOf, check};
+use ranks_comm::{Result, SendBuffer};
+
+use super::begun::{begin, begin_large};
+use super::functions::{Abi, Large, Moved, Moves, Native, Standard, is_in_library};
+use crate::blocks::Blocks;
+use crate::lasting::Lasting;
+
+/// Proven slices, and how they are divided.
+pub(super) struct Varying<'a, T> {
+    pub(super) send: Side<'a, &'a [T]>,
+    pub(super) recv: Side<'a, &'a mut [T]>,
+    pub(super) root: c_int,
+}
+
+/// A slice, which is one block of `length` or divided; `None` if the other side's plays its part.
+pub(super) struct Side<'a, S> {
+    pub(super) slice: Option<S>,
+    pub(super) division: Division<'a>,
+}
+
+pub(super) enum Division<'a> {
+    /// One block of that length.
+    Block(usize),
+    /// A block for each rank or neighbour, and which of them each of the library's blocks is, if they are in another order.
+    Blocks(Cow<'a, Blocks>, Option<Vec<usize>>),
+}
+
+/// Counts and displacements of one side as a function takes them.
+struct Numbers<'a, A: Abi> {
+    /// Of one block.
+    count: A::Count,
+    /// Of a block for each. The standard lets a library read them until the operation is complete (MPI 5.0 §6.12).
+    counts: Cow<'a, [A::Count]>,
+    displacements: Cow<'a, [A::Displacement]>,
+}
+
+impl<'a, A: Abi> Numbers<'a, A> {
+    fn of_block(count: A::Count) -> Self {
+        Self {
+            count,
+            counts: Cow::Borrowed(&[]),
+            displacements: Cow::Borrowed(&[]),
+        }
+    }
+
+    fn of_blocks(
+        counts: Cow<'a, [A::Count]>,
+        displacements: Cow<'a, [A::Displacement]>,
+        slots: Option<&[usize]>,
+    ) -> Self {
+        Self {
+            count: A::Count::default(),
+            counts: in_slots(counts, slots),
+            displacements: in_slots(displacements, slots),
+        }
+    }
+
+    fn into_owned(self) -> Numbers<'static, A> {
+        Numbers {
+            count: self.count,
+            counts: Cow::Owned(self.counts.into_owned()),
+            displacements: Cow::Owned(self.displacements.into_owned()),
+        }
+    }
+}
+
+/// What each slot of the library is, by the block that it has to be.
+fn in_slots<'a, N: Copy>(of_blocks: Cow<'a, [N]>, slots: Option<&[usize]>) -> Cow<'a, [N]> {
+    match slots {
+        None => of_blocks,
+        Some(slots) => slots.iter().map(|&block| of_blocks[block]).collect(),
+    }
+}
+
+/// Both sides.
+struct BothSides<'a, A: Abi> {
+    sent: Numbers<'a, A>,
+    received: Numbers<'a, A>,
+}
+
+impl<'d, A: Abi<Count = c_int, Displacement = c_int>> BothSides<'d, A> {
+    /// In `int`s, if they can say it.
+    fn ints<T: Pod>(sent: &'d Division<'_>, received: &'d Division<'_>) -> Option<Self> {
+        let of = |division: &'d Division<'_>| match division {
+            Division::Block(length) => {
+                TypeOf::<T>::small_count(*length).map(Numbers::<A>::of_block)
+            }
+            Division::Blocks(blocks, slots) => {
+                let half = blocks.len();
+                let (counts, displacements) = match blocks.ints(TypeOf::<T>::items())? {
+                    Cow::Borrowed(ints) => {
+                        let (counts, displacements) = ints.split_at(half);
+                        (Cow::Borrowed(counts), Cow::Borrowed(displacements))
+                    }
+                    Cow::Owned(mut ints) => {
+                        let displacements = ints.split_off(half);
+                        (Cow::Owned(ints), Cow::Owned(displacements))
+                    }
+                };
+                Some(Numbers::of_blocks(counts, displacements, slots.as_deref()))
+            }
+        };
+        let (sent, received) = (of(sent)?, of(received)?);
+        Some(Self { sent, received })
+    }
+}
+
+impl BothSides<'_, Large> {
+    fn large<T: Pod>(sent: &Division<'_>, received: &Division<'_>) -> Self {
+        let of = |division: &Division<'_>| match division {
+            Division::Block(length) => Numbers::of_block(Large::count::<T>(*length)),
+            Division::Blocks(blocks, slots) => {
+                let counts = blocks.counts().iter();
+                let starts = (0..blocks.len()).map(|rank| blocks.range(rank).start);
+                Numbers::of_blocks(
+                    counts.map(|&count| Large::count::<T>(count)).collect(),
+                    starts
+                        .map(|start| Large::displacement::<T>(start))
+                        .collect(),
+                    slots.as_deref(),
+                )
+            }
+        };
+        let (sent, received) = (of(sent), of(received));
+        Self { sent, received }
+    }
+}
+
+impl<A: Abi> BothSides<'_, A> {
+    /// The arguments of a call with these slices. They hold as long as this.
+    fn arguments<T: Pod>(
+        &self,
+        send: Option<&[T]>,
+        recv: Option<&mut [T]>,
+        root: c_int,
+    ) -> Moved<A> {
+        Moved {
+            send_count: self.sent.count,
+            send_counts: self.sent.counts.as_ptr(),
+            send_displacements: self.sent.displacements.as_ptr(),
+            recv_count: self.received.count,
+            recv_counts: self.received.counts.as_ptr(),
+            recv_displacements: self.received.displacements.as_ptr(),
+            root,
+            ..Moved::between(send, recv)
+        }
+    }
+
+    /// The same, to be kept until the operation is complete.
+    fn into_owned(self) -> BothSides<'static, A> {
+        BothSides {
+            sent: self.sent.into_owned(),
+            received: self.received.into_owned(),
+        }
+    }
+}
+
+/// Numbers, and what is sent where that is a copy, until an operation is complete.
+struct Kept<A: Abi, T: Pod> {
+    _sides: BothSides<'static, A>,
+    _copy: Option<Plain<T>>,
+}
+
+impl<A: Abi, T: Pod> Keep for Kept<A, T> {
+    fn ended(&mut self, _: &'static str) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<A: Abi, T: Pod> fmt::Debug for Kept<A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").finish_non_exhaustive()
+    }
+}
+
+pub(super) fn blocking<F: Moves, T: Pod>(comm: &Comm, varying: Varying<'_, T>) -> Result<()> {
+    let Varying { send, recv, root } = varying;
+    if let Some(sides) = BothSides::<Native>::ints::<T>(&send.division, &recv.division) {
+        let with = sides.arguments(send.slice, recv.slice, root);
+        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; the numbers are theirs.
+        let code = unsafe { F::blocking(with, comm.native) };
+        return check(code, F::BLOCKING);
+    }
+    let sides = BothSides::large::<T>(&send.division, &recv.division);
+    let with = sides.arguments(send.slice, recv.slice, root);
+    // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; the numbers are theirs.
+    let code = unsafe { F::blocking_c(with, comm.canonical) };
+    check(code, F::BLOCKING_C)
+}
+
+/// What is sent is the copy, if there is one.
+pub(super) fn nonblocking<F: Moves, T: Pod>(
+    comm: &Comm,
+    varying: Lasting<Varying<'_, T>>,
+    copy: Option<Plain<T>>,
+) -> Result<Begun> {
+    let Varying { send, recv, root } = varying.into_inner();
+    let from = copy.as_ref().map(SendBuffer::as_slice).or(send.slice);
+    if let Some(sides) = BothSides::<Native>::ints::<T>(&send.division, &recv.division) {
+        let sides = sides.into_owned();
+        let with = sides.arguments(from, recv.slice, root);
+        return begin(F::NONBLOCKING, kept(sides, copy), |request| {
+            // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Lasting` says, numbers and copy are kept.
+            unsafe { F::nonblocking(with, comm.native, request) }
+        });
+    }
+    let sides = BothSides::large::<T>(&send.division, &recv.division).into_owned();
+    let with = sides.arguments(from, recv.slice, root);
+    begin_large(F::NONBLOCKING_C, kept(sides, copy), |request| {
+        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Lasting` says, numbers and copy are kept.
+        unsafe { F::nonblocking_c(with, comm.canonical, request) }
+    })
+}
+
+/// Nothing where the library has no such function: the operation is begun anew at each start then.
+pub(super) fn init<F: Moves, T: Pod>(
+    comm: &Comm,
+    varying: Lasting<Varying<'_, T>>,
+) -> Result<Option<Begun>> {
+    if !is_in_library(F::INIT) {
+        return Ok(None);
+    }
+    let Varying { send, recv, root } = varying.into_inner();
+    if let Some(sides) = BothSides::<Standard>::ints::<T>(&send.division, &recv.division) {
+        let sides = sides.into_owned();
+        let with = sides.arguments(send.slice, recv.slice, root);
+        return begin_large(F::INIT, kept::<_, T>(sides, None), |request| {
+            // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Lasting` says, and numbers are kept.
+            unsafe { F::init(with, comm.canonical, request) }
+        })
+        .map(Some);
+    }
+    let sides = BothSides::large::<T>(&send.division, &recv.division).into_owned();
+    let with = sides.arguments(send.slice, recv.slice, root);
+    begin_large(F::INIT_C, kept::<_, T>(sides, None), |request| {
+        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Lasting` says, and numbers are kept.
+        unsafe { F::init_c(with, comm.canonical, request) }
+    })
+    .map(Some)
+}
+
+fn kept<A: Abi, T: Pod>(
+    sides: BothSides<'static, A>,
+    copy: Option<Plain<T>>,
+) -> Option<Box<dyn Keep>> {
+    Some(Box::new(Kept {
+        _sides: sides,
+        _copy: copy,
+    }))
+}

@@ -1,0 +1,430 @@
+//! Operations that combine elements: each is described once, in the table at the end; what is done in each form is written once for all.
+
+use std::borrow::Cow;
+
+use bytemuck::Pod;
+use ranks_comm::backend::{Begun, InProcessComm, MpiComm};
+use ranks_comm::record::{self, Kind};
+use ranks_comm::{
+    Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
+};
+
+use crate::agreement::{Call, Proven, begin};
+use crate::blocks::Blocks;
+use crate::finishing::Finishing;
+use crate::in_time::carry_out_in_time;
+use crate::lasting::{self, Lasting, Shape, Slices};
+use crate::mpi::LastingOperation;
+use crate::mpi::functions::{self, Named, Reduces};
+use crate::mpi::reductions as mpi;
+use crate::ops::Reduction;
+use crate::transfer::Transfer;
+use crate::{in_process, trial};
+
+/// The part of the result that a rank gets.
+#[derive(Clone, Copy)]
+pub(crate) enum Share<'a> {
+    /// All of it.
+    Whole,
+    /// The block of the rank, where it is as many blocks of one length as there are ranks.
+    Block { ranks: usize },
+    /// The block of the rank, of a length of its own.
+    Counts(&'a Blocks),
+}
+
+impl<'a> Share<'a> {
+    /// The blocks, where they are of lengths of their own.
+    pub(crate) fn counts(self) -> Option<&'a Blocks> {
+        match self {
+            Share::Counts(blocks) => Some(blocks),
+            Share::Whole | Share::Block { .. } => None,
+        }
+    }
+}
+
+/// Slices that were proven to fit a reduction, and the part of its result that this rank gets.
+pub(crate) struct Reducing<'a, T> {
+    pub(crate) transfer: Transfer<'a, T>,
+    pub(crate) share: Share<'a>,
+}
+
+impl<'a, T> Reducing<'a, T> {
+    pub(crate) fn whole(transfer: Transfer<'a, T>) -> Self {
+        let share = Share::Whole;
+        Self { transfer, share }
+    }
+
+    /// The blocks that are dealt out; one where every rank gets all.
+    pub(crate) fn blocks(&self) -> Cow<'a, Blocks> {
+        let block = self.transfer.block();
+        match self.share {
+            Share::Whole => Cow::Owned(Blocks::even(block, 1)),
+            // As many elements as there are in all: no overflow.
+            Share::Block { ranks } => Cow::Owned(Blocks::even(block * ranks, ranks)),
+            Share::Counts(blocks) => Cow::Borrowed(blocks),
+        }
+    }
+
+    /// Elements that one rank contributes.
+    pub(crate) fn elements(&self) -> usize {
+        let block = self.transfer.block();
+        match self.share {
+            Share::Whole => block,
+            Share::Block { ranks } => block * ranks,
+            Share::Counts(blocks) => blocks.end(),
+        }
+    }
+}
+
+impl<T> Proven for Reducing<'_, T> {
+    fn elements(&self) -> usize {
+        match self.share {
+            Share::Counts(_) => 0,
+            Share::Whole | Share::Block { .. } => self.transfer.block(),
+        }
+    }
+
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        match self.share {
+            Share::Counts(blocks) => Cow::Borrowed(blocks.counts()),
+            Share::Whole | Share::Block { .. } => self.transfer.lengths(),
+        }
+    }
+}
+
+/// One operation that combines elements.
+pub(crate) trait Reducer: Reduces + 'static {
+    /// The rank that gets the result, or the blocks in which it is dealt out, if the program says one of them.
+    type With<'a>: Copy;
+
+    /// Proves that the slices fit; `operation` is the C name of the form.
+    fn prove<'a, 'w: 'a, T>(
+        operation: &'static str,
+        comm: &Communicator,
+        slices: Slices<'a, T>,
+        with: Self::With<'w>,
+    ) -> Result<Transfer<'a, T>>;
+
+    /// Proves that the one slice fits.
+    fn prove_in_place<'a, 'w: 'a, T>(
+        comm: &Communicator,
+        data: &'a mut [T],
+        with: Self::With<'w>,
+    ) -> Result<Transfer<'a, T>>;
+
+    fn share<'a>(_: &Communicator, _: Self::With<'a>) -> Share<'a> {
+        Share::Whole
+    }
+
+    /// The rank that alone gets the result.
+    #[inline(always)]
+    fn root(_: Self::With<'_>) -> Option<usize> {
+        None
+    }
+
+    fn in_process<T: Pod, O: Reduction<T>>(
+        comm: &InProcessComm,
+        op: &O,
+        reducing: Reducing<'_, T>,
+    ) -> Result<()>;
+
+    fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
+        comm: &InProcessComm,
+        op: O,
+        reducing: Lasting<Reducing<'_, T>>,
+    ) -> Result<Begun>;
+}
+
+/// The call of that C name, as ranks compare it.
+fn call<R: Reducer, T, O>(operation: &'static str, with: R::With<'_>) -> Call {
+    let call = Call::reducing::<T, O>(operation);
+    match R::root(with) {
+        Some(root) => call.at(root),
+        None => call,
+    }
+}
+
+/// Whether this rank gets a result.
+#[inline(always)]
+fn gets<R: Reducer>(comm: &Communicator, with: R::With<'_>) -> bool {
+    R::root(with).is_none_or(|root| root == comm.rank())
+}
+
+/// Blocking, from one slice to another.
+#[inline]
+pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    op: O,
+    with: R::With<'_>,
+) -> Result<()> {
+    // Only MPI's own operations are quick to begin with; an item of theirs is an element.
+    let fast = O::predefined().and_then(|_| comm.express_collective(send.len()));
+    match fast {
+        Some(over) if R::share(comm, with).counts().is_none() => {
+            let call = match R::root(with) {
+                None => record::Call::of(const { &Kind::reducing::<T, O>(R::BLOCKING) }),
+                Some(root) => {
+                    record::Call::of(const { &Kind::reducing::<T, O>(R::BLOCKING).rooted() })
+                        .root(root)
+                }
+            };
+            let slices = Slices {
+                send,
+                recv: &mut *recv,
+            };
+            let transfer = R::prove(R::BLOCKING, comm, slices, with)?;
+            mpi::small::<R, T, O>(comm.recorded(over, call.few(send.len())), &op, transfer)
+        }
+        _ => in_full::<R, T, O>(comm, send, recv, &op, with),
+    }?;
+    if gets::<R>(comm, with) {
+        op.finish(recv, comm.size());
+    }
+    Ok(())
+}
+
+/// Takes the arguments one by one, so that nothing need be built in memory before it is called.
+#[cold]
+#[inline(never)]
+fn in_full<R: Reducer, T: Pod, O: Reduction<T>>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    op: &O,
+    with: R::With<'_>,
+) -> Result<()> {
+    let transfer = R::prove(R::BLOCKING, comm, Slices { send, recv }, with);
+    carry_out::<R, T, O>(comm, op, transfer, with)
+}
+
+/// Blocking, in one slice.
+pub(crate) fn reduce_in_place<R: Reducer, T: Pod, O: Reduction<T>>(
+    comm: &Communicator,
+    data: &mut [T],
+    op: O,
+    with: R::With<'_>,
+) -> Result<()> {
+    let transfer = R::prove_in_place(comm, &mut *data, with);
+    let block = transfer.as_ref().map_or(0, Transfer::block);
+    carry_out::<R, T, O>(comm, &op, transfer, with)?;
+    if gets::<R>(comm, with) {
+        op.finish(&mut data[..block], comm.size());
+    }
+    Ok(())
+}
+
+fn carry_out<R: Reducer, T: Pod, O: Reduction<T>>(
+    comm: &Communicator,
+    op: &O,
+    transfer: Result<Transfer<'_, T>>,
+    with: R::With<'_>,
+) -> Result<()> {
+    let (me, share) = (comm.rank(), R::share(comm, with));
+    carry_out_in_time(
+        comm,
+        call::<R, T, O>(R::BLOCKING, with),
+        transfer.map(|transfer| Reducing { transfer, share }),
+        |comm, reducing| mpi::blocking::<R, T, O>(comm, me, op, reducing),
+        O::predefined().map(|_| {
+            let begin = |comm: &MpiComm, reducing: Lasting<Reducing<'_, T>>| {
+                mpi::nonblocking_in_pieces::<R, T, O>(comm, me, reducing)
+            };
+            (R::NONBLOCKING_ROLE, begin)
+        }),
+        |comm, reducing| R::in_process(comm, op, reducing),
+    )
+}
+
+/// Nonblocking.
+fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
+    comm: &Communicator,
+    mut slices: Lasting<Slices<'_, T>>,
+    op: O,
+    with: R::With<'_>,
+) -> Result<Begun> {
+    let finishing = Finishing::of(&mut slices, op, comm.size()).filter(|_| gets::<R>(comm, with));
+    let begun = begin(
+        comm,
+        call::<R, T, O>(R::NONBLOCKING, with),
+        slices.proven(|slices| proven::<R, T>(R::NONBLOCKING, comm, slices, with)),
+        |comm, reducing| {
+            mpi::nonblocking::<R, T, O>(comm, || LastingOperation::of::<T, O>(op), reducing)
+        },
+        |comm, reducing| R::nonblocking_in_process(comm, op, reducing),
+    )?;
+    Ok(Finishing::after(finishing, begun))
+}
+
+fn proven<'a, 'w: 'a, R: Reducer, T>(
+    operation: &'static str,
+    comm: &Communicator,
+    slices: Slices<'a, T>,
+    with: R::With<'w>,
+) -> Result<Reducing<'a, T>> {
+    let transfer = R::prove(operation, comm, slices, with)?;
+    let share = R::share(comm, with);
+    Ok(Reducing { transfer, share })
+}
+
+/// Nonblocking, from one buffer to another, which the request owns.
+pub(crate) fn owned<M, S, R, O>(
+    comm: &Communicator,
+    send: S,
+    recv: R,
+    op: O,
+    with: M::With<'_>,
+) -> Result<Request<(S, R)>>
+where
+    M: Reducer,
+    S: SendBuffer<Element = R::Element> + Send + 'static,
+    R: RecvBuffer + Send + 'static,
+    O: Reduction<R::Element> + Send + 'static,
+{
+    lasting::owned(comm, M::NONBLOCKING_ROLE, send, recv, |slices| {
+        begun::<M, _, _>(comm, slices, op, with)
+    })
+}
+
+/// Nonblocking, from one slice to another, which the scope borrows.
+pub(crate) fn scoped<'scope, R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
+    scope: &'scope Scope<'scope, '_>,
+    send: &'scope [T],
+    recv: &'scope mut [T],
+    op: O,
+    with: R::With<'_>,
+) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+    lasting::scoped(scope, R::NONBLOCKING_ROLE, send, recv, |slices| {
+        begun::<R, T, O>(scope.communicator(), slices, op, with)
+    })
+}
+
+/// Persistent, from one buffer to another: what else the program has passed is read out of `kept` by `with`, at each start where the library has no
+/// such function.
+pub(crate) fn persistent<M, S, R, O, K>(
+    comm: &Communicator,
+    send: S,
+    recv: R,
+    op: O,
+    kept: K,
+    with: fn(&K) -> M::With<'_>,
+) -> Result<Persistent<(S, R)>>
+where
+    M: Reducer,
+    S: SendBuffer<Element = R::Element> + Send + 'static,
+    R: RecvBuffer + Send + 'static,
+    O: Reduction<R::Element> + Send + 'static,
+    K: Clone + Send + 'static,
+{
+    let kept_again = kept.clone();
+    let again = move |comm: &Communicator, slices: Lasting<Slices<'_, R::Element>>| {
+        begun::<M, _, _>(comm, slices, op, with(&kept_again))
+    };
+    let init = |mut slices: Lasting<Slices<'_, R::Element>>| {
+        let with = with(&kept);
+        let finishing = Finishing::of(&mut slices, op, comm.size());
+        let finishing = finishing.filter(|_| gets::<M>(comm, with));
+        let reducing = slices.proven(|slices| proven::<M, _>(M::INIT, comm, slices, with));
+        let call = call::<M, R::Element, O>(M::INIT, with);
+        let made = trial::kept(comm, call, reducing, |comm, reducing| {
+            mpi::init::<M, _, O>(comm, op, reducing)
+        })?;
+        Ok(made.map(|made| Finishing::after(finishing, made)))
+    };
+    lasting::prepared(comm, M::INIT_ROLE, (send, recv), Shape::both(), init, again)
+}
+
+/// The rows: what the program passes besides slices and operation, who gets the result, what part of it, what the slices must be, and the functions
+/// that do it in process.
+macro_rules! reducers {
+    ($($(#[$doc:meta])* $reducer:ident($with:pat in $type:ty) root($root:expr) share(|$c:pat_param| $share:expr)
+       prove(|$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)
+       in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr)
+       in_process($blocking:ident, $nonblocking:ident);)*) => { $(
+        $(#[$doc])*
+        impl Reducer for functions::$reducer {
+            type With<'a> = $type;
+
+            #[inline(always)]
+            #[allow(unused_variables, reason = "not all have a root")]
+            fn root($with: Self::With<'_>) -> Option<usize> {
+                $root
+            }
+
+            #[inline(always)]
+            #[allow(unused_variables, reason = "not all have blocks")]
+            fn share<'a>($c: &Communicator, $with: Self::With<'a>) -> Share<'a> {
+                $share
+            }
+
+            #[inline(always)]
+            fn prove<'a, 'w: 'a, T>(
+                $operation: &'static str,
+                $comm: &Communicator,
+                $slices: Slices<'a, T>,
+                $with: Self::With<'w>,
+            ) -> Result<Transfer<'a, T>> {
+                $prove
+            }
+
+            fn prove_in_place<'a, 'w: 'a, T>(
+                $in_comm: &Communicator,
+                $data: &'a mut [T],
+                $with: Self::With<'w>,
+            ) -> Result<Transfer<'a, T>> {
+                let $in = Self::BLOCKING;
+                $prove_in_place
+            }
+
+            fn in_process<T: Pod, O: Reduction<T>>(
+                comm: &InProcessComm,
+                op: &O,
+                reducing: Reducing<'_, T>,
+            ) -> Result<()> {
+                in_process::$blocking(comm, op, reducing)
+            }
+
+            fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
+                comm: &InProcessComm,
+                op: O,
+                reducing: Lasting<Reducing<'_, T>>,
+            ) -> Result<Begun> {
+                in_process::$nonblocking(comm, op, reducing)
+            }
+        }
+    )* };
+}
+
+reducers! {
+    Reduce(root in usize)
+        root(Some(root)) share(|_| Share::Whole)
+        prove(|operation, comm, slices| Transfer::to_root(operation, comm, slices.send, slices.recv, root))
+        in_place(|operation, comm, data| Transfer::in_place_to_root(operation, comm, data, root))
+        in_process(reduce, ireduce);
+    Allreduce(() in ())
+        root(None) share(|_| Share::Whole)
+        prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
+        in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
+        in_process(allreduce, iallreduce);
+    Scan(() in ())
+        root(None) share(|_| Share::Whole)
+        prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
+        in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
+        in_process(scan, iscan);
+    Exscan(() in ())
+        root(None) share(|_| Share::Whole)
+        prove(|operation, _, slices| Transfer::equal(operation, slices.send, slices.recv))
+        in_place(|operation, _, data| Ok(Transfer::in_place(operation, data)))
+        in_process(exscan, iexscan);
+    ReduceScatterBlock(() in ())
+        root(None) share(|comm| Share::Block { ranks: comm.size() })
+        prove(|operation, comm, slices| Transfer::scattered(operation, comm, slices.send, slices.recv))
+        in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
+        in_process(reduce_scatter, ireduce_scatter);
+    ReduceScatter(blocks in &'a Blocks)
+        root(None) share(|_| Share::Counts(blocks))
+        prove(|operation, comm, slices| Transfer::dealt(operation, comm, slices.send, slices.recv, blocks))
+        in_place(|operation, comm, data| Transfer::dealt_in_place(operation, comm, data, blocks))
+        in_process(reduce_scatter, ireduce_scatter);
+}
