@@ -4,11 +4,8 @@ use std::fmt;
 
 use crate::backend::Backend;
 use crate::communicator::Communicator;
-use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::InFlight;
-use crate::in_process::Sent;
-use crate::source::Destination;
 
 /// How many bytes of an attached buffer a message takes besides its own, at most, on any library.
 ///
@@ -79,28 +76,6 @@ impl Communicator {
             comm: self.clone(),
             buffer: Some(buffer),
         })
-    }
-
-    /// Sends `data` to `dest` under `tag` by way of the attached buffer, and returns without waiting for the receiver.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`]; [`ErrorKind::Argument`] if no buffer is [attached](Self::buffer_attach) or the
-    /// message and its [overhead](BSEND_OVERHEAD) are larger than all of it; what the library reports if too little of it is
-    /// free. In process a message leaves the buffer at once.
-    ///
-    /// MPI 5.0 §3.4 (`MPI_Bsend`).
-    #[doc(alias = "MPI_Bsend")]
-    #[doc(alias = "MPI_Bsend_c")]
-    pub fn bsend<T: Pod>(&self, data: &[T], dest: impl Into<Destination>, tag: i32) -> Result<()> {
-        const OPERATION: &str = "MPI_Bsend";
-        let dest = self.destination(OPERATION, dest)?;
-        self.check_tag(OPERATION, tag)?;
-        let _entered = self.enter(OPERATION)?;
-        self.fits_attached(OPERATION, size_of_val(data))?;
-        match self.backend() {
-            Backend::Mpi(comm) => comm.bsend(data, dest, tag),
-            Backend::InProcess(comm) => comm.send(Sent::of(data), dest, tag),
-        }
     }
 
     /// An error if a message of that many bytes can never go by way of the attached buffer. The caller was let in.

@@ -9,7 +9,7 @@ use crate::flight::Flight;
 use crate::in_process::Sent;
 use crate::mpi::SendMode;
 use crate::owned::SendBuffer;
-use crate::record::{Call, Kind};
+use crate::record::Call;
 use crate::request::Request;
 use crate::source::Destination;
 
@@ -95,7 +95,7 @@ impl Communicator {
 
     /// # Safety
     /// For [`SendMode::Ready`], that of [`irsend`](Self::irsend).
-    unsafe fn any_isend<B>(
+    pub(crate) unsafe fn any_isend<B>(
         &self,
         mode: SendMode,
         buffer: B,
@@ -123,13 +123,9 @@ impl Communicator {
         let role = mode.role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;
-        let kind = match mode {
-            SendMode::Standard => const { &Kind::message::<T>("MPI_Isend") },
-            SendMode::Synchronous => const { &Kind::message::<T>("MPI_Issend") },
-            SendMode::Buffered => const { &Kind::message::<T>("MPI_Ibsend") },
-            SendMode::Ready => const { &Kind::message::<T>("MPI_Irsend") },
-        };
-        let call = Call::of(kind).items(data.len()).to(dest, tag);
+        let call = Call::of(mode.nonblocking_kind::<T>())
+            .items(data.len())
+            .to(dest, tag);
         let _entered = self.enter(call)?;
         if mode == SendMode::Buffered {
             self.fits_attached(role.operation, size_of_val(data))?;

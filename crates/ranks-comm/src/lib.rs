@@ -48,7 +48,6 @@ mod owned;
 mod partitioned;
 mod persistent;
 mod probe;
-mod ready;
 #[doc(hidden)]
 pub mod record;
 mod recv;

@@ -14,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::flight::Flight;
 use crate::irecv::receive_of;
 use crate::landing::{Role, Span};
-use crate::mpi::flight::{SEND, SYNCHRONOUS_SEND};
 use crate::mpi::{Rooms, SendMode, TypeOf};
 use crate::record::{self, Call};
 use crate::source::{Destination, Source};
@@ -153,10 +152,11 @@ impl<'scope> Scope<'scope, '_> {
         dest: impl Into<Destination>,
         tag: i32,
     ) -> Result<ScopedRequest<'scope, &'scope [T]>> {
-        let dest = self.inner.comm.destination(SEND.operation, dest)?;
-        self.inner.comm.check_tag(SEND.operation, tag)?;
+        const OPERATION: &str = "MPI_Isend";
+        let dest = self.inner.comm.destination(OPERATION, dest)?;
+        self.inner.comm.check_tag(OPERATION, tag)?;
         let items = data.len() * TypeOf::<T>::items();
-        let call = Call::of(const { &record::Kind::message::<T>(SEND.operation) })
+        let call = Call::of(SendMode::Standard.nonblocking_kind::<T>())
             .few(data.len())
             .to(dest, tag);
         let express = || {
@@ -188,8 +188,10 @@ impl<'scope> Scope<'scope, '_> {
         dest: impl Into<Destination>,
         tag: i32,
     ) -> Result<ScopedRequest<'scope, &'scope [T]>> {
-        const OPERATION: &str = SYNCHRONOUS_SEND.operation;
-        let dest = self.inner.comm.destination(OPERATION, dest)?;
+        let dest = self
+            .inner
+            .comm
+            .destination(SendMode::Synchronous.role().operation, dest)?;
         let place = self.send_in_full(SendMode::Synchronous, data, dest, tag)?;
         Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
     }

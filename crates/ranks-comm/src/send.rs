@@ -1,13 +1,14 @@
 //! Sending a message and waiting until its buffer is free again.
+#![allow(unsafe_code)]
 
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
 use crate::in_process::Sent;
 use crate::limit;
-use crate::mpi::{self, TypeOf};
+use crate::mpi::{self, SendMode, TypeOf};
 use crate::owned::Plain;
-use crate::record::{self, Call};
+use crate::record::Call;
 use crate::source::Destination;
 
 impl Communicator {
@@ -25,16 +26,8 @@ impl Communicator {
     #[doc(alias = "MPI_Send_c")]
     #[inline]
     pub fn send<T: Pod>(&self, data: &[T], dest: impl Into<Destination>, tag: i32) -> Result<()> {
-        const OPERATION: &str = "MPI_Send";
-        let dest = self.destination(OPERATION, dest)?;
-        self.check_tag(OPERATION, tag)?;
-        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
-            .few(data.len())
-            .to(dest, tag);
-        match self.express(data.len() * TypeOf::<T>::items()) {
-            Some(comm) => mpi::Comm::send_small(self.recorded(comm, call), data, dest, tag),
-            None => self.send_in_full(data, dest, tag),
-        }
+        // SAFETY: a standard send promises nothing.
+        unsafe { self.send_in(SendMode::Standard, data, dest, tag) }
     }
 
     /// As [`send`](Self::send), but returns only when the receiver has begun to receive.
@@ -48,48 +41,117 @@ impl Communicator {
     #[doc(alias = "MPI_Ssend_c")]
     #[inline]
     pub fn ssend<T: Pod>(&self, data: &[T], dest: impl Into<Destination>, tag: i32) -> Result<()> {
-        const OPERATION: &str = "MPI_Ssend";
-        let dest = self.destination(OPERATION, dest)?;
-        self.check_tag(OPERATION, tag)?;
-        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
-            .few(data.len())
-            .to(dest, tag);
-        match self.express(data.len() * TypeOf::<T>::items()) {
-            Some(comm) => mpi::Comm::ssend_small(self.recorded(comm, call), data, dest, tag),
-            None => self.ssend_in_full(data, dest, tag),
+        // SAFETY: a synchronous send promises nothing.
+        unsafe { self.send_in(SendMode::Synchronous, data, dest, tag) }
+    }
+
+    /// Sends `data` to `dest` under `tag` by way of the attached buffer, and returns without waiting for the receiver.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag);
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if no buffer is [attached](Self::buffer_attach) or the
+    /// message and its [overhead](crate::BSEND_OVERHEAD) are larger than all of it; what the library reports if too little of it is
+    /// free. In process a message leaves the buffer at once.
+    ///
+    /// MPI 5.0 §3.4 (`MPI_Bsend`).
+    #[doc(alias = "MPI_Bsend")]
+    #[doc(alias = "MPI_Bsend_c")]
+    pub fn bsend<T: Pod>(&self, data: &[T], dest: impl Into<Destination>, tag: i32) -> Result<()> {
+        // SAFETY: a buffered send promises nothing.
+        unsafe { self.send_in(SendMode::Buffered, data, dest, tag) }
+    }
+
+    /// As [`send`](Self::send), but the receive must have been posted before.
+    ///
+    /// It may be faster than a send, if the library makes something of it; few do. Over libraries whose receives this
+    /// crate does not post in advance it is a send.
+    ///
+    /// # Safety
+    /// When this is called, `dest` has begun a receive into a buffer that the message matches, and no receive of unknown
+    /// length waits there. Otherwise the standard lets the library do anything; no check can know.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    ///
+    /// MPI 5.0 §3.4 (`MPI_Rsend`).
+    #[doc(alias = "MPI_Rsend")]
+    #[doc(alias = "MPI_Rsend_c")]
+    pub unsafe fn rsend<T: Pod>(
+        &self,
+        data: &[T],
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.send_in(SendMode::Ready, data, dest, tag) }
+    }
+
+    /// # Safety
+    /// For [`SendMode::Ready`], that of [`rsend`](Self::rsend).
+    #[inline(always)]
+    unsafe fn send_in<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<()> {
+        let dest = self.destination(mode.name(), dest)?;
+        self.check_tag(mode.name(), tag)?;
+        let call = Call::of(mode.kind::<T>()).few(data.len()).to(dest, tag);
+        if matches!(mode, SendMode::Standard | SendMode::Synchronous)
+            && let Some(comm) = self.express(data.len() * TypeOf::<T>::items())
+        {
+            // SAFETY: by this function's contract; these two are done in their own mode everywhere.
+            return unsafe {
+                mpi::Comm::send_small(self.recorded(comm, call), mode, data, dest, tag)
+            };
         }
+        // SAFETY: by this function's contract.
+        unsafe { self.send_in_full(mode, data, dest, tag) }
     }
 
+    /// # Safety
+    /// As `send_in`.
     #[cold]
     #[inline(never)]
-    fn send_in_full<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
-        let call = Call::of(const { &record::Kind::message::<T>("MPI_Send") })
-            .items(data.len())
-            .to(dest, tag);
+    unsafe fn send_in_full<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let call = Call::of(mode.kind::<T>()).items(data.len()).to(dest, tag);
         self.dispatch(
             call,
-            |comm| match limit::may_end() {
-                Some(_) => self.isend(Plain::copy(data), dest, tag)?.wait().map(drop),
-                None => comm.send(data, dest, tag),
+            |comm| {
+                self.fits(mode, data)?;
+                if limit::may_end().is_some()
+                    && matches!(mode, SendMode::Standard | SendMode::Synchronous)
+                {
+                    // SAFETY: by this function's contract.
+                    let request = unsafe { self.any_isend(mode, Plain::copy(data), dest, tag)? };
+                    return request.wait().map(drop);
+                }
+                // SAFETY: by this function's contract.
+                unsafe { comm.send(mode, data, dest, tag) }
             },
-            |comm| comm.send(Sent::of(data), dest, tag),
+            |comm| {
+                self.fits(mode, data)?;
+                match mode {
+                    SendMode::Synchronous => comm.ssend(mode.name(), Sent::of(data), dest, tag),
+                    _ => comm.send(Sent::of(data), dest, tag),
+                }
+            },
         )
     }
 
-    #[cold]
-    #[inline(never)]
-    fn ssend_in_full<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
-        const OPERATION: &str = "MPI_Ssend";
-        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
-            .items(data.len())
-            .to(dest, tag);
-        self.dispatch(
-            call,
-            |comm| match limit::may_end() {
-                Some(_) => self.issend(Plain::copy(data), dest, tag)?.wait().map(drop),
-                None => comm.ssend(data, dest, tag),
-            },
-            |comm| comm.ssend(OPERATION, Sent::of(data), dest, tag),
-        )
+    /// An error if a message that is to go by way of the attached buffer can never do so. The caller was let in.
+    fn fits<T>(&self, mode: SendMode, data: &[T]) -> Result<()> {
+        match mode {
+            SendMode::Buffered => self.fits_attached(mode.name(), size_of_val(data)),
+            SendMode::Standard | SendMode::Synchronous | SendMode::Ready => Ok(()),
+        }
     }
 }

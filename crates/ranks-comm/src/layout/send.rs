@@ -4,6 +4,7 @@ use super::View;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
+use crate::mpi::SendMode;
 use crate::source::Destination;
 
 impl Communicator {
@@ -25,7 +26,7 @@ impl Communicator {
         self.check_tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            |comm| comm.send_view(data, dest, tag),
+            |comm| comm.send_view(SendMode::Standard, data, dest, tag),
             |comm| comm.send_view(OPERATION, data, dest, tag),
         )
     }
@@ -48,7 +49,7 @@ impl Communicator {
         self.check_tag(OPERATION, tag)?;
         self.dispatch(
             OPERATION,
-            |comm| comm.ssend_view(data, dest, tag),
+            |comm| comm.send_view(SendMode::Synchronous, data, dest, tag),
             |comm| comm.ssend_view(OPERATION, data, dest, tag),
         )
     }

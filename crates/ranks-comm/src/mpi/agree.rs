@@ -6,6 +6,7 @@ use ranks_mpi_sys as sys;
 
 use super::communicator::Comm;
 use super::error::check;
+use super::send_mode::SendMode;
 use super::split::rank_and_size;
 use crate::agree::Join;
 use crate::error::Result;
@@ -44,7 +45,8 @@ impl Comm {
         let (rank, _) = rank_and_size(self.canonical)?;
         let mut all = [0u64; N];
         if rank != 0 {
-            self.send(&words, first.0, TAG)?;
+            // SAFETY: a standard send promises nothing.
+            unsafe { self.send(SendMode::Standard, &words, first.0, TAG)? };
             self.recv(&mut all, first.1, first.2)?;
             return Ok(all);
         }
@@ -60,7 +62,8 @@ impl Comm {
         self.sendrecv(&theirs, first.0, TAG, &mut ours, first.1, first.2)?;
         all = std::array::from_fn(|index| join.of(ours[index], theirs[index]));
         for dest in others {
-            self.send(&all, Destination::Rank(dest), TAG)?;
+            // SAFETY: a standard send promises nothing.
+            unsafe { self.send(SendMode::Standard, &all, Destination::Rank(dest), TAG)? };
         }
         Ok(all)
     }

@@ -12,8 +12,9 @@ use super::buffer::small_bytes;
 use super::communicator::Comm;
 use super::error::{check, class, failed, library};
 use super::express::Unclaimed;
-use super::flight::{Cell as Request, SEND, SendMode, outcome};
+use super::flight::{Cell as Request, outcome};
 use super::recv::not_received;
+use super::send_mode::SendMode;
 use super::side::ROOMS;
 use super::status;
 use super::waitall::wait_all;
@@ -119,8 +120,8 @@ impl<'a> Batch<'a> {
         let place = self.place(room);
         // SAFETY: by this function's contract; the place is that of the room.
         let code = unsafe { comm.isend_small(SendMode::Standard, data, dest, tag, place) };
-        check(code, SEND.operation)?;
-        let role = &SEND;
+        let role = SendMode::Standard.role();
+        check(code, role.operation)?;
         self.take(room, Part { role, capacity: 0 });
         Ok(room)
     }

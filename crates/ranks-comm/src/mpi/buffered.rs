@@ -5,18 +5,13 @@ use std::ptr;
 use std::sync::{MutexGuard, PoisonError};
 
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::{MPI_Count, native};
+use ranks_mpi_sys::MPI_Count;
 
-use super::buffer::{is_small, large_count, to_read};
 use super::communicator::Comm;
-use super::element::TypeOf;
-use super::error::{check, check_with};
-use super::peer::to_standard;
+use super::error::check;
 use super::session::Session;
-use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::{InFlight, Over};
-use crate::source::Destination;
 
 /// What the library has.
 #[derive(Default)]
@@ -108,24 +103,6 @@ impl Comm {
     /// Keeps the memory that nobody waits for.
     pub(crate) fn leave_attached(&self, buffer: InFlight<Vec<u8>>) {
         *self.session.attached() = Attached::Left(buffer);
-    }
-
-    pub(crate) fn bsend<T: Pod>(&self, data: &[T], dest: Destination, tag: i32) -> Result<()> {
-        let code = if is_small(data) {
-            let to = self.sentinels.destination(dest);
-            let (count, datatype) = self.to_send_small(data, to);
-            // SAFETY: `count` items are what `data` holds; rank and tag are checked.
-            unsafe { native::MPI_Bsend(to_read(data), count, datatype, to, tag, self.native) }
-        } else {
-            let (to, datatype) = (to_standard::destination(dest), TypeOf::<T>::datatype());
-            let count = large_count::<T>(data.len());
-            // SAFETY: `count` items are what `data` holds; rank and tag are checked.
-            unsafe { sys::MPI_Bsend_c(to_read(data), count, datatype, to, tag, self.canonical) }
-        };
-        check_with(code, "MPI_Bsend", || {
-            let bytes = size_of_val(data);
-            format!("sending {bytes} bytes, for which an attached buffer must have room")
-        })
     }
 }
 

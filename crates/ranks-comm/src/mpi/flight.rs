@@ -12,6 +12,7 @@ use super::element::TypeOf;
 use super::error::{check, failed, is_pending};
 use super::peer::to_standard;
 use super::recv::not_received;
+use super::send_mode::SendMode;
 use super::status::{self, CountWord};
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
@@ -50,35 +51,6 @@ pub(crate) struct Native {
     /// What the library uses until it is over.
     pub(super) keep: Option<InFlight<Box<dyn Keep>>>,
 }
-
-/// How a send ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SendMode {
-    /// When the buffer is free (`MPI_Isend`).
-    Standard,
-    /// When the receiver has begun to receive (`MPI_Issend`).
-    Synchronous,
-    /// At once, by way of the attached buffer (`MPI_Ibsend`).
-    Buffered,
-    /// As standard; the caller vouches that the receive was posted before (`MPI_Irsend`).
-    Ready,
-}
-
-impl SendMode {
-    pub(crate) fn role(self) -> &'static Role {
-        match self {
-            Self::Standard => &SEND,
-            Self::Synchronous => &SYNCHRONOUS_SEND,
-            Self::Buffered => &BUFFERED_SEND,
-            Self::Ready => &READY_SEND,
-        }
-    }
-}
-
-pub(crate) static SEND: Role = Role::of("MPI_Isend");
-pub(crate) static SYNCHRONOUS_SEND: Role = Role::of("MPI_Issend");
-static BUFFERED_SEND: Role = Role::of("MPI_Ibsend");
-static READY_SEND: Role = Role::of("MPI_Irsend");
 
 impl Comm {
     /// Begins a send.
@@ -127,12 +99,7 @@ impl Comm {
         tag: i32,
         cell: *mut Cell,
     ) -> c_int {
-        let call = match mode {
-            SendMode::Standard => native::MPI_Isend,
-            SendMode::Synchronous => native::MPI_Issend,
-            SendMode::Buffered => native::MPI_Ibsend,
-            SendMode::Ready => native::MPI_Irsend,
-        };
+        let call = mode.functions().nonblocking;
         let to = self.sentinels.destination(dest);
         let (count, datatype) = self.to_send_small(data, to);
         // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
@@ -151,12 +118,7 @@ impl Comm {
         tag: i32,
         cell: &mut Cell,
     ) -> c_int {
-        let call = match mode {
-            SendMode::Standard => sys::MPI_Isend_c,
-            SendMode::Synchronous => sys::MPI_Issend_c,
-            SendMode::Buffered => sys::MPI_Ibsend_c,
-            SendMode::Ready => sys::MPI_Irsend_c,
-        };
+        let call = mode.functions().nonblocking_c;
         let mut request = sys::MPI_REQUEST_NULL;
         let (count, datatype) = (large_count::<T>(data.len()), TypeOf::<T>::datatype());
         let (from, to) = (to_read(data), to_standard::destination(dest));

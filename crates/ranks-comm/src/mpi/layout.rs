@@ -14,9 +14,10 @@ use super::buffer::{to_read, to_write};
 use super::communicator::Comm;
 use super::datatypes::{Committed, Description, Items};
 use super::error::{check, check_with, library};
-use super::flight::{Cell, SendMode};
+use super::flight::Cell;
 use super::peer::to_standard;
 use super::recv::not_received;
+use super::send_mode::SendMode;
 use super::sendrecv::Sending;
 use super::status;
 use crate::element::Pod;
@@ -135,6 +136,7 @@ impl Comm {
 
     pub(crate) fn send_view<T: Pod>(
         &self,
+        mode: SendMode,
         data: &View<'_, T>,
         dest: Destination,
         tag: i32,
@@ -143,9 +145,14 @@ impl Comm {
             self.to_send_view_to(data, dest)?,
             to_standard::destination(dest),
         );
+        let call = match mode {
+            SendMode::Synchronous => sys::MPI_Ssend,
+            // The others are not there for views.
+            SendMode::Standard | SendMode::Buffered | SendMode::Ready => sys::MPI_Send,
+        };
         // SAFETY: what is read is inside of `data`; rank and tag are checked.
         let code = unsafe {
-            sys::MPI_Send(
+            call(
                 what.pointer,
                 what.count,
                 what.datatype,
@@ -154,31 +161,7 @@ impl Comm {
                 self.canonical,
             )
         };
-        check_with(code, "MPI_Send", || attempt(data, dest))
-    }
-
-    pub(crate) fn ssend_view<T: Pod>(
-        &self,
-        data: &View<'_, T>,
-        dest: Destination,
-        tag: i32,
-    ) -> Result<()> {
-        let (what, to) = (
-            self.to_send_view_to(data, dest)?,
-            to_standard::destination(dest),
-        );
-        // SAFETY: what is read is inside of `data`; rank and tag are checked.
-        let code = unsafe {
-            sys::MPI_Ssend(
-                what.pointer,
-                what.count,
-                what.datatype,
-                to,
-                tag,
-                self.canonical,
-            )
-        };
-        check_with(code, "MPI_Ssend", || attempt(data, dest))
+        check_with(code, mode.name(), || attempt(data, dest))
     }
 
     /// Begins a send.

@@ -10,9 +10,10 @@ use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
 use super::buffer::to_read;
 use super::communicator::Comm;
 use super::error::{check, class, failed};
-use super::flight::{Cell, Flight, Native, SendMode};
+use super::flight::{Cell, Flight, Native};
 use super::peer::to_standard;
 use super::receives::can_be_prepared;
+use super::send_mode::SendMode;
 use super::session::GATE;
 use super::side::{Side, Statuses};
 use super::status;
@@ -35,17 +36,11 @@ impl Comm {
     pub(crate) unsafe fn send_init<T: Pod>(
         &self,
         mode: SendMode,
-        role: &'static Role,
         data: &[T],
         dest: Destination,
         tag: i32,
     ) -> Result<Native> {
-        let call = match self.mode_here(mode) {
-            SendMode::Standard => sys::MPI_Send_init_c,
-            SendMode::Synchronous => sys::MPI_Ssend_init_c,
-            SendMode::Buffered => sys::MPI_Bsend_init_c,
-            SendMode::Ready => sys::MPI_Rsend_init_c,
-        };
+        let (call, role) = (self.mode_here(mode).functions().init_c, mode.init_role());
         let mut request = sys::MPI_REQUEST_NULL;
         let (count, datatype) = self.to_send_to(data, dest);
         let (from, to, comm) = (

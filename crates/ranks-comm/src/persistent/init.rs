@@ -11,11 +11,6 @@ use crate::owned::{RecvBuffer, SendBuffer};
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
-static SEND: Role = Role::of("MPI_Send_init");
-static SYNCHRONOUS_SEND: Role = Role::of("MPI_Ssend_init");
-static BUFFERED_SEND: Role = Role::of("MPI_Bsend_init");
-static READY_SEND: Role = Role::of("MPI_Rsend_init");
-
 impl Communicator {
     /// Prepares to send `buffer`, as often as the result is started. Local.
     ///
@@ -154,12 +149,7 @@ impl Communicator {
     where
         B: SendBuffer + Send + 'static,
     {
-        let role = match mode {
-            SendMode::Standard => &SEND,
-            SendMode::Synchronous => &SYNCHRONOUS_SEND,
-            SendMode::Buffered => &BUFFERED_SEND,
-            SendMode::Ready => &READY_SEND,
-        };
+        let role = mode.init_role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;
         let (buffer, native) = InFlight::begun(buffer, |buffer| {
@@ -168,7 +158,7 @@ impl Communicator {
                 role.operation,
                 // SAFETY: the request owns the buffer until it is retired, and a `SendBuffer` stays where it is; the rest is
                 // this function's contract.
-                |comm| unsafe { comm.send_init(mode, role, data, dest, tag) }.map(Some),
+                |comm| unsafe { comm.send_init(mode, data, dest, tag) }.map(Some),
                 |_| Ok(None),
             )
         })?;
