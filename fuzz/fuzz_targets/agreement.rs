@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use ranks_collectives::Bootstrap;
 use ranks_collectives::backend::{all_succeed, same_version};
-use ranks_collectives::nccl::NcclId;
+use ranks_nccl::NcclId;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_fuzz::messages;
 use ranks_nvshmem::fuzzing::{compare, said};

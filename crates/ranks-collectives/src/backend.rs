@@ -5,8 +5,9 @@ use ranks_comm::{Communicator, Result};
 use crate::agreement::{Call, carry_out};
 
 pub use crate::bootstrap::readiness::{all_succeed, same_version};
-pub use crate::nccl::error::of_driver;
+pub use crate::lengths::{Holders, block_of, one_of_each, unequal};
 pub use crate::ops::description::Describe;
+pub use crate::raw::of_driver;
 
 /// The same error on every rank unless all of them are about to call `operation` (the C name) on elements of type `T`;
 /// asked only where ranks compare their collective calls. Collective.

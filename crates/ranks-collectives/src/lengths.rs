@@ -5,11 +5,12 @@ use std::fmt;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 /// Those that have a block each.
-#[derive(Clone, Copy)]
-pub(crate) struct Holders {
-    pub(crate) count: usize,
+#[derive(Debug, Clone, Copy)]
+pub struct Holders {
+    /// How many.
+    pub count: usize,
     /// What one of them is, for errors.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
 }
 
 impl From<&Communicator> for Holders {
@@ -22,10 +23,12 @@ impl From<&Communicator> for Holders {
     }
 }
 
+/// That `all` is a block of each of them.
+///
 /// # Errors
 /// [`ErrorKind::Length`] if `all` is not as long as a block of each of them.
 #[inline]
-pub(crate) fn one_of_each(
+pub fn one_of_each(
     operation: &'static str,
     holders: impl Into<Holders>,
     block: (&str, usize),
@@ -43,7 +46,7 @@ pub(crate) fn one_of_each(
 /// # Errors
 /// [`ErrorKind::Length`] if they cannot be divided so.
 #[inline]
-pub(crate) fn block_of(
+pub fn block_of(
     operation: &'static str,
     holders: impl Into<Holders>,
     length: usize,
@@ -55,9 +58,10 @@ pub(crate) fn block_of(
     Err(indivisible(operation, length, count))
 }
 
+/// The error for two slices of which one is longer than the other.
 #[cold]
 #[inline(never)]
-pub(crate) fn unequal(operation: &'static str, send: usize, recv: usize) -> Error {
+pub fn unequal(operation: &'static str, send: usize, recv: usize) -> Error {
     lengths(
         operation,
         format_args!("send has {send} elements, recv {recv}; they must be as long as each other"),

@@ -33,7 +33,6 @@
 //! | reductions with the same bits for any number of ranks | [`Collectives::reproducible`] | |
 //! | to few others, who expect nothing | [`SparseExchange`] | |
 //! | on addresses and types that are known at run time only | [`raw::RawCollectives`], by [`raw::RawComm`] | |
-//! | among GPUs, by NCCL | [`nccl::NcclCommunicator`] | |
 //! | within nodes and then among them | [`Hierarchy`], [`TwoLevelAlltoall`] | |
 //!
 //! What reductions make of elements is in [`ops`]: MPI's operations, averages, and functions of your own (§6.9).
@@ -98,7 +97,6 @@ mod lengths;
 mod located;
 mod moves;
 mod mpi;
-pub mod nccl;
 mod neighbor_collectives;
 mod neighbors;
 mod nonblocking_collectives;

@@ -7,6 +7,7 @@ mod arguments;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod device;
+mod driver;
 mod dtype;
 mod failure;
 mod numbers;
@@ -21,6 +22,7 @@ mod stream_sync;
 mod takes;
 mod under_way;
 
+pub use driver::of_driver;
 pub use dtype::Dtype;
 pub use op::RawOp;
 pub use options::RawOptions;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ranks_collectives::nccl::{NcclCommunicator, RawNccl};
 use ranks_collectives::raw::{RawCollectives, RawComm};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
+use ranks_nccl::{NcclCommunicator, RawNccl};
 
 use crate::element::{Element, Operation};
 use crate::options::NumrOptions;

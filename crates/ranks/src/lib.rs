@@ -59,11 +59,12 @@ pub use ranks_collectives::{
     NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives, Number, Op,
     Ordered, PersistentCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives,
     Reduction, Reproducible, RootGroup, ScopedCollectives, SparseExchange, TcpStore,
-    TcpStoreOptions, ThreadBootstrap, Topologies, TwoLevelAlltoall, VaryingCollectives, nccl, ops,
-    raw, topology,
+    TcpStoreOptions, ThreadBootstrap, Topologies, TwoLevelAlltoall, VaryingCollectives, ops, raw,
+    topology,
 };
 pub use ranks_comm::*;
 pub use ranks_cuda as cuda;
+pub use ranks_nccl as nccl;
 pub use ranks_nvshmem as nvshmem;
 pub use ranks_rma_window::{
     Accumulation, Change, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, NodeArena,

@@ -3,11 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use ranks_collectives::nccl::RawNccl;
-use ranks_collectives::nccl::{NcclCommunicator, group};
 use ranks_collectives::ops::{Max, Min, Prod, Sum};
 use ranks_collectives::raw::conformance::{self, DeviceMemory};
 use ranks_comm::ErrorKind;
+use ranks_nccl::RawNccl;
+use ranks_nccl::{NcclCommunicator, group};
 
 use crate::machine::shares;
 use crate::ranks::{LIMIT, Ranks};

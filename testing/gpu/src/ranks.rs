@@ -4,7 +4,7 @@ use std::error::Error;
 use std::thread;
 use std::time::Duration;
 
-use ranks_collectives::nccl::{NcclCommunicator, NcclOptions};
+use ranks_nccl::{NcclCommunicator, NcclOptions};
 use ranks_nccl_sys::Nccl;
 
 use crate::machine::Machine;

@@ -80,7 +80,7 @@ fn programs() -> Done<Vec<PathBuf>> {
         "--config",
         "profile.release.strip='symbols'",
         "--package=ranks-gpu",
-        "--package=ranks-collectives",
+        "--package=ranks-nccl",
         "--bin=ranks-gpu",
         "--example=nccl_enqueue",
     ])?;

@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 32] = [
+const TABLE: [Row; 33] = [
     (
         "ranks-cli",
         &[
@@ -33,6 +33,7 @@ const TABLE: [Row; 32] = [
             "ranks-collectives",
             "ranks-comm",
             "ranks-cuda",
+            "ranks-nccl",
             "ranks-nvshmem",
             "ranks-rma-window",
         ],
@@ -58,8 +59,29 @@ const TABLE: [Row; 32] = [
     ),
     (
         "ranks-numr",
-        &["ranks-collectives", "ranks-comm", "ranks-cuda"],
+        &[
+            "ranks-collectives",
+            "ranks-comm",
+            "ranks-cuda",
+            "ranks-nccl",
+        ],
         &["cuda-double", "nccl-double", "ranks-test"],
+    ),
+    (
+        "ranks-nccl",
+        &[
+            "ranks-collectives",
+            "ranks-comm",
+            "ranks-cuda",
+            "ranks-nccl-sys",
+        ],
+        &[
+            "cuda-double",
+            "nccl-double",
+            "nccl-double-old",
+            "ranks-load",
+            "ranks-test",
+        ],
     ),
     (
         "ranks-rma-window",
@@ -73,20 +95,8 @@ const TABLE: [Row; 32] = [
     ),
     (
         "ranks-collectives",
-        &[
-            "ranks-comm",
-            "ranks-cuda",
-            "ranks-launch",
-            "ranks-mpi-sys",
-            "ranks-nccl-sys",
-        ],
-        &[
-            "cuda-double",
-            "nccl-double",
-            "nccl-double-old",
-            "ranks-load",
-            "ranks-test",
-        ],
+        &["ranks-comm", "ranks-cuda", "ranks-launch", "ranks-mpi-sys"],
+        &["cuda-double", "ranks-test"],
     ),
     ("ranks-nccl-sys", &["ranks-load"], &[]),
     ("ranks-nvshmem-sys", &["ranks-load"], &[]),
@@ -140,6 +150,7 @@ const TABLE: [Row; 32] = [
             "ranks-collectives",
             "ranks-comm",
             "ranks-cuda",
+            "ranks-nccl",
             "ranks-nccl-sys",
             "ranks-nvshmem",
             "ranks-nvshmem-sys",

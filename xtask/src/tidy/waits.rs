@@ -102,20 +102,11 @@ const MAY: [(&str, &str); 33] = [
         "crates/ranks-collectives/src/raw/conformance/",
         "cases of tests",
     ),
+    ("crates/ranks-nccl/src/waiting.rs", "the wait for NCCL"),
+    ("crates/ranks-nccl/src/turn.rs", "the same limit"),
+    ("crates/ranks-nccl/src/queue.rs", "a stream, with an end"),
     (
-        "crates/ranks-collectives/src/nccl/waiting.rs",
-        "the wait for NCCL",
-    ),
-    (
-        "crates/ranks-collectives/src/nccl/turn.rs",
-        "the same limit",
-    ),
-    (
-        "crates/ranks-collectives/src/nccl/queue.rs",
-        "a stream, with an end",
-    ),
-    (
-        "crates/ranks-collectives/src/nccl/raw/waiting.rs",
+        "crates/ranks-nccl/src/raw/waiting.rs",
         "a stream, with an end",
     ),
     ("crates/ranks-cuda/src/pause.rs", "the wait for a device"),

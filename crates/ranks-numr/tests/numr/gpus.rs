@@ -6,8 +6,8 @@ use std::time::Duration;
 use numr_0_14::dtype::DType;
 use numr_0_14::runtime::{Communicator, ReduceOp, StreamSyncOps};
 use ranks_collectives::ThreadBootstrap;
-use ranks_collectives::nccl::{NcclCommunicator, NcclOptions};
 use ranks_cuda::{Context, DeviceSlice, Stream};
+use ranks_nccl::{NcclCommunicator, NcclOptions};
 use ranks_numr::{NumrCommunicator, NumrOptions};
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;

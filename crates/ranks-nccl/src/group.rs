@@ -1,0 +1,315 @@
+//! Calls that are enqueued as one: on one communicator in any order, or on many of one process.
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ranks_comm::{Error, ErrorKind, Result};
+use ranks_cuda::Stream;
+use ranks_nccl_sys::{Nccl, ncclInProgress, ncclSuccess};
+
+use super::communicator::NcclCommunicator;
+use super::error::{Caller, check, failure, is_refusal, missing};
+use super::queue::Queue;
+use super::shared::Shared;
+use super::waiting::settle_all;
+
+const START: &str = "ncclGroupStart";
+const END: &str = "ncclGroupEnd";
+
+/// How long a thread waits, while it has others in its group, for a communicator that another thread is using: two of them may wait for each other.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+thread_local! {
+    /// The group that is open on this thread, as the library has it too.
+    static OPEN: RefCell<Option<Open>> = const { RefCell::new(None) };
+}
+
+/// A group that is open: groups inside it are part of it.
+#[derive(Default)]
+struct Open {
+    depth: usize,
+    /// Where the library was told.
+    nccl: Option<&'static Nccl>,
+    /// The communicators that have calls in it, whose turn it is until its end.
+    members: Vec<Arc<Shared>>,
+}
+
+/// The calls of a group, in the closure of [`group`].
+///
+/// Whatever is called on communicators there belongs to the group as well, on the thread of the closure.
+pub struct Group<'env> {
+    /// What was called on borrowed memory, of which the memory is told when the group is over.
+    queues: RefCell<Vec<Rc<Queue<'env>>>>,
+    /// Whether its end is the library's: that of a group in a group is not.
+    outermost: bool,
+    /// A group is its thread's.
+    thread: PhantomData<*const ()>,
+}
+
+impl<'env> Group<'env> {
+    /// Calls `body` with a queue of operations on `comm` and `stream`, which are enqueued when the group ends.
+    ///
+    /// ```no_run
+    /// # use ranks_collectives::ops::Sum;
+    /// # use ranks_nccl::{self as nccl, NcclCommunicator};
+    /// # use ranks_cuda::{CudaStream, DeviceVec};
+    /// # fn sum(comms: &[NcclCommunicator], streams: &[CudaStream], data: &mut [DeviceVec<f32>]) -> ranks_comm::Result<()> {
+    /// nccl::group(|g| {
+    ///     for ((comm, stream), data) in comms.iter().zip(streams).zip(data) {
+    ///         g.on(comm, stream, |s| s.allreduce_in_place(data, Sum))?;
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// comms.iter().zip(streams).try_for_each(|(comm, stream)| comm.synchronize(stream))
+    /// # }
+    /// ```
+    ///
+    /// Nothing is waited for: what is enqueued on the streams later comes after the group, and
+    /// [`NcclCommunicator::synchronize`] waits. Memory is kept by what owns it until the device is done with it.
+    ///
+    /// # Errors
+    /// What `body` returns; [`Argument`](ErrorKind::Argument) if the stream is of another device than the communicator, and
+    /// in a group that is part of another: the borrowed memory would be used after it.
+    pub fn on<R>(
+        &self,
+        comm: &'env NcclCommunicator,
+        stream: &'env impl Stream,
+        body: impl FnOnce(&Queue<'env>) -> Result<R>,
+    ) -> Result<R> {
+        if !self.outermost {
+            let text = "memory is borrowed for the outermost group: a group in a group is enqueued with that one";
+            return Err(Error::new(ErrorKind::Argument, START, text));
+        }
+        let queue = Rc::new(Queue::new(START, comm.shared(), stream)?);
+        self.queues.borrow_mut().push(Rc::clone(&queue));
+        body(&queue)
+    }
+}
+
+impl fmt::Debug for Group<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Group")
+    }
+}
+
+/// Makes the calls of `body` as one: nothing of them is enqueued before it ends.
+///
+/// Sends and receives between the same ranks may then stand in any order, and one thread can call a collective for many communicators.
+/// A group ends with its closure, also when that returns an error or panics: what it has called until then is enqueued. A group in a group is part of it.
+/// Calls of other threads on communicators that have calls in the group wait for its end.
+///
+/// # Errors
+/// What `body` returns; else what the library reports of any of its calls. Of a group in which it refuses an
+/// argument nothing is enqueued, and communicators stay usable of which it does not say otherwise.
+#[doc(alias = "ncclGroupStart")]
+#[doc(alias = "ncclGroupEnd")]
+pub fn group<'env, R>(body: impl FnOnce(&Group<'env>) -> Result<R>) -> Result<R> {
+    // Dropped after the guard, also by a panic: the queues end when everything is enqueued.
+    let group = Group {
+        queues: RefCell::default(),
+        outermost: !is_open(),
+        thread: PhantomData,
+    };
+    let guard = Guard::open();
+    let result = body(&group);
+    let ended = guard.close();
+    let value = result?;
+    ended.map(|()| value)
+}
+
+/// Ends the group, once.
+struct Guard(());
+
+impl Guard {
+    fn open() -> Self {
+        OPEN.with_borrow_mut(|open| open.get_or_insert_default().depth += 1);
+        Self(())
+    }
+
+    fn close(self) -> Result<()> {
+        std::mem::forget(self);
+        leave()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Only a panic comes here: the communicators keep what the library says of them.
+        let _lost = leave();
+    }
+}
+
+/// Whether a group is open on this thread.
+pub(crate) fn is_open() -> bool {
+    OPEN.try_with(|open| open.try_borrow().is_ok_and(|open| open.is_some()))
+        .unwrap_or(false)
+}
+
+/// Whether this thread has a group open in which the communicator has calls, so that it is its turn.
+pub(super) fn has(shared: &Shared) -> bool {
+    let among = |open: &Open| open.members.iter().any(|one| std::ptr::eq(&**one, shared));
+    OPEN.try_with(|open| {
+        open.try_borrow()
+            .is_ok_and(|open| open.as_ref().is_some_and(among))
+    })
+    .unwrap_or(false)
+}
+
+/// An error if a group is open on this thread: for what must not be part of one.
+pub(crate) fn none_open(operation: &'static str) -> Result<()> {
+    if is_open() {
+        let text = "this cannot be part of a group; call it when the group is over";
+        return Err(Error::new(ErrorKind::Argument, operation, text));
+    }
+    Ok(())
+}
+
+/// Makes a communicator part of the open group. Whether there is one.
+pub(super) fn join(shared: &Arc<Shared>, operation: &'static str) -> Result<bool> {
+    OPEN.with_borrow_mut(|open| match open {
+        None => Ok(false),
+        Some(open) => open.add(shared, operation).map(|()| true),
+    })
+}
+
+impl Open {
+    fn add(&mut self, shared: &Arc<Shared>, operation: &'static str) -> Result<()> {
+        if self
+            .members
+            .iter()
+            .any(|member| Arc::ptr_eq(member, shared))
+        {
+            return Ok(());
+        }
+        self.start(shared.nccl, operation)?;
+        let limit = shared
+            .time_limit
+            .map_or(PATIENCE, |limit| limit.min(PATIENCE));
+        if !shared.turn.take(Some(limit)) {
+            let text = format_args!(
+                "another thread has been using this communicator for {limit:?}; \
+                 groups of several communicators on several threads must not have two of them in common"
+            );
+            return Err(Error::new(ErrorKind::TimedOut, operation, text));
+        }
+        shared.set_grouped();
+        self.members.push(Arc::clone(shared));
+        Ok(())
+    }
+
+    /// Tells the library, once.
+    fn start(&mut self, nccl: &'static Nccl, operation: &'static str) -> Result<()> {
+        match self.nccl {
+            Some(open) if std::ptr::eq(open, nccl) => Ok(()),
+            Some(_) => {
+                let text = "a group cannot have communicators of two NCCL libraries";
+                Err(Error::new(ErrorKind::Argument, operation, text))
+            }
+            None => {
+                start_in(nccl)?;
+                self.nccl = Some(nccl);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Closes the innermost group; with the outermost everything is enqueued.
+fn leave() -> Result<()> {
+    let whole = OPEN.with_borrow_mut(|open| {
+        let inner = open.as_mut()?;
+        inner.depth = inner.depth.saturating_sub(1);
+        if inner.depth == 0 { open.take() } else { None }
+    });
+    // The library's group is over before anything else is called: what follows is part of none.
+    let Some(Open { nccl, members, .. }) = whole else {
+        return Ok(());
+    };
+    nccl.map_or(Ok(()), |nccl| end(nccl, &members))
+}
+
+fn end(nccl: &'static Nccl, members: &[Arc<Shared>]) -> Result<()> {
+    let code = end_in(nccl);
+    for member in members {
+        member.ungrouped();
+    }
+    let outcome = match code {
+        Ok(code) if code == ncclSuccess => Ok(()),
+        Ok(code) if code == ncclInProgress => settle_all(END, members),
+        Ok(code) => Err(failed(nccl, code, members)),
+        Err(error) => Err(error),
+    };
+    for member in members {
+        member.turn.give();
+    }
+    outcome
+}
+
+/// A group that failed. Unless only an argument was refused, nobody knows how much of it was enqueued, so no member can be used any more.
+#[cold]
+fn failed(nccl: &Nccl, code: i32, members: &[Arc<Shared>]) -> Error {
+    let caller = members
+        .first()
+        .map_or(Caller::Nobody, |member| member.caller());
+    let error = failure(nccl, END, code, caller);
+    for member in members {
+        if !is_refusal(code) || !member.goes_on() {
+            member.abort_because(&error.to_string());
+        }
+    }
+    error
+}
+
+/// Opens a group of the library on this thread.
+pub(super) fn start_in(nccl: &'static Nccl) -> Result<()> {
+    let function = nccl.table().ncclGroupStart;
+    let function = function.ok_or_else(|| missing(nccl, START))?;
+    // SAFETY: it takes nothing and may be called at any time; each is followed by one end.
+    let code = unsafe { function() };
+    check(nccl, START, code, Caller::Nobody)
+}
+
+/// Ends the group of the library that is open on this thread.
+pub(super) fn end_in(nccl: &'static Nccl) -> Result<i32> {
+    let function = nccl.table().ncclGroupEnd;
+    let function = function.ok_or_else(|| missing(nccl, END))?;
+    // SAFETY: it takes nothing. Communicators with calls in the group are not freed before it ends
+    // (`Shared::set_grouped`), and what their arguments point at is kept by those who made the calls.
+    Ok(unsafe { function() })
+}
+
+/// Ends a group that the library may have left open on this thread when it could not begin a communicator. NCCL 2.32 does when it
+/// finds no device, and whatever the thread called later would wait for an end that nobody makes. Where none is open it refuses, which is as well.
+#[cold]
+pub(super) fn end_left_open(nccl: &'static Nccl) {
+    let _refused = end_in(nccl);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_counted_and_close_when_they_are_left_by_an_error_or_a_panic() {
+        assert!(!is_open());
+        group(|_| {
+            assert!(is_open());
+            group(|_| Ok(()))?;
+            assert!(is_open(), "the outer one is still open");
+            Ok(())
+        })
+        .unwrap();
+        let error = Error::new(ErrorKind::Argument, "x", "y");
+        group(|_| Err::<(), _>(error)).unwrap_err();
+        assert!(!is_open());
+        let panicked =
+            std::panic::catch_unwind(|| group(|_| -> Result<()> { panic!("on purpose") }));
+        panicked.unwrap_err();
+        assert!(!is_open());
+    }
+}

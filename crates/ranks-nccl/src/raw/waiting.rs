@@ -1,0 +1,51 @@
+//! How one waits for what was begun, and what is left of it after a failure.
+
+use std::time::{Duration, Instant};
+
+use ranks_comm::Result;
+use ranks_cuda::Stream;
+
+use super::RawNccl;
+use crate::error::of_driver;
+use crate::group;
+
+const QUERY: &str = "cuStreamQuery";
+
+/// How long a device is waited for after an abort, before the process is ended.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl RawNccl {
+    /// Waits until the stream is over. After an error it is as well.
+    pub(super) fn over(&self, limit: Option<Duration>) -> Result<()> {
+        group::none_open(QUERY)?;
+        let shared = self.comm.shared();
+        let outcome = shared.until(QUERY, limit, || self.is_over());
+        if let Err(error) = &outcome {
+            shared.abort_because(&error.to_string());
+            self.drain();
+        }
+        outcome
+    }
+
+    pub(super) fn is_over(&self) -> Result<bool> {
+        let over = self.stream.query();
+        over.map_err(|error| of_driver(QUERY, error))
+    }
+
+    /// Waits until nothing works any more on memory that was lent until then. The communicator was aborted.
+    #[cold]
+    pub(super) fn drain(&self) {
+        let end = Instant::now() + PATIENCE;
+        // A stream that reports a failure has nothing under way: its context is gone.
+        while matches!(self.stream.query(), Ok(false)) {
+            if Instant::now() >= end {
+                eprintln!(
+                    "ranks: an operation of NCCL has not ended within {PATIENCE:?} after its communicator was aborted; the process \
+                     ends, because the memory that it works on cannot be given back"
+                );
+                std::process::abort();
+            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+}
