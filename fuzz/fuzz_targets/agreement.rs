@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ranks_collectives::Bootstrap;
-use ranks_collectives::backend::{all_succeed, same_version};
+use ranks_bootstrap::Bootstrap;
+use ranks_bootstrap::backend::{all_succeed, same_version};
 use ranks_nccl::NcclId;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_fuzz::messages;

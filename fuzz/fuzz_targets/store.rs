@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use ranks_collectives::fuzzing::store::{Store, answers, requests};
+use ranks_bootstrap::fuzzing::{Store, answers, requests};
 
 #[derive(Debug, Arbitrary)]
 struct Input {

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 
-use ranks_collectives::ThreadBootstrap;
+use ranks_bootstrap::ThreadBootstrap;
 use ranks_comm::Result;
 use ranks_cuda::{CudaStream, DeviceSlice, Stream};
 use ranks_nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};

@@ -4,7 +4,6 @@ use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, carry_out};
 
-pub use crate::bootstrap::readiness::{all_succeed, same_version};
 pub use crate::lengths::{Holders, block_of, one_of_each, unequal};
 pub use crate::ops::description::Describe;
 pub use crate::raw::of_driver;

@@ -76,7 +76,6 @@ mod barrier;
 #[cfg(feature = "serde")]
 mod bcast_value;
 mod blocks;
-mod bootstrap;
 mod collectives;
 mod counts;
 mod finishing;
@@ -123,7 +122,6 @@ mod varying;
 mod varying_collectives;
 
 pub use blocks::Blocks;
-pub use bootstrap::{Bootstrap, TcpStore, TcpStoreOptions, ThreadBootstrap};
 pub use collectives::Collectives;
 pub use fractional::Fractional;
 pub use gathered::Gathered;

@@ -5,8 +5,8 @@ use std::ffi::{CString, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ranks_collectives::Bootstrap;
-use ranks_collectives::backend::{all_succeed, same_version};
+use ranks_bootstrap::Bootstrap;
+use ranks_bootstrap::backend::{all_succeed, same_version};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Cuda};
 use ranks_nccl_sys::{Nccl, ncclConfig_t, ncclInProgress, ncclSuccess, version_text};

@@ -1,6 +1,6 @@
 //! Collective communication among GPUs by NCCL, which is found at run time.
 //!
-//! [`NcclCommunicator::new`] makes one rank of a communicator over any [`Bootstrap`](ranks_collectives::Bootstrap); [`NcclCommunicator::on_devices`] makes all of
+//! [`NcclCommunicator::new`] makes one rank of a communicator over any [`Bootstrap`](ranks_bootstrap::Bootstrap); [`NcclCommunicator::on_devices`] makes all of
 //! them in one process. Nothing here needs NCCL, CUDA or a GPU to build or to start: without them making a communicator is an
 //! `Err` of kind [`NotAvailable`](ranks_comm::ErrorKind::NotAvailable), the same on every rank.
 //!

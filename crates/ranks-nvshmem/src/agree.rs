@@ -3,8 +3,8 @@
 
 use std::cell::Cell;
 
-use ranks_collectives::Bootstrap;
-use ranks_collectives::backend::all_succeed;
+use ranks_bootstrap::Bootstrap;
+use ranks_bootstrap::backend::all_succeed;
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::dropped::{Dropped, TeamName};

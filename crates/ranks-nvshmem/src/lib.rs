@@ -4,7 +4,7 @@
 //! a PE is a thread. Programs are the same. In process is chosen by [`HeapBackend::InProcess`] or `RANKS_BACKEND=inprocess`, and never taken in silence.
 //!
 //! ```
-//! use ranks_collectives::ThreadBootstrap;
+//! use ranks_bootstrap::ThreadBootstrap;
 //! use ranks_comm::Result;
 //! use ranks_nvshmem::{Comparison, HeapBackend, Nvshmem, NvshmemOptions, SignalOp};
 //!

@@ -2,8 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 
-use ranks_collectives::Bootstrap;
-use ranks_collectives::backend::{all_succeed, same_version};
+use ranks_bootstrap::Bootstrap;
+use ranks_bootstrap::backend::{all_succeed, same_version};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::in_process::Heap;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_comm::Result;
 use ranks_cuda::Context;
 

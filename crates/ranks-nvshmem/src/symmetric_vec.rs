@@ -24,7 +24,7 @@ use crate::symmetric::{Symmetric, SymmetricMut};
 ///
 /// ```compile_fail,E0597
 /// # use ranks_nvshmem::{Nvshmem, NvshmemOptions};
-/// # fn outlives(bootstrap: &dyn ranks_collectives::Bootstrap) -> ranks_comm::Result<()> {
+/// # fn outlives(bootstrap: &dyn ranks_bootstrap::Bootstrap) -> ranks_comm::Result<()> {
 /// let vec = {
 ///     let pe = Nvshmem::init(bootstrap, &NvshmemOptions::new())?;
 ///     pe.alloc::<f32>(8)?

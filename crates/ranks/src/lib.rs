@@ -53,14 +53,14 @@
 //! | what went wrong | [`Error`], [`ErrorKind`] |
 #![deny(unsafe_code)]
 
+pub use ranks_bootstrap::{Bootstrap, TcpStore, TcpStoreOptions, ThreadBootstrap};
 pub use ranks_collectives::{
-    Blocks, Bootstrap, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy,
-    InPlaceCollectives, Integer, IntercommunicatorCollectives, Layouts, Locate, Located,
-    NeighborCollectives, NonblockingCollectives, NonblockingNeighborCollectives, Number, Op,
-    Ordered, PersistentCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives,
-    Reduction, Reproducible, RootGroup, ScopedCollectives, SparseExchange, TcpStore,
-    TcpStoreOptions, ThreadBootstrap, Topologies, TwoLevelAlltoall, VaryingCollectives, ops, raw,
-    topology,
+    Blocks, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy, InPlaceCollectives,
+    Integer, IntercommunicatorCollectives, Layouts, Locate, Located, NeighborCollectives,
+    NonblockingCollectives, NonblockingNeighborCollectives, Number, Op, Ordered,
+    PersistentCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives, Reduction,
+    Reproducible, RootGroup, ScopedCollectives, SparseExchange, Topologies, TwoLevelAlltoall,
+    VaryingCollectives, ops, raw, topology,
 };
 pub use ranks_comm::*;
 pub use ranks_cuda as cuda;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks_collectives::{TcpStore, TcpStoreOptions};
+use ranks_bootstrap::{TcpStore, TcpStoreOptions};
 use ranks_nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};
 
 use crate::machine::shares;

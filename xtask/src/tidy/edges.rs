@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 33] = [
+const TABLE: [Row; 34] = [
     (
         "ranks-cli",
         &[
@@ -30,6 +30,7 @@ const TABLE: [Row; 33] = [
     (
         "ranks",
         &[
+            "ranks-bootstrap",
             "ranks-collectives",
             "ranks-comm",
             "ranks-cuda",
@@ -42,6 +43,7 @@ const TABLE: [Row; 33] = [
     (
         "ranks-nvshmem",
         &[
+            "ranks-bootstrap",
             "ranks-collectives",
             "ranks-comm",
             "ranks-cuda",
@@ -65,11 +67,17 @@ const TABLE: [Row; 33] = [
             "ranks-cuda",
             "ranks-nccl",
         ],
-        &["cuda-double", "nccl-double", "ranks-test"],
+        &[
+            "cuda-double",
+            "nccl-double",
+            "ranks-bootstrap",
+            "ranks-test",
+        ],
     ),
     (
         "ranks-nccl",
         &[
+            "ranks-bootstrap",
             "ranks-collectives",
             "ranks-comm",
             "ranks-cuda",
@@ -91,6 +99,11 @@ const TABLE: [Row; 33] = [
             "ranks-launch",
             "ranks-mpi-sys",
         ],
+        &["ranks-test"],
+    ),
+    (
+        "ranks-bootstrap",
+        &["ranks-collectives", "ranks-comm"],
         &["ranks-test"],
     ),
     (
@@ -131,7 +144,7 @@ const TABLE: [Row; 33] = [
         &[
             "cuda-double",
             "nvshmem-double",
-            "ranks-collectives",
+            "ranks-bootstrap",
             "ranks-comm",
             "ranks-cuda",
             "ranks-nvshmem",
@@ -147,6 +160,7 @@ const TABLE: [Row; 33] = [
     (
         "ranks-gpu",
         &[
+            "ranks-bootstrap",
             "ranks-collectives",
             "ranks-comm",
             "ranks-cuda",

@@ -90,10 +90,7 @@ const MAY: [(&str, &str); 33] = [
     ),
     ("crates/ranks-comm/src/run.rs", "last words, to be read"),
     // Limits of their own.
-    (
-        "crates/ranks-collectives/src/bootstrap/",
-        "the limit of a bootstrap",
-    ),
+    ("crates/ranks-bootstrap/src/", "the limit of a bootstrap"),
     (
         "crates/ranks-collectives/src/raw/under_way.rs",
         "the limit of the raw communicator, and its thread",

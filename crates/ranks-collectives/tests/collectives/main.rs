@@ -16,7 +16,6 @@ mod barrier;
 mod bcast;
 #[cfg(feature = "serde")]
 mod bcast_value;
-mod bootstrap;
 mod check_limit;
 mod drawn;
 mod empty;

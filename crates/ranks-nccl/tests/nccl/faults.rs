@@ -3,7 +3,7 @@
 use std::panic::catch_unwind;
 use std::time::Duration;
 
-use ranks_collectives::{Bootstrap, ThreadBootstrap};
+use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
 use ranks_comm::ErrorKind;
 use ranks_nccl::{NcclCommunicator, group};
 

@@ -1,6 +1,6 @@
 //! What is not there: libraries, devices, functions. All ranks get the same error, and none waits.
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_comm::ErrorKind;
 use ranks_nccl::{NcclCommunicator, NcclOptions, ShrinkMode};
 use ranks_nccl_sys::Nccl;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_collectives::ops::Sum;
 use ranks_comm::ErrorKind;
 use ranks_cuda::Stream;

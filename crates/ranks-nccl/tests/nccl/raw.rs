@@ -1,7 +1,7 @@
 //! The trait over addresses on NCCL: the cases that every implementation passes, and events between streams.
 #![allow(unsafe_code)]
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_collectives::raw::conformance::{self, DeviceMemory};
 use ranks_collectives::raw::{Dtype, RawCollectives, RawOp, StreamSync};
 use ranks_comm::ErrorKind;

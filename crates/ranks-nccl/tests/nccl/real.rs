@@ -3,7 +3,7 @@
 //! `cargo xtask test` runs these; by hand it is `RANKS_NCCL=…/libnccl.so.2 cargo test -p ranks-nccl --test nccl -- --ignored real`.
 #![allow(unsafe_code)]
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_comm::ErrorKind;
 use ranks_nccl::{NcclCommunicator, NcclId, NcclOptions};
 use ranks_nccl_sys::{Nccl, ncclInvalidUsage};

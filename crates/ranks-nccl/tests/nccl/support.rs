@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks_collectives::ThreadBootstrap;
+use ranks_bootstrap::ThreadBootstrap;
 use ranks_cuda::Cuda;
 use ranks_load::{Candidate, Library};
 use ranks_nccl::{NcclCommunicator, NcclOptions};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use numr_0_14::dtype::DType;
 use numr_0_14::runtime::{Communicator, ReduceOp, StreamSyncOps};
-use ranks_collectives::ThreadBootstrap;
+use ranks_bootstrap::ThreadBootstrap;
 use ranks_cuda::{Context, DeviceSlice, Stream};
 use ranks_nccl::{NcclCommunicator, NcclOptions};
 use ranks_numr::{NumrCommunicator, NumrOptions};

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::Heap;
@@ -118,7 +118,7 @@ mod tests {
     use std::cell::Cell;
     use std::time::Duration;
 
-    use ranks_collectives::ThreadBootstrap;
+    use ranks_bootstrap::ThreadBootstrap;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytemuck::Pod;
-use ranks_collectives::{Bootstrap, ThreadBootstrap};
+use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::{Delivery, Heap, HostStream};

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Mutex;
 
-use ranks_collectives::Bootstrap;
-use ranks_collectives::backend::all_succeed;
+use ranks_bootstrap::Bootstrap;
+use ranks_bootstrap::backend::all_succeed;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Cuda};
 use ranks_nvshmem_sys::{

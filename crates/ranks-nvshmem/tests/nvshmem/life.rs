@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};
 

@@ -4,7 +4,7 @@
 //! compile: see the documentation of `Nvshmem`, `SymmetricVec`, `SymmetricSliceMut`, `Team`, `Enqueued` and `Nvshmem::scope`. Some of these tests are
 //! named for what another binding of NVSHMEM got wrong.
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_collectives::ops::Sum;
 use ranks_comm::{ErrorKind, Result};
 use ranks_nvshmem::{Comparison, Nvshmem, SignalOp, Strides};
@@ -280,7 +280,7 @@ fn defect_3_one_heap_on_one_thread() {
             let pe = Nvshmem::init(bootstrap, &options()).unwrap();
             let elsewhere = std::thread::scope(|scope| {
                 let begun = scope.spawn(|| {
-                    let alone = ranks_collectives::ThreadBootstrap::of(1, crate::launched::LONG);
+                    let alone = ranks_bootstrap::ThreadBootstrap::of(1, crate::launched::LONG);
                     (
                         kind(Nvshmem::init(&alone[0], &options())),
                         kind(Nvshmem::resume(&alone[0])),

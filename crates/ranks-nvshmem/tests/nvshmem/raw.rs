@@ -3,9 +3,9 @@
 
 use std::thread;
 
+use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
 use ranks_collectives::raw::conformance::{CASES, DeviceMemory, HostMemory, Memory};
 use ranks_collectives::raw::{Dtype, RawCollectives};
-use ranks_collectives::{Bootstrap, ThreadBootstrap};
 use ranks_comm::ErrorKind;
 use ranks_nvshmem::{Nvshmem, RawNvshmem};
 

@@ -5,7 +5,7 @@ use std::mem::transmute;
 use std::sync::OnceLock;
 use std::thread;
 
-use ranks_collectives::ThreadBootstrap;
+use ranks_bootstrap::ThreadBootstrap;
 use ranks_cuda::Cuda;
 use ranks_load::{Candidate, Library};
 use ranks_nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};

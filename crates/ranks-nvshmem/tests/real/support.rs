@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks_collectives::{TcpStore, TcpStoreOptions};
+use ranks_bootstrap::{TcpStore, TcpStoreOptions};
 use ranks_cuda::Cuda;
 use ranks_nvshmem_sys::NvshmemLibrary;
 

@@ -1,6 +1,6 @@
 //! What a PE sees, whatever it has met the others over.
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_comm::{Error, ErrorKind};
 use ranks_nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};
 use ranks_nvshmem_sys::{NVSHMEM_STATUS_IS_BOOTSTRAPPED, NVSHMEM_STATUS_NOT_INITIALIZED};

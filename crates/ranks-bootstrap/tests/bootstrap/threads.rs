@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 use std::time::Duration;
 
-use ranks_collectives::{Bootstrap, ThreadBootstrap};
+use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
 use ranks_comm::{Error, ErrorKind};
 
 /// Longer than any test takes.

@@ -1,6 +1,6 @@
 //! What ranks are started over: a communicator.
 
-use ranks_collectives::Bootstrap;
+use ranks_bootstrap::Bootstrap;
 use ranks_comm::{Communicator, Result};
 
 #[ranks_test::ranks(1, 2, 3, 4)]

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks_collectives::{Bootstrap, TcpStore, TcpStoreOptions};
+use ranks_bootstrap::{Bootstrap, TcpStore, TcpStoreOptions};
 use ranks_comm::{Error, ErrorKind, Result};
 
 const HOST: &str = "127.0.0.1";

@@ -138,7 +138,7 @@ impl TcpStoreOptions {
 /// started by torchrun next to programs that are.
 ///
 /// ```no_run
-/// use ranks_collectives::{Bootstrap, TcpStore};
+/// use ranks_bootstrap::{Bootstrap, TcpStore};
 ///
 /// let store = TcpStore::from_env()?;
 /// let all = store.exchange(format!("rank {}", store.rank()).as_bytes())?;

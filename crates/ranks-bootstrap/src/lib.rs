@@ -1,10 +1,39 @@
-//! How ranks find each other before a library of their own can: one small exchange of bytes.
+//! A small exchange of bytes among ranks, over which libraries are started that have ranks of their own.
+//!
+//! NCCL and NVSHMEM need an id that one rank makes and all have. What carries it is a [`Bootstrap`]: a
+//! [`Communicator`](ranks_comm::Communicator), threads of one process, or a store at an address. One of your own is three methods.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
+//!
+//! fn names(ranks: &impl Bootstrap, mine: &str) -> ranks_comm::Result<Vec<Vec<u8>>> {
+//!     ranks.exchange(mine.as_bytes())
+//! }
+//!
+//! std::thread::scope(|threads| {
+//!     for rank in ThreadBootstrap::of(2, Duration::from_secs(10)) {
+//!         threads.spawn(move || {
+//!             let mine = format!("rank {}", rank.rank());
+//!             let all = names(&rank, &mine).expect("both threads come");
+//!             assert_eq!(all, [b"rank 0", b"rank 1"]);
+//!         });
+//!     }
+//! });
+//! ```
+#![deny(unsafe_code)]
 
 use ranks_comm::Result;
 
+#[doc(hidden)]
+pub mod backend;
 mod communicator;
-pub(crate) mod readiness;
-pub(crate) mod tcp_store;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+mod readiness;
+mod tcp_store;
 mod threads;
 
 pub use tcp_store::{TcpStore, TcpStoreOptions};
