@@ -3,10 +3,10 @@
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, carry_out};
+use crate::root::Root;
 
 pub use crate::lengths::{Holders, block_of, one_of_each, unequal};
 pub use crate::ops::description::Describe;
-pub use crate::raw::of_driver;
 
 /// The same error on every rank unless all of them are about to call `operation` (the C name) on elements of type `T`;
 /// asked only where ranks compare their collective calls. Collective.
@@ -16,4 +16,12 @@ pub use crate::raw::of_driver;
 pub fn agree<T>(comm: &Communicator, operation: &'static str) -> Result<()> {
     let call = Call::moving::<T>(operation);
     carry_out(comm, call, Ok(()), |_, ()| Ok(()), |_, ()| Ok(()))
+}
+
+/// Whether this rank is the root of `operation` (the C name).
+///
+/// # Errors
+/// [`ErrorKind::Root`](ranks_comm::ErrorKind::Root) if `root` is not in `comm`.
+pub fn is_root(operation: &'static str, comm: &Communicator, root: usize) -> Result<bool> {
+    Ok(Root::new(operation, comm, root)?.rank == comm.rank())
 }

@@ -32,7 +32,6 @@
 //! | between two groups | [`IntercommunicatorCollectives`] | §6.2.3 |
 //! | reductions with the same bits for any number of ranks | [`Collectives::reproducible`] | |
 //! | to few others, who expect nothing | [`SparseExchange`] | |
-//! | on addresses and types that are known at run time only | [`raw::RawCollectives`], by [`raw::RawComm`] | |
 //! | within nodes and then among them | [`Hierarchy`], [`TwoLevelAlltoall`] | |
 //!
 //! What reductions make of elements is in [`ops`]: MPI's operations, averages, and functions of your own (§6.9).
@@ -104,7 +103,6 @@ pub mod ops;
 mod persistent_collectives;
 mod persistent_neighbor_collectives;
 mod persistent_varying_collectives;
-pub mod raw;
 mod reduce_local;
 mod reductions;
 mod reproducible;

@@ -40,7 +40,7 @@ pub trait Element: Pod + datatype::Datatype {}
 pub(crate) mod datatype {
     use ranks_nccl_sys::ncclDataType_t;
 
-    use ranks_collectives::raw::Dtype;
+    use ranks_raw::Dtype;
 
     /// An element type in NCCL's terms.
     pub trait Datatype {
@@ -72,7 +72,7 @@ macro_rules! elements {
         impl Element for $type {}
         impl datatype::Datatype for $type {
             const DATATYPE: ranks_nccl_sys::ncclDataType_t = ranks_nccl_sys::$datatype;
-            const DTYPE: ranks_collectives::raw::Dtype = ranks_collectives::raw::Dtype::$dtype;
+            const DTYPE: ranks_raw::Dtype = ranks_raw::Dtype::$dtype;
         }
     )* };
 }

@@ -5,13 +5,13 @@ use std::ffi::c_char;
 use std::fmt;
 use std::ptr;
 
-pub(super) use ranks_collectives::backend::of_driver;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_nccl_sys::{
     Nccl, ncclInProgress, ncclInternalError, ncclInvalidArgument, ncclInvalidUsage,
     ncclRemoteError, ncclResult_t, ncclSuccess, ncclSystemError, ncclTimeout,
     ncclUnhandledCudaError,
 };
+pub(super) use ranks_raw::backend::of_driver;
 
 /// The longest text that is taken from the library's buffer, which has so many bytes.
 const LONGEST: usize = 1024;

@@ -19,7 +19,7 @@ use super::checked::{Checks, Span, elsewhere};
 use super::error::of_driver;
 use super::{NcclCommunicator, group};
 use operator::Operation;
-use ranks_collectives::raw::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
+use ranks_raw::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
 use types::Moved;
 
 mod events;

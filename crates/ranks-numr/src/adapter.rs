@@ -1,7 +1,7 @@
 //! numr's traits, for `super::numr`, which is one of its versions: this file is a module of each of them.
 #![allow(unsafe_code)]
 
-use ranks_collectives::raw::{Dtype, RawOp, StreamSync};
+use ranks_raw::{Dtype, RawOp, StreamSync};
 
 use super::numr::dtype::DType;
 use super::numr::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! Whether all ranks are about to make the same call.
 #![allow(unsafe_code)]
 
-use ranks_collectives::raw::{Dtype, RawCollectives, RawOp};
 use ranks_comm::Result;
+use ranks_raw::{Dtype, RawCollectives, RawOp};
 
 /// What a rank calls, as far as it must be the same everywhere.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,8 @@
 
 use std::sync::atomic::Ordering;
 
-use ranks_collectives::raw::{Dtype, RawCollectives, RawOp};
 use ranks_comm::Error;
+use ranks_raw::{Dtype, RawCollectives, RawOp};
 
 use crate::agreement::{self, Call};
 use crate::communicator::NumrCommunicator;

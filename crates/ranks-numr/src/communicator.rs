@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ranks_collectives::raw::{RawCollectives, RawComm};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 use ranks_nccl::{NcclCommunicator, RawNccl};
+use ranks_raw::{RawCollectives, RawComm};
 
 use crate::element::{Element, Operation};
 use crate::options::NumrOptions;
@@ -84,7 +84,7 @@ impl NumrCommunicator {
         Self::new(Arc::new(RawNccl::new(comm)?), options)
     }
 
-    /// Whether a reduction with `op` computes with elements of that type. Both are numr's own, or of [`ranks_collectives::raw`].
+    /// Whether a reduction with `op` computes with elements of that type. Both are numr's own, or of [`ranks_raw`].
     ///
     /// Every type can be moved.
     #[must_use]

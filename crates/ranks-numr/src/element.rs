@@ -1,6 +1,6 @@
 //! Types and operations as any of numr's versions names them.
 
-use ranks_collectives::raw::{Dtype, RawOp};
+use ranks_raw::{Dtype, RawOp};
 
 /// The type of elements: made of numr's `DType`, in whichever version, or of a [`Dtype`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -53,7 +53,7 @@
 //! | streams | those that [`NumrCommunicator::show_stream`] has shown, and the driver's default ones; any other number is an error |
 //! | a drop with operations under way | waits for them for as long as [`NumrOptions::drop_limit`] says, then logs an error by `tracing` and gives them up |
 //!
-//! [`RawCollectives::takes`]: ranks_collectives::raw::RawCollectives::takes
+//! [`RawCollectives::takes`]: ranks_raw::RawCollectives::takes
 #![deny(unsafe_code)]
 #![cfg_attr(
     not(any(feature = "numr-0_5", feature = "numr-0_14")),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ranks_collectives::raw::RawOptions;
+use ranks_raw::RawOptions;
 
 /// How a [`NumrCommunicator`](crate::NumrCommunicator) behaves. The same on all ranks.
 #[derive(Debug, Clone)]

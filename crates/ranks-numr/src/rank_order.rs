@@ -3,8 +3,8 @@
 
 use bytemuck::Pod;
 use half::{bf16, f16};
-use ranks_collectives::raw::{Dtype, RawCollectives, RawOp};
 use ranks_comm::Result;
+use ranks_raw::{Dtype, RawCollectives, RawOp};
 
 use crate::spans::Span;
 

@@ -1,3 +1,3 @@
 //! What goes wrong, in words that say what to do.
 
-pub(crate) use ranks_collectives::backend::of_driver;
+pub(crate) use ranks_raw::backend::of_driver;

@@ -11,8 +11,8 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
-use ranks_collectives::raw::RawCollectives as _;
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_raw::RawCollectives as _;
 
 use crate::nvshmem::Nvshmem;
 use crate::symmetric_vec::SymmetricVec;
@@ -24,13 +24,13 @@ mod staging;
 
 const NEW: &str = "RawNvshmem::new";
 
-/// A heap behind [`RawCollectives`](ranks_collectives::raw::RawCollectives): its operations over addresses, on a team.
+/// A heap behind [`RawCollectives`](ranks_raw::RawCollectives): its operations over addresses, on a team.
 ///
 /// NVSHMEM works on memory of the heap, at the same place on all PEs, and frameworks have addresses. So what is sent is copied to the heap, and
-/// what comes is copied from there; all is over when an operation returns, and [`sync`](ranks_collectives::raw::RawCollectives::sync) has nothing to wait for. Memory may be that of the host, and of the PE's GPU.
+/// what comes is copied from there; all is over when an operation returns, and [`sync`](ranks_raw::RawCollectives::sync) has nothing to wait for. Memory may be that of the host, and of the PE's GPU.
 ///
-/// NVSHMEM has no messages: [`send`](ranks_collectives::raw::RawCollectives::send) and [`recv`](ranks_collectives::raw::RawCollectives::recv) are [`NotInLibrary`](ErrorKind::NotInLibrary). What goes to one root, or comes
-/// from one, is done with all. [`split`](ranks_collectives::raw::RawCollectives::split) needs NVSHMEM 3.3. An [`abort`](ranks_collectives::raw::RawCollectives::abort) is seen by calls that begin after it.
+/// NVSHMEM has no messages: [`send`](ranks_raw::RawCollectives::send) and [`recv`](ranks_raw::RawCollectives::recv) are [`NotInLibrary`](ErrorKind::NotInLibrary). What goes to one root, or comes
+/// from one, is done with all. [`split`](ranks_raw::RawCollectives::split) needs NVSHMEM 3.3. An [`abort`](ranks_raw::RawCollectives::abort) is seen by calls that begin after it.
 ///
 /// It may be sent to other threads and is used on that of the heap: elsewhere it is [`WrongThread`](ErrorKind::WrongThread), and if it is dropped there, what it has of the
 /// heap stays.

@@ -60,12 +60,13 @@ pub use ranks_collectives::{
     NonblockingCollectives, NonblockingNeighborCollectives, Number, Op, Ordered,
     PersistentCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives, Reduction,
     Reproducible, RootGroup, ScopedCollectives, SparseExchange, Topologies, TwoLevelAlltoall,
-    VaryingCollectives, ops, raw, topology,
+    VaryingCollectives, ops, topology,
 };
 pub use ranks_comm::*;
 pub use ranks_cuda as cuda;
 pub use ranks_nccl as nccl;
 pub use ranks_nvshmem as nvshmem;
+pub use ranks_raw as raw;
 pub use ranks_rma_window::{
     Accumulation, Change, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, NodeArena,
     NodeBackend, NodeShared, NodeSharedBuilder, Operations, PassiveWindow, Placement, Progress,

@@ -4,10 +4,10 @@ use std::thread;
 use std::time::Duration;
 
 use ranks_collectives::ops::{Max, Min, Prod, Sum};
-use ranks_collectives::raw::conformance::{self, DeviceMemory};
 use ranks_comm::ErrorKind;
 use ranks_nccl::RawNccl;
 use ranks_nccl::{NcclCommunicator, group};
+use raw_conformance::DeviceMemory;
 
 use crate::machine::shares;
 use crate::ranks::{LIMIT, Ranks};
@@ -37,9 +37,12 @@ pub(crate) fn conformance(ranks: &Ranks) -> Outcome {
     ranks.each(|comm| {
         let memory = DeviceMemory(comm.context().clone());
         let part = comm.split(Some(0), 0)?.ok_or("a part without this rank")?;
-        Ok(conformance::run(&RawNccl::new(part)?, &memory)?)
+        Ok(raw_conformance::run(&RawNccl::new(part)?, &memory)?)
     })?;
-    Ok(Seen::Well(format!("{} cases", conformance::CASES.len())))
+    Ok(Seen::Well(format!(
+        "{} cases",
+        raw_conformance::CASES.len()
+    )))
 }
 
 /// Borrowed memory, several operations under way.

@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 34] = [
+const TABLE: [Row; 36] = [
     (
         "ranks-cli",
         &[
@@ -36,6 +36,7 @@ const TABLE: [Row; 34] = [
             "ranks-cuda",
             "ranks-nccl",
             "ranks-nvshmem",
+            "ranks-raw",
             "ranks-rma-window",
         ],
         &["ranks-test"],
@@ -49,6 +50,7 @@ const TABLE: [Row; 34] = [
             "ranks-cuda",
             "ranks-launch",
             "ranks-nvshmem-sys",
+            "ranks-raw",
         ],
         &[
             "cuda-double",
@@ -57,20 +59,17 @@ const TABLE: [Row; 34] = [
             "ranks-launch",
             "ranks-load",
             "ranks-test",
+            "raw-conformance",
         ],
     ),
     (
         "ranks-numr",
-        &[
-            "ranks-collectives",
-            "ranks-comm",
-            "ranks-cuda",
-            "ranks-nccl",
-        ],
+        &["ranks-comm", "ranks-cuda", "ranks-nccl", "ranks-raw"],
         &[
             "cuda-double",
             "nccl-double",
             "ranks-bootstrap",
+            "ranks-collectives",
             "ranks-test",
         ],
     ),
@@ -82,6 +81,7 @@ const TABLE: [Row; 34] = [
             "ranks-comm",
             "ranks-cuda",
             "ranks-nccl-sys",
+            "ranks-raw",
         ],
         &[
             "cuda-double",
@@ -89,6 +89,7 @@ const TABLE: [Row; 34] = [
             "nccl-double-old",
             "ranks-load",
             "ranks-test",
+            "raw-conformance",
         ],
     ),
     (
@@ -102,14 +103,24 @@ const TABLE: [Row; 34] = [
         &["ranks-test"],
     ),
     (
+        "ranks-raw",
+        &[
+            "ranks-collectives",
+            "ranks-comm",
+            "ranks-cuda",
+            "ranks-mpi-sys",
+        ],
+        &["cuda-double", "ranks-test", "raw-conformance"],
+    ),
+    (
         "ranks-bootstrap",
         &["ranks-collectives", "ranks-comm"],
         &["ranks-test"],
     ),
     (
         "ranks-collectives",
-        &["ranks-comm", "ranks-cuda", "ranks-launch", "ranks-mpi-sys"],
-        &["cuda-double", "ranks-test"],
+        &["ranks-comm", "ranks-launch", "ranks-mpi-sys"],
+        &["ranks-test"],
     ),
     ("ranks-nccl-sys", &["ranks-load"], &[]),
     ("ranks-nvshmem-sys", &["ranks-load"], &[]),
@@ -168,6 +179,7 @@ const TABLE: [Row; 34] = [
             "ranks-nccl-sys",
             "ranks-nvshmem",
             "ranks-nvshmem-sys",
+            "raw-conformance",
         ],
         &["cuda-double", "nccl-double", "nvshmem-double"],
     ),
@@ -197,6 +209,11 @@ const TABLE: [Row; 34] = [
     ("panics", &["ranks-comm"], &[]),
     ("pmpi-counter-int", &["ranks-load"], &[]),
     ("pmpi-counter-word", &["ranks-load"], &[]),
+    (
+        "raw-conformance",
+        &["ranks-comm", "ranks-cuda", "ranks-raw"],
+        &[],
+    ),
     (
         "xtask",
         &["ranks-harness", "ranks-launch", "ranks-test"],

@@ -22,7 +22,7 @@ const WAITS: [&str; 7] = [
 const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
 /// Files and folders that pass time, and why they may.
-const MAY: [(&str, &str); 33] = [
+const MAY: [(&str, &str); 32] = [
     // The wait itself.
     (
         "crates/ranks-comm/src/flight.rs",
@@ -92,12 +92,8 @@ const MAY: [(&str, &str); 33] = [
     // Limits of their own.
     ("crates/ranks-bootstrap/src/", "the limit of a bootstrap"),
     (
-        "crates/ranks-collectives/src/raw/under_way.rs",
+        "crates/ranks-raw/src/under_way.rs",
         "the limit of the raw communicator, and its thread",
-    ),
-    (
-        "crates/ranks-collectives/src/raw/conformance/",
-        "cases of tests",
     ),
     ("crates/ranks-nccl/src/waiting.rs", "the wait for NCCL"),
     ("crates/ranks-nccl/src/turn.rs", "the same limit"),

@@ -11,7 +11,7 @@ use ranks_cuda::{CudaStream, Event, RawStream, Stream};
 use super::RawNccl;
 use crate::error::of_driver;
 use crate::group;
-use ranks_collectives::raw::{RawCollectives, StreamSync};
+use ranks_raw::{RawCollectives, StreamSync};
 
 const RECORD: &str = "cuEventRecord";
 const WAIT: &str = "cuStreamWaitEvent";

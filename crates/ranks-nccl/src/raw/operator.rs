@@ -9,7 +9,7 @@ use ranks_nccl_sys::{ncclDataType_t, ncclRedOp_t};
 use super::types;
 use crate::pre_mul_sum::Operator;
 use crate::shared::Shared;
-use ranks_collectives::raw::{Dtype, RawOp};
+use ranks_raw::{Dtype, RawOp};
 
 /// A reduction that is there for as long as this is.
 #[derive(Debug)]

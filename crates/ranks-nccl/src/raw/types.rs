@@ -7,7 +7,7 @@ use ranks_nccl_sys::{
 };
 
 use crate::checked::FP8_SINCE;
-use ranks_collectives::raw::{Dtype, RawOp};
+use ranks_raw::{Dtype, RawOp};
 
 /// How elements travel: as so many of NCCL's each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

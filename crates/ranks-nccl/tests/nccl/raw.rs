@@ -2,11 +2,11 @@
 #![allow(unsafe_code)]
 
 use ranks_bootstrap::Bootstrap;
-use ranks_collectives::raw::conformance::{self, DeviceMemory};
-use ranks_collectives::raw::{Dtype, RawCollectives, RawOp, StreamSync};
 use ranks_comm::ErrorKind;
 use ranks_cuda::{DeviceSlice, Stream};
 use ranks_nccl::{NcclCommunicator, RawNccl};
+use ranks_raw::{Dtype, RawCollectives, RawOp, StreamSync};
+use raw_conformance::DeviceMemory;
 
 use crate::samples::{Place, model, numbers, value};
 use crate::support::{each, isolated, live, on_devices, options, processes, uses_after_free};
@@ -17,7 +17,7 @@ const NOTHING: &[(&str, &str)] = &[];
 /// Runs the cases on one rank.
 fn passes(raw: &RawNccl) {
     let memory = DeviceMemory(raw.communicator().context().clone());
-    conformance::run(raw, &memory).unwrap();
+    raw_conformance::run(raw, &memory).unwrap();
 }
 
 fn raw_on_devices(size: usize) -> Vec<RawNccl> {

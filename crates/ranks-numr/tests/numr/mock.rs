@@ -7,10 +7,10 @@ use std::time::Duration;
 use numr_0_14::dtype::DType;
 use numr_0_14::error::Error as NumrError;
 use numr_0_14::runtime::{Communicator, ReduceOp};
-use ranks_collectives::raw::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::RawStream;
 use ranks_numr::{NumrCommunicator, NumrOptions};
+use ranks_raw::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
 
 use crate::logged::logged;
 

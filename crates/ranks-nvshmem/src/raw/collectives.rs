@@ -5,9 +5,9 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ranks_collectives::raw::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::RawStream;
+use ranks_raw::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
 
 use super::{Member, RawNvshmem};
 use crate::movement::Movement;

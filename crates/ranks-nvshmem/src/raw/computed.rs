@@ -1,7 +1,7 @@
 //! Which elements are reduced, and how.
 
-use ranks_collectives::raw::{Dtype, RawOp};
 use ranks_comm::{Error, ErrorKind, Result};
+use ranks_raw::{Dtype, RawOp};
 
 use super::RawNvshmem;
 use crate::backend::{Kind, Reduce};

@@ -3,9 +3,9 @@
 use std::ffi::c_void;
 use std::ops::Range;
 
-use ranks_collectives::raw::Dtype;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Memory as At;
+use ranks_raw::Dtype;
 
 use super::RawNvshmem;
 use crate::backend::{Order, Reuse};

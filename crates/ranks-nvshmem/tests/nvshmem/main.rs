@@ -12,7 +12,6 @@ mod launched;
 mod life;
 mod memory;
 mod misuse;
-#[cfg(feature = "conformance")]
 mod raw;
 mod room;
 mod support;

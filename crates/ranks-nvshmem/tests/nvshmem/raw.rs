@@ -4,10 +4,10 @@
 use std::thread;
 
 use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
-use ranks_collectives::raw::conformance::{CASES, DeviceMemory, HostMemory, Memory};
-use ranks_collectives::raw::{Dtype, RawCollectives};
 use ranks_comm::ErrorKind;
 use ranks_nvshmem::{Nvshmem, RawNvshmem};
+use ranks_raw::{Dtype, RawCollectives};
+use raw_conformance::{CASES, DeviceMemory, HostMemory, Memory};
 
 use crate::launched::{Folder, LONG};
 use crate::support::{Release, bare, in_process, options};
