@@ -1,7 +1,7 @@
 //! The slots are in a window, and stay in one epoch: what is in them is replaced as a whole.
 
 use ranks::prelude::*;
-use ranks::{Locked, Replace};
+use ranks::rma::{Locked, Replace};
 
 use super::{PATIENCE, Slots, waves};
 use crate::prk::{Problem, wait_for};

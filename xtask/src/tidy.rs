@@ -7,6 +7,7 @@ use ranks_harness::workspace;
 use crate::Outcome;
 
 pub(crate) mod code;
+mod complete;
 mod edges;
 mod finding;
 mod length;
@@ -38,7 +39,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 13] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -67,6 +68,9 @@ const CHECKS: [Check; 12] = [
     }),
     ("each promise has a test", |tree, _| promises::check(tree)),
     ("the umbrella has no code", |tree, _| umbrella::check(tree)),
+    ("the umbrella leaves nothing out", |tree, _| {
+        complete::check(tree)
+    }),
     ("every crate has the lints of the workspace", |tree, _| {
         manifests::check(tree)
     }),

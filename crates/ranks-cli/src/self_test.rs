@@ -4,9 +4,10 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use ranks::bootstrap::ThreadBootstrap;
 use ranks::nccl::{NcclCommunicator, NcclOptions};
 use ranks::prelude::*;
-use ranks::{Communicator, Number, SharedWindow, ThreadBootstrap};
+use ranks::{Communicator, Number, SharedWindow};
 
 use crate::Outcome;
 

@@ -20,68 +20,133 @@
 //!
 //! Start it with `mpiexec -n 4 program` or `srun program`, whichever the MPI of the machine, or alone with `RANKS_NP=4`.
 //!
-//! | what | where |
+//! # Where to find what
+//!
+//! What most programs name is here at the root, and with the traits in [`prelude`]. Everything is in the modules:
+//!
+//! | module | what is there |
 //! |---|---|
-//! | start and end | [`run`](fn@run), [`Runtime`] |
-//! | ranks and their groups | [`Communicator`], [`Group`] |
-//! | ranks in grids and graphs | [`Cartesian`], [`Graph`], [`DistGraph`]; halos: [`HaloExchange`] |
-//! | messages between two ranks | the methods of [`Communicator`] |
-//! | … that return at once | [`Request`], [`Requests`], [`Scope`]; futures with the feature `async` |
-//! | … of parts of arrays and structs | [`layout`] |
-//! | memory that is fast to send | [`Buffer`] |
-//! | values of any type, with the feature `serde` | `send_value`, `recv_value`, `bcast_value` |
-//! | operations of all ranks | [`Collectives`], with the operations in [`ops`] |
-//! | … that need one slice only | [`InPlaceCollectives`] |
-//! | … on blocks of different lengths | [`VaryingCollectives`], with [`Blocks`]; of any form, with [`Layouts`] |
-//! | … in which each rank sends to few others | [`SparseExchange`] |
-//! | … in two steps: nodes and their leaders, rows and columns | [`Hierarchy`], [`TwoLevelAlltoall`] |
-//! | … that return at once | [`NonblockingCollectives`]; on borrowed slices [`ScopedCollectives`] |
-//! | … with the same bits for any number of ranks | [`Reproducible`] |
-//! | … that are prepared once | [`PersistentCollectives`], [`PersistentVaryingCollectives`], with [`Persistent`] and [`Active`] |
-//! | … between two groups | [`IntercommunicatorCollectives`], with [`RootGroup`] |
-//! | … among the neighbours in a grid or a graph | [`NeighborCollectives`], [`NonblockingNeighborCollectives`], [`PersistentNeighborCollectives`] |
-//! | memory that other ranks put to and get from, in epochs | [`Window`] in its states, such as [`Fenced`] and [`PassiveWindow`] |
-//! | memory of a node that its ranks load and store directly | [`SharedWindow`], in the phases of [`phase`] |
-//! | arrays of which each node has one copy | [`NodeShared`], many in one piece of memory: [`NodeArena`] |
-//! | whether nodes have the memory that is to be shared | [`preflight`] |
-//! | operations of GPUs, on streams | [`nccl`], with the streams and the memory of [`cuda`] |
-//! | memory that all GPUs put to and get from: a symmetric heap, over NVSHMEM or in process | [`nvshmem`] |
-//! | … started over | any [`Bootstrap`]: a [`Communicator`], threads, a TCP store |
-//! | operations on addresses, with types known at run time, on any of these | [`raw`] |
-//! | communicators, datatypes and requests of code in C or Python, and ours for it | [`interop`] |
-//! | where the ranks run: machines, CPUs, memories, GPUs; binding; what a batch system gave, and whether it asks to stop | [`Topologies`], with [`topology`](mod@topology) |
-//! | what went wrong | [`Error`], [`ErrorKind`] |
+//! | [`runtime`] | start and end: [`run`](fn@run), [`Runtime`], threads, time limits, statistics |
+//! | [`communicator`] | [`Communicator`], [`Group`], attributes, hints, communicators between two groups, and what is left of one when ranks are lost |
+//! | [`virtual_topology`] | ranks in grids and graphs: [`Cartesian`], [`Graph`](virtual_topology::Graph), [`DistGraph`](virtual_topology::DistGraph); halos: [`HaloExchange`] |
+//! | [`p2p`] | messages between two ranks, by the methods of [`Communicator`]; [`Request`], [`Requests`], [`Scope`], [`Persistent`]; futures with the feature `async` |
+//! | [`layout`] | parts of arrays and structs as messages |
+//! | [`element`] | what may be sent, and what cannot |
+//! | [`interop`] | communicators, datatypes and requests of code in C or Python, and ours for it |
+//! | [`collectives`] | operations of all ranks: [`Collectives`] and its forms, with the operations in [`ops`]; [`topology`](mod@topology): where the ranks run |
+//! | [`rma`] | memory that other ranks put to and get from, in epochs: [`Window`]; memory of a node: [`SharedWindow`], [`NodeShared`] |
+//! | [`bootstrap`] | what NCCL and NVSHMEM are started over: a [`Communicator`], threads, a TCP store |
+//! | [`raw`] | operations on addresses, with types known at run time |
+//! | [`cuda`] | contexts, streams, events and memory of GPUs |
+//! | [`nccl`] | operations of GPUs, on streams |
+//! | [`nvshmem`] | memory that all GPUs put to and get from: a symmetric heap, over NVSHMEM or in process |
+//!
+//! The last seven are crates of their own, and so are the others together (`ranks-comm`). Examples on their pages name the crates:
+//! `use ranks_collectives::Collectives` is `use ranks::collectives::Collectives` in a program that depends on `ranks` alone.
+//!
+//! # Features
+//!
+//! | feature | what it brings |
+//! |---|---|
+//! | `collectives`, `rma` | the modules of these names; on by default |
+//! | `gpu` | `cuda`, `nccl` and `nvshmem`, each also by itself |
+//! | `raw`, `bootstrap` | the modules of these names; `nccl` and `nvshmem` bring them too |
+//! | `async` | requests as futures |
+//! | `serde` | values of any type that serde can serialise: `send_value`, `recv_value`, `bcast_value` |
+//! | `half`, `num-complex` | reductions of the numbers of these crates |
+//! | `cudarc` | streams and slices of cudarc 0.19 as streams and memory of ours |
+//! | `tracing` | a span for each operation |
 #![deny(unsafe_code)]
+// Without them their modules are not there to link to.
+#![cfg_attr(
+    not(all(feature = "rma", feature = "gpu")),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 
-pub use ranks_bootstrap::{Bootstrap, TcpStore, TcpStoreOptions, ThreadBootstrap};
+#[doc(inline)]
+#[cfg(feature = "bootstrap")]
+pub use ranks_bootstrap as bootstrap;
+#[doc(inline)]
+#[cfg(feature = "collectives")]
+pub use ranks_collectives as collectives;
+#[cfg(feature = "collectives")]
 pub use ranks_collectives::{
-    Blocks, Collectives, Compensated, Exact, Fractional, Gathered, Hierarchy, InPlaceCollectives,
-    Integer, IntercommunicatorCollectives, Layouts, Locate, Located, NeighborCollectives,
-    NonblockingCollectives, NonblockingNeighborCollectives, Number, Op, Ordered,
-    PersistentCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives, Reduction,
-    Reproducible, RootGroup, ScopedCollectives, SparseExchange, Topologies, TwoLevelAlltoall,
+    Collectives, Hierarchy, NonblockingCollectives, Number, ScopedCollectives, Topologies,
     VaryingCollectives, ops, topology,
 };
-pub use ranks_comm::*;
-pub use ranks_cuda as cuda;
-pub use ranks_nccl as nccl;
-pub use ranks_nvshmem as nvshmem;
-pub use ranks_raw as raw;
-pub use ranks_rma_window::{
-    Accumulation, Change, Fenced, HasAtomic, LockKind, Locked, LockedOperations, NoOp, NodeArena,
-    NodeBackend, NodeShared, NodeSharedBuilder, Operations, PassiveWindow, Placement, Progress,
-    Replace, SharedWindow, SharedWindowBuilder, Spacing, Window, phase, preflight,
+pub use ranks_comm::{
+    Backend, Buffer, Cartesian, Checks, Communicator, Destination, Error, ErrorKind, Group,
+    HaloExchange, Layout, Persistent, Pod, Request, Requests, Result, Runtime, Scope, Source,
+    Status, Tag, ThreadLevel, Zeroable, element, interop, layout, run,
 };
+#[doc(inline)]
+#[cfg(feature = "cuda")]
+pub use ranks_cuda as cuda;
+#[doc(inline)]
+#[cfg(feature = "nccl")]
+pub use ranks_nccl as nccl;
+#[doc(inline)]
+#[cfg(feature = "nvshmem")]
+pub use ranks_nvshmem as nvshmem;
+#[doc(inline)]
+#[cfg(feature = "raw")]
+pub use ranks_raw as raw;
+#[doc(inline)]
+#[cfg(feature = "rma")]
+pub use ranks_rma_window as rma;
+#[cfg(feature = "rma")]
+pub use ranks_rma_window::{
+    Fenced, LockKind, Locked, NodeShared, PassiveWindow, SharedWindow, Window, phase, preflight,
+};
+
+/// Start and end of a program's ranks, and what holds for all that they do.
+pub mod runtime {
+    #[cfg(feature = "tracing")]
+    pub use ranks_comm::look_for_subscriber;
+    pub use ranks_comm::{
+        Backend, Builder, Checks, Facts, OnTimeLimit, OperationStatistics, Runtime, Statistics,
+        ThreadLevel, run,
+    };
+}
+
+/// Ranks that communicate: communicators, groups, attributes and hints, two groups, and what is left when ranks are lost.
+pub mod communicator {
+    pub use ranks_comm::{
+        Agreed, AttributeKey, Communicator, Comparison, Group, Info, Intercommunicator,
+        IntercommunicatorScope, Shrunk, SplitType,
+    };
+}
+
+/// Ranks in grids and graphs, whose neighbours exchange data.
+pub mod virtual_topology {
+    pub use ranks_comm::{
+        Cartesian, DistGraph, Graph, HaloExchange, Neighborhood, VirtualTopology, balanced_dims,
+    };
+}
+
+/// Messages between two ranks: what the methods of [`Communicator`] take and return.
+pub mod p2p {
+    #[cfg(feature = "async")]
+    pub use ranks_comm::RequestFuture;
+    pub use ranks_comm::{
+        Active, ActiveRecv, ActiveSend, AttachedBuffer, BSEND_OVERHEAD, Borrowed, Buffer,
+        Completed, Destination, Message, Outbox, PartitionWriter, PartitionedRecv, PartitionedSend,
+        Pending, Persistent, RecvBuffer, Request, Requests, Scope, ScopedRequest, SendBuffer,
+        Source, Status, Tag,
+    };
+}
 
 /// What most programs use: `use ranks::prelude::*;`.
 pub mod prelude {
-    pub use crate::{
-        Blocks, Collectives, Communicator, Error, ErrorKind, InPlaceCollectives, LockKind,
-        NeighborCollectives, NodeShared, NonblockingCollectives, NonblockingNeighborCollectives,
-        PersistentCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives, Pod,
-        ScopedCollectives, SharedWindow, Source, Tag, Topologies, VaryingCollectives, Window, ops,
-        run,
-    };
+    #[cfg(feature = "collectives")]
     pub use ranks_collectives::ops::*;
-    pub use ranks_comm::Result;
+    #[cfg(feature = "collectives")]
+    pub use ranks_collectives::{
+        Blocks, Collectives, InPlaceCollectives, NeighborCollectives, NonblockingCollectives,
+        NonblockingNeighborCollectives, PersistentCollectives, PersistentNeighborCollectives,
+        PersistentVaryingCollectives, ScopedCollectives, Topologies, VaryingCollectives, ops,
+    };
+    pub use ranks_comm::{Communicator, Error, ErrorKind, Pod, Result, Source, Tag, run};
+    #[cfg(feature = "rma")]
+    pub use ranks_rma_window::{LockKind, NodeShared, SharedWindow, Window};
 }

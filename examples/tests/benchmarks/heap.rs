@@ -2,9 +2,9 @@
 
 use std::process::{Command, Stdio};
 
+use ranks::bootstrap::{TcpStore, TcpStoreOptions};
 use ranks::nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};
 use ranks::prelude::*;
-use ranks::{TcpStore, TcpStoreOptions};
 use ranks_examples::prk::{Form, Problem};
 use ranks_examples::{prk_stencil, prk_synch_p2p, prk_transpose};
 

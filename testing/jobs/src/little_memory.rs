@@ -1,8 +1,8 @@
 //! More shared memory than `/dev/shm` has room for.
 
+use ranks::rma::{NodeArena, NodeBackend};
 use ranks::{
-    Collectives, Communicator, ErrorKind, Hierarchy, NodeArena, NodeBackend, NodeShared,
-    SharedWindow, Window, preflight,
+    Collectives, Communicator, ErrorKind, Hierarchy, NodeShared, SharedWindow, Window, preflight,
 };
 
 use crate::outcome::{Failure, Outcome, refused};

@@ -4,8 +4,8 @@
 
 use std::ffi::{CStr, CString, c_int};
 
-use ranks::backend::check;
 use ranks::{Backend, Collectives, Communicator, Runtime};
+use ranks_comm::backend::check;
 use ranks_mpi_sys as sys;
 
 use crate::outcome::Outcome;

@@ -5,9 +5,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use ranks::phase::{Concurrent, Read, Write};
+use ranks::rma::NodeBackend;
 use ranks::{
-    Checks, Communicator, ErrorKind, Fenced, NodeBackend, NodeShared, PassiveWindow, Runtime,
-    SharedWindow, Source, Window,
+    Checks, Communicator, ErrorKind, Fenced, NodeShared, PassiveWindow, Runtime, SharedWindow,
+    Source, Window,
 };
 
 use crate::finalized::has_ended;

@@ -3,11 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
+use ranks::collectives::SparseExchange;
 use ranks::ops::Sum;
-use ranks::{
-    Checks, Collectives, Communicator, ErrorKind, NodeShared, Outbox, Runtime, SharedWindow,
-    SparseExchange,
-};
+use ranks::p2p::Outbox;
+use ranks::{Checks, Collectives, Communicator, ErrorKind, NodeShared, Runtime, SharedWindow};
 
 use crate::outcome::{Failure, Outcome};
 

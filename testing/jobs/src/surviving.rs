@@ -3,10 +3,9 @@
 use std::process::{Command, id};
 use std::time::Duration;
 
+use ranks::communicator::Agreed;
 use ranks::ops::Sum;
-use ranks::{
-    Agreed, Collectives, Communicator, Error, ErrorKind, Request, Requests, Result, Source,
-};
+use ranks::{Collectives, Communicator, Error, ErrorKind, Request, Requests, Result, Source};
 use ranks_mpi_sys::{
     MPI_ANY_SOURCE, MPI_BYTE, MPI_COMM_NULL, MPI_Irecv, MPI_REQUEST_NULL, MPI_SUCCESS,
 };

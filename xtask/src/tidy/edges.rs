@@ -164,7 +164,13 @@ const TABLE: [Row; 36] = [
     ),
     (
         "ranks-jobs",
-        &["ranks", "ranks-launch", "ranks-load", "ranks-mpi-sys"],
+        &[
+            "ranks",
+            "ranks-comm",
+            "ranks-launch",
+            "ranks-load",
+            "ranks-mpi-sys",
+        ],
         &["half-mpi", "pmpi-counter-int", "pmpi-counter-word"],
     ),
     ("cuda-double", &[], &[]),

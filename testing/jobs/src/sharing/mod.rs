@@ -202,7 +202,7 @@ fn theirs<H: Handle>(side: &Side<H>, runtime: &Runtime) -> Outcome {
     same(
         "comparison",
         &own.compare(&again)?,
-        &ranks::Comparison::Identical,
+        &ranks::communicator::Comparison::Identical,
     )?;
     drop(again);
     own.free()?;
@@ -262,7 +262,7 @@ fn not_taken<H: Handle>(side: &Side<H>, runtime: &Runtime) -> Outcome {
     same(
         "the world",
         &take(world.to_c(), Ownership::Borrowed)?.compare(&runtime.world())?,
-        &ranks::Comparison::Identical,
+        &ranks::communicator::Comparison::Identical,
     )?;
     // SAFETY: MPI is initialised; all ranks do this.
     let between = unsafe { (side.make_between)() };
