@@ -1,9 +1,9 @@
-//! Agreement before a collective call that must be given the same by all.
+//! Agreement before a collective call whose arguments must be equal on all ranks.
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How the words of all ranks become one.
+/// The operator that joins the words of all ranks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Join {
     And,
@@ -20,7 +20,7 @@ impl Join {
 }
 
 impl Communicator {
-    /// The words of all ranks, joined. Collective.
+    /// Joins the words of all ranks. Collective.
     pub(crate) fn join(
         &self,
         operation: &'static str,
@@ -40,7 +40,7 @@ impl Communicator {
         )
     }
 
-    /// The same error on every rank unless all of them pass the same words. Collective.
+    /// Returns the same error on every rank unless all of them pass the same words. Collective.
     pub(crate) fn agree_on(
         &self,
         operation: &'static str,
@@ -59,11 +59,11 @@ impl Communicator {
     }
 }
 
-/// A number that differs, as a rule, between different sequences, and whose sums differ between different sets of them.
+/// A digest that differs, as a rule, between different sequences, and whose sums differ between different sets of them.
 #[must_use]
 pub fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
     let bytes = words.into_iter().flat_map(u64::to_ne_bytes);
-    // FNV-1a, in which two sequences that differ little have digests that differ by a number that others differ by as well.
+    // FNV-1a alone: two sequences that differ little have digests that differ by a number by which other pairs differ as well.
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// What differs in one way here and in the opposite way there.
+    /// Words that differ in one way here and in the opposite way there.
     #[test]
     fn differences_do_not_cancel() {
         for first in 0..50 {

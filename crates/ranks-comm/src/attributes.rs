@@ -1,4 +1,4 @@
-//! What a communicator carries for its users: attributes of the library's, and values of the program's own.
+//! Attributes of a communicator: the library's, and values of the program's own.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use crate::source::Source;
 type Value = Arc<dyn Any + Send + Sync>;
 type Copy = Arc<dyn Fn(&Value) -> Option<Value> + Send + Sync>;
 
-/// A key under which communicators keep a value of type `T`, such as what a library has worked out for them.
+/// A key under which communicators keep a value of type `T`, such as a result that a library has cached for them.
 ///
-/// Keys are told apart by identity: each new key is another one. A program makes a key once and keeps it, in a `static`
-/// [`LazyLock`](std::sync::LazyLock) or in a struct. A clone is the same key. Values stay when their key goes.
+/// Keys are compared by identity: each new key is a different one. A program makes a key once and keeps it, in a `static`
+/// [`LazyLock`](std::sync::LazyLock) or in a struct. A clone is the same key. Values outlive their key.
 ///
 /// ```
 /// # use ranks_comm::AttributeKey;
@@ -42,7 +42,7 @@ pub struct AttributeKey<T> {
 }
 
 impl<T: Send + Sync + 'static> AttributeKey<T> {
-    /// A key whose values a duplicate of the communicator does not get (`MPI_COMM_NULL_COPY_FN`).
+    /// A key whose values are not copied to a duplicate of the communicator (`MPI_COMM_NULL_COPY_FN`).
     #[doc(alias = "MPI_COMM_NULL_COPY_FN")]
     #[must_use]
     pub fn new() -> Self {
@@ -56,7 +56,7 @@ impl<T: Send + Sync + 'static> AttributeKey<T> {
         Self::with(Some(Arc::new(|value| Some(Arc::clone(value)))))
     }
 
-    /// A key of whose values a duplicate of the communicator gets what `copy` returns, if anything.
+    /// A key of whose values a duplicate of the communicator gets the result of `copy`, if that is not `None`.
     ///
     /// `copy` runs on each rank that duplicates, after the duplicate was made.
     #[must_use]
@@ -102,10 +102,10 @@ impl<T> fmt::Debug for AttributeKey<T> {
 }
 
 impl Communicator {
-    /// Puts `value` under `key` on this rank, and returns what was there.
+    /// Sets the value of `key` on this rank, and returns the value that it had.
     ///
-    /// All handles of the communicator see it. It lives until it is replaced or deleted, or the communicator's last
-    /// handle goes, and beyond that as long as somebody holds an `Arc` of it. It is no attribute of the MPI library:
+    /// All handles of the communicator see it. It lives until it is replaced or deleted, or the last handle of the communicator
+    /// is dropped, and beyond that as long as an `Arc` of it exists. It is not an attribute of the MPI library:
     /// C code does not see it. A value that holds a handle of this same communicator keeps both alive for ever.
     ///
     /// MPI 5.0 §7.7.2 (`MPI_Comm_set_attr`).
@@ -123,9 +123,9 @@ impl Communicator {
         typed(before)
     }
 
-    /// What lies under `key` on this rank.
+    /// The value of `key` on this rank.
     ///
-    /// What is returned stays valid whatever other handles and threads do.
+    /// The returned value stays valid whatever other handles and threads do.
     ///
     /// MPI 5.0 §7.7.2 (`MPI_Comm_get_attr`).
     #[doc(alias = "MPI_Comm_get_attr")]
@@ -135,7 +135,7 @@ impl Communicator {
         typed(there)
     }
 
-    /// Takes away what lies under `key` on this rank, and returns it.
+    /// Deletes the value of `key` on this rank, and returns it.
     ///
     /// MPI 5.0 §7.7.2 (`MPI_Comm_delete_attr`).
     #[doc(alias = "MPI_Comm_delete_attr")]
@@ -147,7 +147,7 @@ impl Communicator {
         typed(before)
     }
 
-    /// How many ranks the job may come to have; `None` if the library does not say. In process: the world's size.
+    /// The number of ranks that the job may grow to; `None` if the library does not say. In process: the world's size.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized),
@@ -163,7 +163,7 @@ impl Communicator {
         )
     }
 
-    /// Which of the programs that were started together this process runs, from 0; `None` if the library does not say.
+    /// The number, from 0, of the program that this process runs among those started together; `None` if the library does not say.
     ///
     /// # Errors
     /// As [`universe_size`](Self::universe_size).
@@ -174,7 +174,7 @@ impl Communicator {
         self.dispatch("MPI_Comm_get_attr", |comm| comm.appnum(), |_| Ok(None))
     }
 
-    /// Whether the clocks of [`wtime`](Self::wtime) of all ranks show the same time.
+    /// Returns `true` if the clocks of [`wtime`](Self::wtime) are synchronised across ranks.
     ///
     /// # Errors
     /// As [`universe_size`](Self::universe_size).
@@ -189,7 +189,7 @@ impl Communicator {
         )
     }
 
-    /// Which rank of the world can read and write files as usual: [`Source::Any`] if all can, [`Source::Null`] if none.
+    /// The world rank that can read and write files: [`Source::Any`] if all can, [`Source::Null`] if none can.
     ///
     /// # Errors
     /// As [`universe_size`](Self::universe_size).
@@ -212,12 +212,12 @@ struct Attribute {
 }
 
 impl Attributes {
-    /// Nothing of the program's own runs while it is held: neither a copy function nor a destructor.
+    /// No code of the program runs while this is locked: neither a copy function nor a destructor.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Attribute>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a duplicate gets, by the policies of the keys.
+    /// The attributes that a duplicate gets, by the policies of the keys.
     pub(crate) fn for_duplicate(&self) -> Self {
         let all: Vec<(u64, Attribute)> = self
             .lock()
@@ -232,14 +232,14 @@ impl Attributes {
         Self(Mutex::new(copies.collect()))
     }
 
-    /// Lets go of everything.
+    /// Drops all values.
     pub(crate) fn clear(&self) {
         let all = std::mem::take(&mut *self.lock());
         drop(all);
     }
 }
 
-/// A key's values are all of its type: keys are made with their number, and numbers once.
+/// A key's values are all of its type: a key is made together with its number, and each number once.
 fn typed<T: Send + Sync + 'static>(attribute: Option<Attribute>) -> Option<Arc<T>> {
     attribute?.value.downcast().ok()
 }

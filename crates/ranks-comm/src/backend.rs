@@ -1,4 +1,4 @@
-//! What the sibling crates build on: the two things that a communicator can be.
+//! Interface for the sibling crates: the two backends of a communicator, and operations on them.
 
 use ranks_mpi_sys::{MPI_Request, native};
 
@@ -24,7 +24,7 @@ pub use crate::told::Told;
 #[cfg(feature = "serde")]
 pub use crate::value::{from_bytes, to_bytes};
 
-/// What stands behind a communicator.
+/// The transport of a communicator: MPI or threads.
 #[derive(Debug)]
 pub enum Backend {
     /// An MPI library.
@@ -33,21 +33,21 @@ pub enum Backend {
     InProcess(InProcessComm),
 }
 
-/// An operation that a sibling crate has begun.
+/// An operation that a sibling crate has started.
 #[derive(Debug)]
 pub enum Begun {
-    /// The library has it.
+    /// Pending in the library.
     Mpi(native::Cell<MPI_Request>),
-    /// The library has it, and uses what is kept until it is over.
+    /// Pending in the library, which uses the kept value until completion.
     MpiKeeping(native::Cell<MPI_Request>, InFlight<Box<dyn Keep>>),
-    /// It goes on when it is asked.
+    /// Among threads: it progresses when it is tested or waited for.
     InProcess(Box<dyn Deferred>),
-    /// It is over.
+    /// Complete.
     Over,
-    /// Two that make one.
+    /// Two operations that make up one.
     Both(Box<(Begun, Begun)>),
-    /// An operation, and the comparison of what ranks call.
+    /// An operation, and the comparison of the calls of all ranks.
     Compared(Box<(Begun, Begun)>),
-    /// This part of it could not be begun.
+    /// A part that could not be started.
     Failed(Error),
 }

@@ -13,11 +13,11 @@ mod memory;
 
 pub(crate) use memory::{Memory, NoMemory};
 
-/// A slice of its own memory, of a length that does not change, placed where it is fast to send and to receive.
+/// A slice that owns its memory, of fixed length, placed where it is fast to send and to receive.
 ///
-/// It begins at a multiple of 64 bytes; from 2 MiB on at a multiple of 2 MiB, and the system is asked to use huge pages
-/// for it. Libraries copy what travels within a node, and copy it faster from and to huge pages, and on some processors
-/// from and to whole lines of the cache; the memory of a `Vec` begins at a multiple of 16 bytes. Otherwise it is used as
+/// It is aligned to 64 bytes; from 2 MiB on to 2 MiB, and the system is asked to use huge pages
+/// for it. Libraries copy messages within a node, and copy them faster from and to huge pages, and on some processors
+/// from and to whole cache lines; the memory of a `Vec` is aligned to 16 bytes. Otherwise it is used as
 /// a `Box<[T]>` is: it derefs to `[T]`, owns its memory, and its elements do not move when it does.
 ///
 /// ```
@@ -32,7 +32,7 @@ pub(crate) use memory::{Memory, NoMemory};
 pub struct Buffer<T: Pod>(Memory<T>);
 
 impl<T: Pod> Buffer<T> {
-    /// A buffer of no elements, which has no memory.
+    /// An empty buffer, which allocates nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self(Memory::new())
@@ -40,17 +40,17 @@ impl<T: Pod> Buffer<T> {
 
     /// `length` elements, all of whose bytes are zero.
     ///
-    /// Large ones come from the system as they are: a page takes memory when it is first written.
+    /// A large buffer comes untouched from the system: a page takes memory when it is first written.
     ///
     /// # Panics
-    /// If so many elements are more than the address space holds. If there is no memory the program ends, as with a
+    /// If the address space cannot hold so many elements. If the allocation fails the program is aborted, as with a
     /// `Vec`; see [`try_zeroed`](Self::try_zeroed).
     #[must_use]
     pub fn zeroed(length: usize) -> Self {
         Self(had(Memory::zeroed(length)))
     }
 
-    /// As [`zeroed`](Self::zeroed), for a length that comes from elsewhere.
+    /// As [`zeroed`](Self::zeroed), but returns an error if the allocation fails: for lengths that come from outside.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if there is no memory for so many elements.
@@ -64,7 +64,7 @@ impl<T: Pod> Buffer<T> {
         })
     }
 
-    /// `length` elements, each what `value` returns for its index. Each is written once.
+    /// A buffer of `length` elements, each the result of `value` for its index. Each is written once.
     ///
     /// # Panics
     /// As [`zeroed`](Self::zeroed), and if `value` does.
@@ -73,19 +73,19 @@ impl<T: Pod> Buffer<T> {
         Self(had(Memory::from_fn(length, value)))
     }
 
-    /// The elements in a `Vec`, to which they are copied.
+    /// Copies the elements to a `Vec`.
     #[must_use]
     pub fn into_vec(self) -> Vec<T> {
         self.to_vec()
     }
 
-    /// What is filled of `memory`.
+    /// A buffer of the elements that `memory` holds.
     pub(crate) fn filled(memory: Memory<T>) -> Self {
         Self(memory)
     }
 }
 
-/// The memory, or the end that `Vec` makes of a program that asks for too much.
+/// The memory, or the same end of the program as `Vec` makes when the allocation fails.
 #[track_caller]
 fn had<T>(memory: Result<Memory<T>, NoMemory>) -> Memory<T> {
     match memory {
@@ -168,7 +168,7 @@ impl<T: Pod, const N: usize> From<[T; N]> for Buffer<T> {
     }
 }
 
-/// Copies the elements: the memory of a `Vec` lies elsewhere.
+/// Copies the elements: a `Vec` has other memory.
 impl<T: Pod> From<Vec<T>> for Buffer<T> {
     fn from(values: Vec<T>) -> Self {
         Self::from(&values[..])
@@ -182,7 +182,7 @@ impl<T: Pod> From<Buffer<T>> for Vec<T> {
 }
 
 impl<T: Pod> FromIterator<T> for Buffer<T> {
-    /// If the iterator knows how many there are, each is written once; else they are copied as their number grows.
+    /// If the iterator knows its length, each element is written once; otherwise elements are copied as the buffer grows.
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut values = values.into_iter();
         let mut memory = had(Memory::with_room(values.size_hint().0));
@@ -277,7 +277,7 @@ mod tests {
         let known: Buffer<usize> = (0..100).collect();
         let unknown: Buffer<usize> = (0..200).filter(|i| i % 2 == 0).map(|i| i / 2).collect();
         assert_eq!(known, unknown);
-        // One that promises less than comes.
+        // An iterator whose lower bound is smaller than its length.
         let mut left = 10u8;
         let odd = std::iter::once(0).chain(std::iter::from_fn(|| {
             left = left.checked_sub(1)?;

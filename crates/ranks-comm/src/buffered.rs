@@ -1,4 +1,4 @@
-//! Buffered sends, and the memory that their messages wait in.
+//! Buffered sends and the attached buffer.
 
 use std::fmt;
 
@@ -7,29 +7,29 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::InFlight;
 
-/// How many bytes of an attached buffer a message takes besides its own, at most, on any library.
+/// The largest number of bytes of an attached buffer that a message takes besides its own, on any library.
 ///
 /// MPI 5.0 §3.6 (`MPI_BSEND_OVERHEAD`).
 #[doc(alias = "MPI_BSEND_OVERHEAD")]
 pub const BSEND_OVERHEAD: usize = ranks_mpi_sys::MPI_BSEND_OVERHEAD as usize;
 
-/// The memory of this process's buffered sends while it is attached; from [`Communicator::buffer_attach`].
+/// The attached buffer of this process's buffered sends; from [`Communicator::buffer_attach`].
 ///
-/// [`detach`](Self::detach) gives it back. If this is dropped instead, the messages that wait in it are sent all the same: the
+/// [`detach`](Self::detach) gives it back. If this is dropped instead, the messages in it are sent all the same: the
 /// runtime keeps the memory until the next buffer is attached or the runtime ends, and detaches it then. Dropping neither
-/// waits nor frees what is in use, and `mem::forget` only leaks it.
+/// waits nor frees memory in use, and `mem::forget` only leaks it.
 #[must_use = "the buffer stays attached for as long as this lives"]
 pub struct AttachedBuffer {
     comm: Communicator,
-    /// `None` when it was given back.
+    /// `None` once it was given back.
     buffer: Option<InFlight<Vec<u8>>>,
 }
 
 impl Communicator {
     /// Attaches `buffer` for the buffered sends of this process (in process: of this rank), on any communicator. Local.
     ///
-    /// Each message needs as many bytes as [`pack_size`](Self::pack_size) says, and [`BSEND_OVERHEAD`], until it is
-    /// received. If the guard of an earlier buffer was dropped, this first waits until that one's messages are sent.
+    /// Each message needs as many bytes as [`pack_size`](Self::pack_size) says, plus [`BSEND_OVERHEAD`], until it is
+    /// received. If the guard of an earlier buffer was dropped, this first waits until that buffer's messages are sent.
     ///
     /// ```
     /// # fn main() -> ranks_comm::Result<()> {
@@ -78,7 +78,7 @@ impl Communicator {
         })
     }
 
-    /// An error if a message of that many bytes can never go by way of the attached buffer. The caller was let in.
+    /// Returns an error if a message of that many bytes can never fit into the attached buffer. The caller has entered the library.
     pub(crate) fn fits_attached(&self, operation: &'static str, bytes: usize) -> Result<()> {
         let attached = match self.backend() {
             Backend::Mpi(comm) => comm.attached_bytes(),
@@ -88,7 +88,7 @@ impl Communicator {
     }
 }
 
-/// An error if a message of that many bytes can never fit, on any library: some send what is small all the same.
+/// Returns an error if a message of that many bytes can never fit, on any library: some send a small one all the same.
 fn fits(operation: &'static str, bytes: usize, room: Option<usize>) -> Result<()> {
     match room {
         Some(room) if bytes.saturating_add(BSEND_OVERHEAD) <= room => Ok(()),
@@ -108,8 +108,8 @@ fn fits(operation: &'static str, bytes: usize, room: Option<usize>) -> Result<()
 }
 
 impl AttachedBuffer {
-    /// Waits until all messages in the buffer are sent, and gives it back. Local, but ends only when receivers have
-    /// received what does not go without them.
+    /// Waits until all messages in the buffer are sent, and gives it back. Local in the standard's sense, but it returns only when
+    /// receivers have received the messages that cannot be sent without them.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports; the runtime keeps the buffer then,

@@ -1,4 +1,4 @@
-//! Functions of the program that a library calls in the midst of an operation: nothing can be communicated from there.
+//! Functions of the program that a library calls within an operation; they must not communicate.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,21 +8,21 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mpi::GATE;
 
 thread_local! {
-    /// How many such functions this thread is in.
+    /// The number of such functions that this thread is in.
     static INSIDE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs what a reduction calls back: communication from there is an error.
+/// Runs a function that a reduction calls back; communication from there is an error.
 ///
-/// Meanwhile every call of the process is looked at, so that the express ways need not ask.
+/// Meanwhile the fast path of the whole process is closed, so that it need not ask.
 pub fn calling_back<R>(function: impl FnOnce() -> R) -> R {
     let _inside = Callback::enter();
     function()
 }
 
-/// What ends with such a function, be it by a panic.
+/// Guard of such a function; a panic ends it too.
 struct Callback {
-    /// Whether the express way is held closed.
+    /// `true` if it holds the fast path closed.
     holds: bool,
 }
 
@@ -46,25 +46,25 @@ impl Drop for Callback {
     }
 }
 
-/// Whether this thread is in such a function.
+/// Returns `true` if this thread is in such a function.
 #[inline]
 pub(crate) fn is_under_way() -> bool {
     INSIDE.get() != 0
 }
 
-/// What is to be done with handles that were dropped in such functions.
+/// The work that handles dropped in such functions have left.
 static LEFT: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
-/// Whether there may be any.
+/// `true` if there may be any.
 static IS_LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Has the next call do `end`: what it takes may be held by a thread that waits for the library, in which this one is.
+/// Defers `end` to the next call: a lock that it takes may be held by a thread that waits for the library, in which this thread is.
 pub(crate) fn later(end: impl FnOnce() + Send + 'static) {
     let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     left.push(Box::new(end));
     IS_LEFT.store(true, Ordering::Release);
 }
 
-/// Does what was left to be done, where no such function is under way on this thread.
+/// Does the deferred work, unless this thread is in such a function.
 #[inline]
 pub fn do_what_is_left() {
     if IS_LEFT.load(Ordering::Relaxed) && !is_under_way() {

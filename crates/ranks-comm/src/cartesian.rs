@@ -1,4 +1,4 @@
-//! Ranks in a grid.
+//! Cartesian topologies.
 
 use std::ops::Deref;
 
@@ -7,11 +7,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Grid;
 use crate::topology::{Neighborhood, made, sealed};
 
-/// A communicator whose ranks stand in a grid, each dimension of which may be closed to a ring.
+/// A communicator with a Cartesian topology; each dimension may be periodic.
 ///
-/// It is a [`Communicator`] in every respect. Ranks are numbered with the last coordinate running fastest. A clone is
-/// another handle of the same communicator; dropping it is dropping that handle. What a neighbour is asked by returns an
-/// `Option<usize>`, which goes into a send or a receive as it is: at a border that ends, nothing is sent.
+/// It derefs to [`Communicator`]. Ranks are in row-major order: the last coordinate runs fastest. A clone is
+/// another handle of the same communicator; dropping it drops that handle. Neighbours are
+/// `Option<usize>`, which a send or a receive takes as it is: beyond a border that is not periodic, nothing is sent.
 ///
 /// ```
 /// # fn main() -> ranks_comm::Result<()> {
@@ -39,10 +39,10 @@ pub struct Cartesian {
 }
 
 impl Communicator {
-    /// A new communicator of the first ranks of this one, in a grid of these sizes. Collective.
+    /// Makes a communicator with a Cartesian topology of these sizes, from the first ranks of this one. Collective.
     ///
-    /// `periods` says of each dimension whether its ends are neighbours. With `reorder` the library may give a rank
-    /// another number, to bring neighbours together. Ranks for which the grid has no room get `None`. Without dimensions
+    /// `periods` says for each dimension whether it is periodic. With `reorder` the library may renumber the ranks,
+    /// to bring neighbours together. Ranks beyond the size of the grid get `None`. Without dimensions
     /// it is a grid of one rank.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Communicator {
         Ok(comm.map(|comm| Cartesian::new(comm, grid)))
     }
 
-    /// The rank that the library would give to this process in such a grid, `None` if it has no room for it. Collective.
+    /// The rank that the library would give to this process in such a grid, `None` if the process is not in it. Collective.
     ///
     /// # Errors
     /// As [`cart_create`](Self::cart_create).
@@ -90,7 +90,7 @@ impl Communicator {
 }
 
 impl Cartesian {
-    /// The communicator's rank is in the grid.
+    /// A grid over `comm`, whose rank is in it.
     pub(crate) fn new(comm: Communicator, grid: Grid) -> Self {
         let coords = grid.coords(comm.rank());
         let neighbors = grid.neighbors(&coords);
@@ -102,7 +102,7 @@ impl Cartesian {
         }
     }
 
-    /// How many dimensions the grid has.
+    /// The number of dimensions.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Cartdim_get`).
     #[doc(alias = "MPI_Cartdim_get")]
@@ -120,7 +120,7 @@ impl Cartesian {
         self.grid.dims()
     }
 
-    /// Whether each dimension is closed to a ring.
+    /// `true` for each dimension that is periodic.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Cart_get`).
     #[doc(alias = "MPI_Cart_get")]
@@ -129,7 +129,7 @@ impl Cartesian {
         self.grid.periods()
     }
 
-    /// Where this rank stands, by dimension.
+    /// The coordinates of this rank.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Cart_get`).
     #[doc(alias = "MPI_Cart_get")]
@@ -138,7 +138,7 @@ impl Cartesian {
         &self.coords
     }
 
-    /// Where `rank` stands, by dimension. Local.
+    /// The coordinates of `rank`. Local.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if there is no such rank.
@@ -156,7 +156,7 @@ impl Cartesian {
         ))
     }
 
-    /// Who stands at `coords`. In a periodic dimension any number is a coordinate. Local.
+    /// The rank at `coords`. In a periodic dimension any number is a coordinate. Local.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if there are not as many coordinates as dimensions; [`ErrorKind::Argument`] if one is
@@ -190,9 +190,9 @@ impl Cartesian {
         })
     }
 
-    /// The ranks to receive from and to send to when all move their data by `displacement` along `dimension`. Local.
+    /// The source and the destination of a shift by `displacement` along `dimension`. Local.
     ///
-    /// `None` is beyond a border that is not periodic; both go into [`sendrecv`](Communicator::sendrecv) as they are.
+    /// `None` is beyond a border that is not periodic; [`sendrecv`](Communicator::sendrecv) takes both as they are.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if there is no such dimension.
@@ -217,10 +217,10 @@ impl Cartesian {
         ))
     }
 
-    /// A new grid of the dimensions that remain, for each set of ranks that agree in the others. Collective.
+    /// Makes a grid of the dimensions that remain, for each set of ranks that agree in the others. Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if `remain` does not speak of every dimension; [`ErrorKind::Argument`] if ranks pass
+    /// [`ErrorKind::Length`] if `remain` does not have one value for each dimension; [`ErrorKind::Argument`] if ranks pass
     /// different ones (an error on all of them); what the library reports.
     ///
     /// MPI 5.0 §8.5.7 (`MPI_Cart_sub`).
@@ -258,7 +258,7 @@ impl Cartesian {
         }
     }
 
-    /// Frees the communicator now instead of at a later collective call. Collective over its ranks.
+    /// Frees the communicator now, without deferring it. Collective over its ranks.
     ///
     /// # Errors
     /// As [`Communicator::free`].
@@ -277,7 +277,7 @@ impl Deref for Cartesian {
 
 impl sealed::Sealed for Cartesian {}
 
-/// For each dimension the rank before this one and the rank after it: source and destination of a shift by 1.
+/// For each dimension the source and the destination of a shift by 1: the rank before this one and the rank after it.
 impl Neighborhood for Cartesian {
     fn in_neighbors(&self) -> &[Option<usize>] {
         &self.neighbors
@@ -287,7 +287,7 @@ impl Neighborhood for Cartesian {
         &self.neighbors
     }
 
-    /// What comes from the rank before was sent to the rank after, which differs when they are the same rank.
+    /// A message from the rank before was sent to the rank after, which matters when they are the same rank.
     fn in_lane(&self, index: usize) -> usize {
         index ^ 1
     }

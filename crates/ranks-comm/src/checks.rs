@@ -1,4 +1,4 @@
-//! What ranks tell each other before a collective call, and whether they do.
+//! Comparison of collective calls across ranks before they start.
 
 use std::fmt::{Display, Write as _};
 use std::sync::Arc;
@@ -12,33 +12,37 @@ use crate::record::{Class, Kind};
 use crate::runtime::Builder;
 use crate::under_way::{self, Hold};
 
-/// How closely calls are looked at before they go ahead. From [`Builder::checks`] or `RANKS_CHECK`.
+/// The level of checks before a call. From [`Builder::checks`] or `RANKS_CHECK`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Checks {
-    /// Everything that one rank can know: ranks, tags, lengths, threads. It cannot be less. `RANKS_CHECK=local` or `off`.
+    /// Everything that one rank can check alone: ranks, tags, lengths, threads. There is no lower level. `RANKS_CHECK=local` or
+    /// `off`.
     Local,
-    /// Besides, before each collective the ranks compare what they are about to call: operation, root, element type,
-    /// lengths and reduction. So they do where communicators, topologies and windows are made. If it differs, or one of them refuses its own arguments, all of them get an error, where a
-    /// library would wait for ever, mix up data or write past a buffer. `RANKS_CHECK=collective`.
+    /// In addition, before each collective the ranks compare their calls: operation, root, element type, lengths and reduction.
+    /// The same holds where communicators, topologies and windows are made. If they differ, or a rank refuses its own arguments,
+    /// all of them get an error, where a library would deadlock, mix up data or write past a buffer.
+    /// `RANKS_CHECK=collective`.
     ///
     /// It costs an exchange of 256 bytes of each rank for every collective, and one more of the counts for an exchange of blocks of
-    /// different lengths. Of two ranks on one machine (MPICH 4.0, Open MPI 4.1) a barrier or the sum of one `f64` took 5 to 7
+    /// different lengths. Between two ranks on one machine (MPICH 4.0, Open MPI 4.1) a barrier or the sum of one `f64` took 5 to 7
     /// times as long with it, 2 to 4 µs more, and the sum of 64 kB 1.0 to 1.4 times.
     ///
-    /// Those that are prepared are compared then, and not when they are started. Collectives that return at once are compared while
-    /// they are under way: nothing waits at the start, and who waits for the end gets the error. As some ranks have begun what
+    /// Persistent collectives are compared when they are prepared, not when they are started. Nonblocking collectives are
+    /// compared while they are pending: the start does not block, and the wait returns the error. As some ranks have started an
+    /// operation that
     /// others never will, the operation is left to the runtime then, and the communicator is out of step. The end of the runtime is the
     /// last collective of the world: ranks that are in another one get the same error as those that end.
     ///
-    /// Only what all ranks of one communicator call is compared, and a window has one of its own. Ranks that wait for each other in calls
-    /// of different ones (a barrier here and a fence there, fences of two windows in different order, over MPI the end of the program), or
-    /// in what only some ranks call (`create_group`; post, start, complete and wait of a window), or in phases of different shared windows, wait up to the
-    /// [limit](crate::Builder::check_limit), whose error names what each of them is in; if there is none, for ever. Nothing is known of
-    /// what is done between two groups, and on communicators that another part of the program has made.
+    /// Only calls that all ranks of one communicator make are compared, and a window has a communicator of its own. Ranks that
+    /// wait for each other in calls on different ones (a barrier here and a fence there, fences of two windows in different
+    /// order, over MPI the end of the program), in calls that only some ranks make (`create_group`; post, start, complete and
+    /// wait of a window), or in epochs of different shared windows, deadlock up to the [limit](crate::Builder::check_limit),
+    /// whose error names the call that each of them is in; without a limit, for ever. Calls on intercommunicators are not
+    /// compared, nor calls on communicators that another part of the program has made.
     ///
-    /// Where Open MPI might write past a slice ([`Facts::receives`](crate::Facts::receives)), all collectives are compared without being asked, and
-    /// before they begin: those that return at once wait for the other ranks there.
+    /// Where Open MPI might write past a slice ([`Facts::receives`](crate::Facts::receives)), all collectives are always
+    /// compared, and before they start: nonblocking ones wait for the other ranks there.
     Collective,
 }
 
@@ -53,37 +57,38 @@ impl Checks {
     }
 }
 
-/// How to compare calls.
+/// The settings of the comparison of calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Comparing {
     pub(crate) checks: Checks,
-    /// How long to wait for the other ranks; [`Duration::MAX`] is for ever.
+    /// The time to wait for the other ranks; [`Duration::MAX`] is for ever.
     pub(crate) limit: Duration,
 }
 
 impl Comparing {
-    /// Keeps what every thread is in, where ranks compare their calls and tell of that at a limit.
+    /// Keeps the calls that threads are in, where ranks compare their calls and report them at a limit.
     pub(crate) fn hold(&self, compares: bool) -> Option<Hold> {
         (compares && self.limit < Duration::MAX).then(Hold::new)
     }
 }
 
 impl Builder {
-    /// How closely calls are looked at, whatever `RANKS_CHECK` says; the same on every rank.
+    /// Sets the level of checks, whatever `RANKS_CHECK` says; the same on every rank.
     ///
-    /// If neither is given: [`Checks::Collective`] in builds with debug assertions, else [`Checks::Local`].
+    /// The default is [`Checks::Collective`] in builds with debug assertions, [`Checks::Local`] otherwise.
     pub fn checks(mut self, checks: Checks) -> Self {
         self.checks = Some(checks);
         self
     }
 
-    /// How long a rank waits, where calls are compared, for all others to come to a collective, whatever
+    /// Sets the time that a rank waits for all others to come to a collective where calls are compared, whatever
     /// `RANKS_CHECK_LIMIT` (in seconds) says. For ever if neither is given.
     ///
     /// After the limit the collective is [`ErrorKind::TimedOut`] on the ranks that came, and so is every later one on that
-    /// communicator. The error says what the other ranks are in, those that have come to the end of the program too. Of collectives that
-    /// return at once it is the wait that has the limit, not the time from start to end. What only some ranks call has the same limit, as if
-    /// it were a [time limit](Self::time_limit): over MPI, where the library has no way out of it, the job is aborted.
+    /// communicator. The error names the calls that the other ranks are in, also of those that have come to the end of the
+    /// program. The limit of a nonblocking collective is on the wait, not on the time from start to end. Calls that only some
+    /// ranks make have the same limit, as if it were a [time limit](Self::time_limit): over MPI, where the library cannot be
+    /// left, the job is aborted.
     pub fn check_limit(mut self, limit: Duration) -> Self {
         self.check_limit = Some(limit);
         self
@@ -93,10 +98,10 @@ impl Builder {
 static AGREE: Kind = Kind::of(Class::Collective, "Communicator::agree");
 
 impl Communicator {
-    /// Makes one result of those of all ranks: `Ok` if it is `Ok` everywhere; otherwise the same error on all of them,
-    /// which says which rank failed first, in rank order, and why. Collective.
+    /// Combines the results of all ranks: `Ok` if it is `Ok` everywhere; otherwise the same error on all of them,
+    /// which names the first rank that failed, in rank order, and its error. Collective.
     ///
-    /// For what only one rank does, or what may fail on some, so that the others do not go on alone:
+    /// For work that only one rank does, or that may fail on some, so that the others do not go on alone:
     ///
     /// ```
     /// # ranks_comm::run(|world| {
@@ -143,7 +148,7 @@ impl Communicator {
         }
     }
 
-    /// Whether ranks compare their collective calls on this communicator.
+    /// Returns `true` if ranks compare their collective calls on this communicator.
     #[doc(hidden)]
     #[must_use]
     pub fn compares_calls(&self) -> bool {
@@ -155,8 +160,8 @@ impl Communicator {
             }
     }
 
-    /// Whether the library may write past a slice in collectives whose ranks pass different lengths: they are compared then, also those that
-    /// return at once, which wait for the other ranks so.
+    /// Returns `true` if the library may write past a slice in collectives whose ranks pass different lengths: such collectives are
+    /// always compared, nonblocking ones too, which therefore wait for the other ranks.
     #[doc(hidden)]
     #[must_use]
     pub fn may_overrun(&self) -> bool {
@@ -167,7 +172,7 @@ impl Communicator {
     }
 
     /// # Errors
-    /// [`ErrorKind::TimedOut`] after a collective that left the ranks apart.
+    /// [`ErrorKind::TimedOut`] after a collective that has left the ranks out of step.
     #[doc(hidden)]
     pub fn must_be_in_step(&self, operation: &'static str) -> Result<()> {
         if !self.is_out_of_step() {
@@ -180,7 +185,7 @@ impl Communicator {
         ))
     }
 
-    /// Does a collective of that C name among threads. After one that has come to its time limit there is none.
+    /// Runs the collective of that C name among threads, unless an earlier one has timed out.
     #[doc(hidden)]
     pub fn keeping_step<R>(
         &self,
@@ -197,14 +202,14 @@ impl Communicator {
         result
     }
 
-    /// Whether what this thread is in may end at a time limit, so that it must not keep a library from that.
+    /// Returns `true` if the call that this thread is in may time out, so that it must not block in a library.
     #[doc(hidden)]
     #[must_use]
     pub fn ends_in_time(&self) -> bool {
         limit::may_end().is_some()
     }
 
-    /// What all ranks pass, in rank order; all pass as many bytes. Collective.
+    /// Exchanges bytes: returns those of all ranks, in rank order; all pass as many. Collective.
     #[doc(hidden)]
     pub fn exchange(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
         let _entered = self.enter(operation)?;
@@ -212,7 +217,7 @@ impl Communicator {
         self.exchange_within(operation, mine)
     }
 
-    /// The same as a part of `operation`, which was entered.
+    /// As [`exchange`](Self::exchange), within `operation`, which has been entered.
     #[doc(hidden)]
     pub fn exchange_within(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
         self.must_be_in_step(operation)?;
@@ -232,7 +237,7 @@ impl Communicator {
         exchanged.ok_or_else(|| self.not_all_came(operation))
     }
 
-    /// How long ranks wait for each other where they compare their calls; [`Duration::MAX`] is for ever.
+    /// The time that ranks wait for each other where they compare their calls; [`Duration::MAX`] is for ever.
     pub(crate) fn check_limit(&self) -> Duration {
         match self.backend() {
             Backend::Mpi(comm) => comm.check_limit(),
@@ -240,7 +245,7 @@ impl Communicator {
         }
     }
 
-    /// Why this rank waits no more for the others to tell what they call: nothing that ranks exchange here fits any more.
+    /// The error of a comparison that timed out; later exchanges of the ranks would not match, so that they are out of step.
     #[cold]
     pub(crate) fn not_all_came(&self, operation: &'static str) -> Error {
         self.lose_step();
@@ -252,7 +257,7 @@ impl Communicator {
     }
 }
 
-/// What ranks of so many are told at the limit; `others` begins with a separator.
+/// The error of a comparison among `size` ranks that timed out; `others` begins with a separator.
 pub(crate) fn not_all_came(operation: &'static str, size: usize, others: &dyn Display) -> Error {
     Error::new(
         ErrorKind::TimedOut,
@@ -264,7 +269,7 @@ pub(crate) fn not_all_came(operation: &'static str, size: usize, others: &dyn Di
     )
 }
 
-/// Puts as much of `text` into `room` as it holds; the first two bytes are the length.
+/// Writes as much of `text` into `room` as fits; the first two bytes are the length.
 pub(crate) fn put_text(room: &mut [u8], text: &str) {
     let Some((head, body)) = room.split_at_mut_checked(2) else {
         return;
@@ -278,7 +283,7 @@ pub(crate) fn put_text(room: &mut [u8], text: &str) {
     head.copy_from_slice(&length.to_le_bytes());
 }
 
-/// The text that [`put_text`] has put there; empty if there is none.
+/// The text that [`put_text`] has written; empty if there is none.
 #[must_use]
 pub(crate) fn get_text(room: &[u8]) -> &str {
     let Some((&head, body)) = room.split_first_chunk::<2>() else {

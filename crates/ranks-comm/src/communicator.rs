@@ -1,4 +1,4 @@
-//! A group of ranks that can talk to each other, and nothing of which leaks to others.
+//! Communicators: groups of ranks with a context of their own, in which their messages stay apart from all others.
 
 mod arguments;
 mod ways;
@@ -20,10 +20,10 @@ use crate::{in_process, mpi};
 
 /// A communicator: ranks `0..size`, and a context of its own in which their messages travel.
 ///
-/// A clone is another handle of the same communicator; [`dup`](Self::dup) makes a new one. Handles cross threads and
-/// keep the runtime alive. A communicator whose last handle goes is put aside and freed, in the order of creation, at
-/// a collective call that makes communicators from its parent, once nothing is under way on it any more, or when the
-/// runtime ends: dropping never blocks.
+/// A clone is another handle of the same communicator; [`dup`](Self::dup) makes a new one. Handles can be sent to other threads and
+/// keep the runtime alive. Dropping the last handle never blocks: the free is deferred to a later collective call that makes
+/// communicators from the same parent, once no operation is pending on the communicator, or to the end of the runtime. Deferred
+/// frees are made in the order of creation.
 ///
 /// MPI 5.0 §7.
 #[doc(alias = "MPI_Comm")]
@@ -34,17 +34,17 @@ struct Inner {
     way: mpi::Way,
     rank: usize,
     size: usize,
-    /// How many ranks messages go to and come from: all of them, or those of the other group.
+    /// The number of ranks that messages go to and come from: all of them, or those of the remote group.
     peers: usize,
     max_tag: i32,
     attributes: Arc<Attributes>,
     recorder: Arc<Recorder>,
-    /// Whether not all ranks came to a collective in time: what they exchange then belongs to different calls.
+    /// `true` once some rank has missed a collective at its time limit: later messages may then belong to different calls.
     out_of_step: Arc<AtomicBool>,
     limit: OwnLimit,
 }
 
-/// How two communicators relate.
+/// The relation between two communicators.
 ///
 /// MPI 5.0 §7.4.1.
 #[doc(alias = "MPI_Comm_compare")]
@@ -56,7 +56,7 @@ pub enum Comparison {
     Congruent,
     /// The same ranks in another order.
     Similar,
-    /// Anything else.
+    /// Different ranks.
     Unequal,
 }
 
@@ -82,7 +82,7 @@ impl Communicator {
         }))
     }
 
-    /// The same, if nobody has it yet, with attributes that others may have too.
+    /// This communicator with these attributes, which others may share; unchanged if it has other handles.
     #[must_use]
     pub(crate) fn with_attributes(mut self, attributes: Arc<Attributes>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
@@ -91,7 +91,7 @@ impl Communicator {
         self
     }
 
-    /// The same, which loses its step when others do.
+    /// This communicator with a mark that others share: it is out of step when they are. Unchanged if it has other handles.
     #[must_use]
     pub(crate) fn with_step(mut self, out_of_step: Arc<AtomicBool>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
@@ -114,7 +114,7 @@ impl Communicator {
         }))
     }
 
-    /// This process's (or thread's) number, from 0 to `size - 1`. Known since the communicator was made; free of charge.
+    /// The rank of this process (or thread), from 0 to `size - 1`. Known since the communicator was made; no call of the library.
     #[doc(alias = "MPI_Comm_rank")]
     #[inline]
     #[must_use]
@@ -122,7 +122,7 @@ impl Communicator {
         self.0.rank
     }
 
-    /// How many ranks the communicator has. Known since the communicator was made; free of charge.
+    /// The number of ranks. Known since the communicator was made; no call of the library.
     #[doc(alias = "MPI_Comm_size")]
     #[inline]
     #[must_use]
@@ -137,7 +137,7 @@ impl Communicator {
         self.0.max_tag
     }
 
-    /// What carries the messages: the MPI library's name and version, such as `Open MPI 5.0.11`, or `in process`.
+    /// The transport of the messages: the MPI library's name and version, such as `Open MPI 5.0.11`, or `in process`.
     #[must_use]
     pub fn library(&self) -> &'static str {
         match self.backend() {
@@ -162,7 +162,7 @@ impl Communicator {
         Ok(Group::new(members, self.rank()))
     }
 
-    /// How this communicator relates to `other`. Local.
+    /// Compares this communicator with `other`. Local.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
@@ -183,7 +183,7 @@ impl Communicator {
         )
     }
 
-    /// The name that tools and messages show; empty if none was given.
+    /// The name that tools and messages show; empty if none was set.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
@@ -200,7 +200,7 @@ impl Communicator {
         })
     }
 
-    /// Gives the communicator a name, on this rank.
+    /// Sets the name of the communicator, on this rank only.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if the name holds a zero byte; libraries cut names of more than 63 bytes.
@@ -227,10 +227,10 @@ impl Communicator {
         )
     }
 
-    /// Frees the communicator now instead of at a later collective call. Collective over its ranks.
+    /// Frees the communicator now, without deferring it. Collective over its ranks.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if other handles of it exist, or if it is the world; it lives on then.
+    /// [`ErrorKind::Argument`] if other handles of it exist, or if it is the world; it stays usable then.
     ///
     /// MPI 5.0 §7.4.3 (`MPI_Comm_free`).
     #[doc(alias = "MPI_Comm_free")]
@@ -248,13 +248,13 @@ impl Communicator {
         self.dispatch_together(OPERATION, ready, mpi::Comm::free, in_process::Comm::free)
     }
 
-    /// What this rank's calls on this communicator come to by now; nothing without `RANKS_STATS`. Local.
+    /// The counts and times of this rank's calls on this communicator so far; empty without `RANKS_STATS`. Local.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         observe::statistics(self.recorder(), false)
     }
 
-    /// Ends every process of the job with `code`, at once; in process it ends this process.
+    /// Aborts the job: ends all of its processes with `code`. In process it ends this process.
     ///
     /// MPI 5.0 §9.3.4 (`MPI_Abort`).
     #[doc(alias = "MPI_Abort")]
@@ -271,7 +271,7 @@ impl Communicator {
         std::process::exit(code)
     }
 
-    /// Whether messages go to the ranks of another group: whether this is what an `Intercommunicator` is made of.
+    /// Returns `true` if messages go to the ranks of a remote group, which is so inside an `Intercommunicator`.
     pub(crate) fn is_between(&self) -> bool {
         match self.backend() {
             Backend::Mpi(comm) => comm.between,
@@ -279,7 +279,7 @@ impl Communicator {
         }
     }
 
-    /// How many ranks messages go to and come from.
+    /// The number of ranks that messages go to and come from.
     pub(crate) fn peers(&self) -> usize {
         self.0.peers
     }
@@ -292,27 +292,27 @@ impl Communicator {
         self.step().store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was lost.
+    /// The mark that says that the ranks are out of step.
     pub(crate) fn step(&self) -> &Arc<AtomicBool> {
         &self.0.out_of_step
     }
 
-    /// What its users have put there.
+    /// The attributes that its users have set.
     pub(crate) fn attributes(&self) -> &Attributes {
         &self.0.attributes
     }
 
-    /// How many handles there are of this communicator besides this one.
+    /// The number of handles of this communicator besides this one.
     pub(crate) fn other_handles(&self) -> usize {
         Arc::strong_count(&self.0).saturating_sub(1)
     }
 
-    /// What stands behind it, if this is the last handle.
+    /// The backend, if this is the last handle.
     pub(crate) fn into_backend(self) -> Option<Backend> {
         Arc::into_inner(self.0).map(|inner| inner.way.into_backend())
     }
 
-    /// What stands behind this communicator.
+    /// The backend of this communicator.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
@@ -324,17 +324,17 @@ impl Communicator {
         &self.0.limit
     }
 
-    /// How long operations may wait on this communicator, if that was said.
+    /// The time limit of operations on this communicator, if one was set for it.
     pub(crate) fn own_limit(&self) -> Option<Limit> {
         self.0.limit.get()
     }
 
-    /// What is recorded of it.
+    /// The recorder of its calls.
     pub(crate) fn recorder(&self) -> &Arc<Recorder> {
         &self.0.recorder
     }
 
-    /// Which threads may communicate: what the library has granted, which may be less than was asked for.
+    /// The thread level that the library has granted, which may be less than was asked for.
     #[doc(alias = "MPI_Query_thread")]
     #[must_use]
     pub fn thread_level(&self) -> ThreadLevel {
@@ -344,7 +344,7 @@ impl Communicator {
         }
     }
 
-    /// Whether any thread may communicate at any time.
+    /// Returns `true` if any thread may communicate at any time (`MPI_THREAD_MULTIPLE`).
     #[doc(hidden)]
     #[must_use]
     pub fn lets_threads_call(&self) -> bool {

@@ -1,17 +1,17 @@
-//! How to lay out a number of ranks in a grid: as near to a cube as the number allows.
+//! Balanced dimensions of a grid of ranks.
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "MPI_Dims_create";
-/// What an `int` of C holds.
+/// The largest `int` of C.
 const MOST: usize = i32::MAX as usize;
 
 impl Communicator {
-    /// Chooses the sizes of the dimensions that are zero in `dims` so that the grid has `nnodes` ranks, as the
-    /// library of this communicator does. Sizes that are not zero stay. Local.
+    /// Chooses the sizes of the dimensions that are zero in `dims` so that the grid has `nnodes` ranks, with the
+    /// library of this communicator. Sizes that are not zero stay. Local.
     ///
-    /// Libraries differ in their choice; [`balanced_dims`] is the same everywhere, and the one in process.
+    /// Libraries differ in their choice; [`balanced_dims`] is the same everywhere, and is used in process.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if no grid of `nnodes` ranks has the sizes that are given.
@@ -34,8 +34,8 @@ impl Communicator {
 
 /// Chooses the sizes of the dimensions that are zero in `dims` so that the grid has `nnodes` ranks.
 ///
-/// The sizes chosen do not increase; the largest is as small as can be, then the next one. Sizes that are not zero
-/// stay. Asks no library, so the choice is the same everywhere.
+/// The sizes chosen do not increase; the largest is as small as possible, then the next one. Sizes that are not zero
+/// stay. No library is called, so the choice is the same everywhere.
 ///
 /// ```
 /// let mut dims = [0, 0, 2];
@@ -55,7 +55,7 @@ pub fn balanced_dims(nnodes: usize, dims: &mut [usize]) -> Result<()> {
     Ok(())
 }
 
-/// The ranks that the dimensions which are zero have to share.
+/// The number of ranks for the dimensions that are zero.
 fn free(nnodes: usize, dims: &[usize]) -> Result<usize> {
     let given = dims.iter().filter(|&&dim| dim != 0);
     let product = given.fold(1usize, |product, &dim| product.saturating_mul(dim));
@@ -88,7 +88,7 @@ fn fill(nodes: usize, dims: &mut [usize]) {
 }
 
 /// Appends `parts` factors of `nodes`, none above `limit` and none above the one before, of which the first is as
-/// small as can be, then the second, and so on. `false` if there are none.
+/// small as possible, then the second, and so on. Returns `false` if there are none.
 fn split(
     nodes: usize,
     factors: &[usize],
@@ -120,7 +120,7 @@ fn split(
     false
 }
 
-/// Whether `parts` factors of at most `largest` can make up `nodes`.
+/// Returns `true` if the product of `parts` factors of at most `largest` can reach `nodes`.
 fn reaches(largest: usize, parts: usize, nodes: usize) -> bool {
     let mut product = 1usize;
     for _ in 0..parts {
@@ -149,7 +149,7 @@ fn prime_factors(mut number: usize) -> Vec<usize> {
     factors
 }
 
-/// The divisors of `number`, ascending, given primes among which all its factors are.
+/// The divisors of `number`, ascending; `primes` contains all its prime factors.
 fn divisors(number: usize, primes: &[usize]) -> Vec<usize> {
     let mut divisors = vec![1];
     for prime in primes {

@@ -1,4 +1,4 @@
-//! Ranks in a graph of which each knows its own edges.
+//! Distributed graph topologies, in which each rank knows its own edges.
 
 use std::ops::Deref;
 
@@ -7,9 +7,9 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::topology::{Neighborhood, sealed};
 
-/// A communicator with a directed graph, of which every rank knows the edges that lead to it and from it.
+/// A communicator with a distributed graph topology: every rank knows its incoming and outgoing edges.
 ///
-/// It is a [`Communicator`] in every respect. Edges have weights, which tell a library how much travels there, or none.
+/// It derefs to [`Communicator`]. Edges have weights, which tell a library how much traffic they carry, or none.
 ///
 /// MPI 5.0 §8.5.4.
 #[derive(Debug, Clone)]
@@ -21,11 +21,11 @@ pub struct DistGraph {
 }
 
 impl Communicator {
-    /// A new communicator of the same ranks with the graph whose edges they name, each any of them. Collective.
+    /// Makes a communicator of the same ranks with the graph of all edges that they name; a rank may name any edge. Collective.
     ///
-    /// The first `degrees[0]` of `destinations` are where edges lead that begin at `sources[0]`, and so on; any rank
-    /// may name any edge. `weights` has one for each destination; `None` on every rank (`MPI_UNWEIGHTED`) or on none.
-    /// With `reorder`, the same on all, the library may give a rank another number.
+    /// The first `degrees[0]` of `destinations` are the destinations of edges from `sources[0]`, and so on. `weights`
+    /// has one weight for each destination; `None` on every rank (`MPI_UNWEIGHTED`) or on none.
+    /// With `reorder`, the same on all, the library may renumber the ranks.
     ///
     /// # Errors
     /// On all ranks if one of them has an error: [`ErrorKind::Length`] if lengths do not fit each other;
@@ -61,10 +61,10 @@ impl Communicator {
         DistGraph::of(OPERATION, comm)
     }
 
-    /// A new communicator of the same ranks with the graph of which each names the edges at itself. Collective.
+    /// Makes a communicator of the same ranks with a graph of which each rank names its own edges. Collective.
     ///
     /// An edge is named at both of its ends, equally often. Weights are one for each rank named, `None` everywhere
-    /// (`MPI_UNWEIGHTED`) or nowhere. With `reorder`, the same on all, the library may give a rank another number.
+    /// (`MPI_UNWEIGHTED`) or nowhere. With `reorder`, the same on all, the library may renumber the ranks.
     ///
     /// # Errors
     /// On all ranks if one of them has an error: [`ErrorKind::Length`] if lengths do not fit each other;
@@ -93,7 +93,7 @@ impl Communicator {
         };
         let checked = edges.check(OPERATION, self.size());
         self.agree_on_edges(OPERATION, checked, edges.is_weighted(), reorder)?;
-        // Every edge is added at its beginning and taken away at its end.
+        // Every edge is added at its source and subtracted at its destination.
         let imbalance = edges.imbalance(self.rank());
         let [imbalance, _] = self.join(OPERATION, [imbalance, 0], Join::Sum)?;
         if imbalance != 0 {
@@ -115,7 +115,7 @@ impl Communicator {
         DistGraph::of(OPERATION, comm)
     }
 
-    /// The same answer everywhere on arguments that every rank has checked for itself.
+    /// Returns the same error everywhere for arguments that every rank has checked for itself.
     fn agree_on_edges(
         &self,
         operation: &'static str,
@@ -152,7 +152,7 @@ impl DistGraph {
         }
     }
 
-    /// What was made, with the edges in the order that the library has given them.
+    /// The new graph, with its edges in the order of the library.
     fn of(operation: &'static str, comm: Option<Communicator>) -> Result<Self> {
         let topology = match &comm {
             Some(comm) => comm.topo_test()?,
@@ -168,7 +168,7 @@ impl DistGraph {
         }
     }
 
-    /// Where the edges begin that lead to this rank.
+    /// The sources of the edges to this rank.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Dist_graph_neighbors`, `MPI_Dist_graph_neighbors_count`).
     #[doc(alias = "MPI_Dist_graph_neighbors")]
@@ -178,7 +178,7 @@ impl DistGraph {
         &self.edges.sources
     }
 
-    /// Where the edges lead that begin at this rank.
+    /// The destinations of the edges from this rank.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Dist_graph_neighbors`, `MPI_Dist_graph_neighbors_count`).
     #[doc(alias = "MPI_Dist_graph_neighbors")]
@@ -206,7 +206,7 @@ impl DistGraph {
         self.edges.destination_weights.as_deref()
     }
 
-    /// Frees the communicator now instead of at a later collective call. Collective over its ranks.
+    /// Frees the communicator now, without deferring it. Collective over its ranks.
     ///
     /// # Errors
     /// As [`Communicator::free`].
@@ -225,7 +225,7 @@ impl Deref for DistGraph {
 
 impl sealed::Sealed for DistGraph {}
 
-/// Sources and destinations, in the order in which the library has them.
+/// Sources and destinations, in the order of the library.
 impl Neighborhood for DistGraph {
     fn in_neighbors(&self) -> &[Option<usize>] {
         &self.in_neighbors
@@ -250,7 +250,7 @@ impl Edges {
         self.source_weights.is_some()
     }
 
-    /// Whether they can be edges at a rank of `size`.
+    /// Checks that they can be edges at a rank of a communicator of `size`.
     pub(crate) fn check(&self, operation: &'static str, size: usize) -> Result<()> {
         if self.source_weights.is_some() != self.destination_weights.is_some() {
             return Err(Error::new(
@@ -267,7 +267,7 @@ impl Edges {
         check_weights(operation, weights, self.destinations.len())
     }
 
-    /// The edges that begin at `me` less those that end there; over all ranks zero, if each is named at both ends.
+    /// The edges that start at `me` minus those that end there; over all ranks zero, if each is named at both ends.
     fn imbalance(&self, me: usize) -> u64 {
         let edge = |from: usize, to: usize| digest([from as u64, to as u64]);
         let out = self.destinations.iter().map(|&to| edge(me, to));
@@ -277,7 +277,7 @@ impl Edges {
     }
 }
 
-/// Edges anywhere, as one rank names them.
+/// Edges between any ranks, as one rank names them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named<'a> {
     pub(crate) sources: &'a [usize],

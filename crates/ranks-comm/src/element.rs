@@ -1,11 +1,11 @@
-//! What travels: any `bytemuck::Pod`.
+//! Element types of messages: any `bytemuck::Pod`.
 //!
-//! What is sent as one type should be received as the same. In process, numbers of one type that arrive for numbers of another
-//! are an error of the receiver, [`ErrorKind::Type`](crate::ErrorKind::Type). Bytes, arrays and structs may be received as anything
-//! that they are a whole number of. Over MPI a message bears no type: there a length that does not fit is an error, and nothing
-//! else is seen. Collectives compare the names of types where [`Checks::Collective`](crate::Checks::Collective) is in force.
+//! A message should be received as the type that was sent. In process, numbers of one type that arrive for numbers of another are
+//! an error of the receiver, [`ErrorKind::Type`](crate::ErrorKind::Type). Bytes, arrays and structs may be received as any type
+//! of which they are a whole number. Over MPI a message has no element type: there a length that does not fit is an error, and no
+//! other mismatch is detected. Collectives compare the names of types under [`Checks::Collective`](crate::Checks::Collective).
 //!
-//! Sending needs that a value has no uninitialised bytes, receiving that any bytes make a value; [`Pod`] is both.
+//! Sending needs a value without uninitialised bytes, receiving needs that any bytes make a value; [`Pod`] is both.
 //! `bool`, `char`, enums, references and padded structs are refused by the compiler:
 //!
 //! ```compile_fail,E0277
@@ -54,7 +54,7 @@
 
 pub use bytemuck::{Pod, Zeroable};
 
-/// How many elements of `T` are `bytes` bytes; `None` if that is no whole number.
+/// The number of elements of `T` in `bytes` bytes; `None` if that is not a whole number.
 ///
 /// Elements of size zero take no bytes, so any message for them is empty and counts none.
 #[inline]

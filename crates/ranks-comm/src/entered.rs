@@ -1,4 +1,4 @@
-//! A call that was let in, and what ends with it.
+//! The guard of a call.
 
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
@@ -6,21 +6,21 @@ use crate::inside::Inside;
 use crate::record::{Call, Class, Recorder, Ring};
 use crate::under_way::{self, Held};
 
-/// Proof that this thread was let in; leaving is dropping it.
+/// Guard for one call of the library; dropping it ends the call.
 #[must_use = "the call is over as soon as this is dropped"]
 #[derive(Debug)]
 pub struct Entered<'a> {
     serialized: Option<&'a Inside>,
-    /// Which thread is in the collectives of the communicator, if this is one.
+    /// The lock of the communicator's collectives, if this is one.
     collective: Option<&'a Inside>,
-    /// Where it was recorded to begin.
+    /// The ring that the call is recorded in.
     recorded: Option<&'a Ring>,
-    /// That it is under way, where anybody wants to know.
+    /// The entry among the calls in flight, where one is kept.
     held: Option<Box<Held>>,
 }
 
 impl<'a> Entered<'a> {
-    /// Let in with nothing to undo.
+    /// A guard with nothing to undo.
     #[inline(always)]
     pub(crate) fn freely() -> Self {
         Self {
@@ -31,7 +31,7 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// Let in alone, until this is dropped.
+    /// The guard of a thread that is alone inside, until it is dropped.
     pub(crate) fn alone(inside: &'a Inside) -> Self {
         Self {
             serialized: Some(inside),
@@ -41,7 +41,7 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// Records the call, and puts it among those that are under way, if anybody wants to know of them.
+    /// Records the call, and adds it to the calls in flight, if those are kept.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) if it is a collective, and another thread is in one.
@@ -54,7 +54,7 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// Puts a part of an operation, which is recorded itself, among the calls that are under way.
+    /// Adds a part of an operation, which is recorded itself, to the calls in flight.
     #[inline]
     pub(crate) fn begin_part(&mut self, comm: &Communicator, operation: &'static str) {
         if under_way::is_wanted() {
@@ -74,8 +74,8 @@ impl<'a> Entered<'a> {
         Ok(())
     }
 
-    /// What a call that this thread is in does itself, such as to wait for the end of what it has begun, is a part of that one.
-    /// Collectives are calls wherever they are, since all ranks number them alike, whoever wants to know of them.
+    /// A call inside another call of this thread, such as a wait for an operation that it has started, is a part of that one.
+    /// Collectives always count as calls, since all ranks number them alike, whether calls in flight are kept or not.
     #[cold]
     #[inline(never)]
     fn begin_watched(&mut self, comm: &'a Communicator, call: Call) -> Result<()> {
@@ -94,7 +94,7 @@ impl<'a> Entered<'a> {
         self.held = Some(Box::new(Held::enter(comm, call, number, whole)));
     }
 
-    /// Says how it went.
+    /// Notes the outcome.
     #[doc(hidden)]
     #[inline]
     pub fn note<R>(&mut self, result: &Result<R>) {

@@ -1,11 +1,11 @@
-//! Where and on what a rank runs, and what time it is there.
+//! Clock, processor name and library version of a rank.
 
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::Result;
 
 impl Communicator {
-    /// Seconds since some moment in the past, which stays the same as long as the rank lives.
+    /// Seconds since some moment in the past, which does not change during the life of the rank.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized) or
@@ -36,7 +36,7 @@ impl Communicator {
         )
     }
 
-    /// The machine that this rank runs on, by the name that the library gives it. A label: to find out who shares
+    /// The name of the processor that this rank runs on, as the library reports it. A label only: to find the ranks that share
     /// memory use [`split_shared`](Self::split_shared).
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Communicator {
         )
     }
 
-    /// All that the library says of its version, often several lines; [`library`](Self::library) is the short form.
+    /// The full version text of the library, often several lines; [`library`](Self::library) is the short form.
     ///
     /// MPI 5.0 §9.1.1 (`MPI_Get_library_version`).
     #[doc(alias = "MPI_Get_library_version")]
@@ -69,9 +69,9 @@ impl Communicator {
         }
     }
 
-    /// The version of the MPI standard that the library claims: major, minor. `None` in process.
+    /// The version of the MPI standard that the library reports: major, minor. `None` in process.
     ///
-    /// Libraries have functions of later versions too, and may lack some of their own.
+    /// A library may have functions of later versions too, and may lack some of its own version.
     ///
     /// MPI 5.0 §9.1.1 (`MPI_Get_version`).
     #[doc(alias = "MPI_Get_version")]

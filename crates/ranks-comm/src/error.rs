@@ -5,15 +5,15 @@ use std::fmt;
 
 use crate::status::Status;
 
-/// What every fallible operation returns.
+/// The result of every fallible operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 ///
 /// One pointer wide, so that a `Result<()>` travels in a register. The text begins with the C name of the
 /// operation and ends, where MPI was asked, with the error class and the library.
 ///
-/// `Debug` gives the same text as `Display`, because that is what `main` prints of an `Err`, and `unwrap` of a failure.
+/// `Debug` gives the same text as `Display`, because `main` prints it for an `Err`, and `unwrap` for a failure.
 #[derive(thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Box<Details>);
@@ -33,7 +33,7 @@ struct Details {
     class: Option<i32>,
     text: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
-    /// Of operations that were completed together, with their numbers.
+    /// The statuses of operations that were completed together, with their numbers.
     statuses: Vec<(usize, Result<Status>)>,
 }
 
@@ -62,28 +62,28 @@ pub enum ErrorKind {
     /// A value that cannot be serialised, or bytes that are no value of the type asked for.
     Value,
     /// A call that this thread may not make now: the thread level forbids it, another thread is in a collective of the same
-    /// communicator, or the thread is in an operation of the program's that a reduction applies.
+    /// communicator, or the thread is inside a user-defined reduction operation.
     WrongThread,
     /// The runtime has been finalized.
     Finalized,
-    /// The runtime was to end, and handles of it live on.
+    /// The runtime was to end while handles of it exist.
     InUse,
-    /// Ranks call one collective differently, or different ones.
+    /// Ranks call a collective with different arguments, or call different collectives.
     Mismatch,
-    /// Another rank failed, or ended without doing its part.
+    /// Another rank failed, or ended without taking part.
     PeerFailed,
-    /// A process was lost, and the job goes on: see [`Communicator::shrink`](crate::Communicator::shrink).
+    /// A process has failed, and the job goes on: see [`Communicator::shrink`](crate::Communicator::shrink).
     ProcFailed,
     /// The communicator was revoked, by this rank or another one: see
     /// [`Communicator::revoke`](crate::Communicator::revoke).
     Revoked,
-    /// A time limit passed.
+    /// An operation timed out.
     TimedOut,
     /// A node has less memory, or less shared memory, than was asked for.
     Memory,
-    /// A library or a device that is needed and is not here: no CUDA driver, no NCCL, no GPU.
+    /// A library or a device that is needed is not here: no CUDA driver, no NCCL, no GPU.
     NotAvailable,
-    /// A communicator that was aborted, by this program or because an operation of it had failed.
+    /// A communicator was aborted, by this program or because an operation on it had failed.
     Aborted,
     /// The CUDA driver reported a failure.
     Device,
@@ -94,7 +94,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Whether it tells that a rank was lost, here or at others who have revoked the communicator: what a program answers with
+    /// Returns `true` if a rank was lost, or the communicator was revoked by a rank that saw a loss; a program answers that with
     /// [`Communicator::shrink`](crate::Communicator::shrink).
     #[must_use]
     pub fn is_loss(self) -> bool {
@@ -142,7 +142,7 @@ impl Error {
         Self::with_text(kind, operation, format!("{operation}: {detail}"))
     }
 
-    /// An error whose text is complete as it stands.
+    /// An error with this text and nothing before it.
     #[doc(hidden)]
     #[cold]
     #[inline(never)]
@@ -158,7 +158,7 @@ impl Error {
         }))
     }
 
-    /// The same error with the library's native code and its canonical class.
+    /// Adds the library's native code and its canonical class.
     #[doc(hidden)]
     #[must_use]
     pub fn with_code(mut self, code: i32, class: i32) -> Self {
@@ -167,14 +167,14 @@ impl Error {
         self
     }
 
-    /// The same error with a canonical class, for what was found out without asking the library.
+    /// Adds a canonical class, for a failure that was found without the library.
     #[must_use]
     pub(crate) fn with_class(mut self, class: i32) -> Self {
         self.0.class = Some(class);
         self
     }
 
-    /// Of operations that `operation` has completed together, one of which has failed at least.
+    /// An error of operations that `operation` has completed together, at least one of which has failed.
     #[cold]
     pub(crate) fn in_status(
         operation: &'static str,
@@ -205,15 +205,15 @@ impl Error {
         error.with_statuses(statuses)
     }
 
-    /// The same error with the statuses of operations that were completed together.
+    /// Adds the statuses of operations that were completed together.
     #[must_use]
     pub(crate) fn with_statuses(mut self, statuses: Vec<(usize, Result<Status>)>) -> Self {
         self.0.statuses = statuses;
         self
     }
 
-    /// How each of several operations went that a call was to complete: with its key in [`Requests`](crate::Requests), or its
-    /// place among those passed. Empty for other calls.
+    /// The outcome of each of several operations that a call was to complete: with its key in [`Requests`](crate::Requests), or its
+    /// index among those passed. Empty for other calls.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_ERR_IN_STATUS`).
     #[doc(alias = "MPI_ERR_IN_STATUS")]
@@ -221,7 +221,7 @@ impl Error {
         &self.0.statuses
     }
 
-    /// The same error with what caused it.
+    /// Adds the cause.
     #[doc(hidden)]
     #[must_use]
     pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
@@ -229,7 +229,7 @@ impl Error {
         self
     }
 
-    /// The same error of the operation that the program has called, which was done by another one.
+    /// Renames the operation to the one that the program has called, which was implemented by another.
     #[doc(hidden)]
     #[must_use]
     pub fn of(mut self, operation: &'static str) -> Self {
@@ -245,20 +245,20 @@ impl Error {
         self
     }
 
-    /// What kind of failure this is.
+    /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The MPI library's own error code, if it was the library that failed.
+    /// The MPI library's own error code, if the library failed.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         self.0.code
     }
 
     /// The error class with the numbers of the MPI-5.0 standard ABI (15 = `MPI_ERR_TRUNCATE`) on every library,
-    /// if it was the library that failed.
+    /// if the library failed.
     #[doc(alias = "MPI_Error_class")]
     #[must_use]
     pub fn class(&self) -> Option<i32> {
@@ -272,9 +272,9 @@ impl Error {
     }
 }
 
-/// A message of `arrived` bytes does not fit into `capacity` elements of `width` bytes.
+/// An error: a message of `arrived` bytes does not fit into `capacity` elements of `width` bytes.
 ///
-/// `arrived` is `None` if the library does not say how long the message was.
+/// `arrived` is `None` if the library does not report the length of the message.
 #[cold]
 #[inline(never)]
 pub(crate) fn truncated(
@@ -299,7 +299,7 @@ pub(crate) fn truncated(
     )
 }
 
-/// A message of `bytes` bytes is no whole number of elements of `width` bytes.
+/// An error: a message of `bytes` bytes is not a whole number of elements of `width` bytes.
 #[cold]
 #[inline(never)]
 pub(crate) fn not_whole(
@@ -318,7 +318,7 @@ pub(crate) fn not_whole(
     )
 }
 
-/// A message of `bytes` bytes of one type arrived for elements of another.
+/// An error: a message of `bytes` bytes of one type arrived for elements of another.
 #[cold]
 #[inline(never)]
 pub(crate) fn other_type(
@@ -336,7 +336,7 @@ pub(crate) fn other_type(
     )
 }
 
-/// There is no memory for a message of `bytes` bytes.
+/// An error: there is no memory for a message of `bytes` bytes.
 #[cold]
 #[inline(never)]
 pub(crate) fn no_memory(operation: &'static str, bytes: usize, reason: &dyn fmt::Display) -> Error {
@@ -368,7 +368,7 @@ mod tests {
         let error = Error::new(ErrorKind::ProcFailed, "MPI_Iallreduce", "lost").of("MPI_Allreduce");
         assert_eq!(error.operation(), "MPI_Allreduce");
         assert_eq!(error.to_string(), "MPI_Allreduce: lost");
-        // What is told of something else stays.
+        // A text about another operation is left alone.
         let error = Error::with_text(
             ErrorKind::NotInLibrary,
             "MPI_Ibcast",

@@ -1,4 +1,4 @@
-//! The way for calls of everyday sizes, past the questions of a [`Gate`](crate::gate::Gate).
+//! The fast path for calls of ordinary sizes, past the checks of a [`Gate`](crate::gate::Gate).
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -7,35 +7,35 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::thread_level::ThreadLevel;
 
-/// The way past a [`Gate`](crate::gate::Gate) for calls of everyday sizes: one comparison that decides everything.
+/// The test for the fast path: one comparison that replaces the checks of a [`Gate`](crate::gate::Gate) for ordinary sizes.
 ///
-/// It holds how many items a call may move with no other question asked: [`Express::ITEMS`] while it is open, 0 while
-/// each call must be looked at, as in a runtime that has ended. What is larger, or nothing at all, takes the way
-/// through [`Gate::enter`](crate::gate::Gate::enter), which is for everybody.
+/// It holds the number of items that a call may move without further checks: [`Express::ITEMS`] while it is open, 0 while
+/// each call must be checked, as in a runtime that has ended. Larger calls, and calls of no items, take the slow path
+/// through [`Gate::enter`](crate::gate::Gate::enter).
 #[derive(Debug)]
 pub(crate) struct Express {
     /// For any thread.
     anybody: AtomicUsize,
     /// For the thread that initialised.
     main: AtomicUsize,
-    /// What the two above follow from.
+    /// The state from which the two above follow.
     barrier: Mutex<Barrier>,
 }
 
-/// Whether the way is open at all.
+/// The state of the fast path.
 #[derive(Debug)]
 struct Barrier {
     /// `None` before it is opened, and after it is closed for good.
     level: Option<ThreadLevel>,
-    /// How many need it closed.
+    /// The number of holders that need it closed.
     holds: usize,
 }
 
-/// Never open: for what always needs a closer look.
+/// Always closed: forces every call onto the slow path.
 pub(crate) static NO_EXPRESS: Express = Express::new();
 
 thread_local! {
-    /// Whether this thread has initialised MPI.
+    /// `true` on the thread that has initialised MPI.
     static IS_MAIN: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -60,7 +60,7 @@ impl Express {
         self.change(|barrier| barrier.level = Some(level));
     }
 
-    /// Closes it for a while, as often as it is released again.
+    /// Closes it until the matching release.
     pub(crate) fn hold(&self) {
         self.change(|barrier| barrier.holds += 1);
     }
@@ -70,7 +70,7 @@ impl Express {
         self.change(|barrier| barrier.holds = barrier.holds.saturating_sub(1));
     }
 
-    /// Closes it for good.
+    /// Closes it permanently.
     pub(crate) fn close(&self) {
         self.change(|barrier| barrier.level = None);
     }
@@ -87,17 +87,17 @@ impl Express {
         self.main.store(main, Ordering::Relaxed);
     }
 
-    /// Whether this thread may move that many items, which are not 0, with no further check.
+    /// Returns `true` if this thread may move that many items, which are not 0, without further checks.
     #[inline(always)]
     #[must_use]
     pub(crate) fn takes(&self, items: usize) -> bool {
-        // Of 0 items there are now more than anybody may move.
+        // With 0 items this wraps to more than any thread may move.
         let less_one = items.wrapping_sub(1);
         less_one < self.anybody.load(Ordering::Relaxed)
             || (less_one < self.main.load(Ordering::Relaxed) && IS_MAIN.get())
     }
 
-    /// The same for two numbers of items.
+    /// As [`takes`](Self::takes), for two numbers of items.
     #[inline(always)]
     #[must_use]
     pub(crate) fn takes_both(&self, items: usize, others: usize) -> bool {
@@ -115,19 +115,19 @@ fn both_in_one(items: usize, others: usize) -> usize {
 
 const _: () = assert!(Express::ITEMS.is_power_of_two());
 
-/// An [`Express`] as one thread may use it: what remains to be asked at each call is one number.
+/// An [`Express`] for one thread: the test of a call is one comparison.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane {
     limit: &'static AtomicUsize,
-    /// It holds for the thread that it was made on.
+    /// It is valid on the thread that it was made on.
     thread: PhantomData<*const ()>,
 }
 
 impl Express {
-    /// The way for this thread.
+    /// The test for this thread.
     #[inline(always)]
     pub(crate) fn lane(&'static self) -> Lane {
-        // Who has initialised may whatever anybody may.
+        // The thread that has initialised may make every call that any thread may.
         let limit = if IS_MAIN.get() {
             &self.main
         } else {

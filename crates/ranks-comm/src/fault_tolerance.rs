@@ -1,18 +1,18 @@
-//! Going on after the loss of a rank: how the others end what they wait for, learn who is gone, and become fewer.
+//! Fault tolerance: going on after the failure of a rank, by revoking, agreeing and shrinking.
 
 use std::fmt;
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What helps where it is not offered.
+/// The remedy where it is not offered.
 pub(crate) const REMEDY: &str =
     "what can is Open MPI 5 where the job is started with `mpiexec --with-ft ulfm`";
 
-/// What [`Communicator::shrink`] makes: a communicator of the ranks that are left.
+/// The result of [`Communicator::shrink`]: a communicator of the surviving ranks.
 ///
-/// Where a network falls apart, each part takes the other for lost, and shrinks. If both went on, there would be two jobs
-/// that write the same files. So only those go on who are more than half of the ranks that there were:
+/// If a network is partitioned, each part takes the other for failed, and shrinks. If both went on, there would be two jobs
+/// that write the same files. So only ranks that are more than half of those before may go on:
 /// [`quorum`](Self::quorum) gives them the communicator, and all others an error.
 #[must_use = "the communicator of those that are left is in here"]
 pub struct Shrunk {
@@ -21,28 +21,28 @@ pub struct Shrunk {
 }
 
 impl Shrunk {
-    /// How many ranks there were.
+    /// The number of ranks before.
     #[must_use]
     pub fn before(&self) -> usize {
         self.before
     }
 
-    /// How many are left.
+    /// The number of surviving ranks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.left.size()
     }
 
-    /// Whether these are more than half of the ranks that there were.
+    /// Returns `true` if the survivors are more than half of the ranks before.
     #[must_use]
     pub fn has_quorum(&self) -> bool {
         self.size() > self.before / 2
     }
 
-    /// The communicator, if these are more than half of the ranks that there were. Local; the same on all of them.
+    /// The communicator, if the survivors are more than half of the ranks before. Local; the same result on all of them.
     ///
     /// # Errors
-    /// [`ErrorKind::ProcFailed`] if they are half of them or fewer.
+    /// [`ErrorKind::ProcFailed`] if they are half of the ranks or fewer.
     pub fn quorum(self) -> Result<Communicator> {
         if self.has_quorum() {
             return Ok(self.left);
@@ -58,7 +58,7 @@ impl Shrunk {
         ))
     }
 
-    /// The communicator, however few are left: for programs that know by other means that no others go on, as where all
+    /// The communicator, however few ranks survive: for programs that know by other means that no others go on, as where all
     /// ranks are on one machine.
     #[must_use]
     pub fn without_quorum(self) -> Communicator {
@@ -75,23 +75,24 @@ impl fmt::Debug for Shrunk {
     }
 }
 
-/// What [`Communicator::agree_flags`] has found; the same on all ranks that are left.
+/// The result of [`Communicator::agree_flags`]; the same on all surviving ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Agreed {
-    /// The bits that are set in the flags of all of them.
+    /// The bitwise AND of the flags of all of them.
     pub flags: u32,
-    /// Whether a rank is lost that not all of them had acknowledged.
+    /// `true` if a rank has failed that not all of them had acknowledged.
     pub news: bool,
 }
 
-/// Going on without a rank (ULFM, an extension of the standard).
+/// Fault tolerance (ULFM, an extension of the standard).
 ///
-/// Over MPI only Open MPI 5 can, where `mpiexec --with-ft ulfm` has started the job; with any other library, and without
-/// that option, the launcher ends the job when a rank dies. In process a rank is lost when its closure fails or
-/// panics. What needs a lost rank is [`ErrorKind::ProcFailed`] then, in process [`ErrorKind::PeerFailed`]; not all ranks are told at the same call. So who is told
-/// [revokes](Self::revoke) the communicator, which ends the waiting of all; all [agree](Self::agree_flags) on how the step
-/// went, and if it failed anywhere they [shrink](Self::shrink) the communicator and go on with what they have kept:
+/// Over MPI only Open MPI 5 has it, where `mpiexec --with-ft ulfm` has started the job; with any other library, and without that
+/// option, the launcher ends the job when a rank dies. In process a rank fails when its closure returns an error or panics. A
+/// call that needs a failed rank is [`ErrorKind::ProcFailed`] then, in process [`ErrorKind::PeerFailed`]; not all ranks see it at
+/// the same call. So a rank that sees it [revokes](Self::revoke) the communicator, which ends the pending calls of all; all
+/// [agree](Self::agree_flags) on the outcome of the step, and if it failed anywhere they [shrink](Self::shrink) the communicator
+/// and go on from their saved state:
 ///
 /// ```no_run
 /// # use ranks_comm::{Communicator, Result};
@@ -113,9 +114,9 @@ pub struct Agreed {
 /// # }
 /// ```
 impl Communicator {
-    /// Whether this job can go on without a rank; the error says why not, and what would help. Local.
+    /// Returns an error, with the reason and a remedy, unless this job can go on without a rank. Local.
     ///
-    /// It was tried out when MPI was initialised: that a library has the functions says nothing.
+    /// It was tried out when MPI was initialised: a library may have the functions and not the ability.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`].
@@ -124,12 +125,12 @@ impl Communicator {
         self.dispatch(OPERATION, |comm| comm.tolerance(OPERATION), |_| Ok(()))
     }
 
-    /// Makes every operation on this communicator an [`ErrorKind::Revoked`], on all of its ranks, also those that wait in
-    /// one now; but [`shrink`](Self::shrink), [`agree_flags`](Self::agree_flags) and what is local. One rank calls it, and the others
+    /// Revokes the communicator: every operation on it is an [`ErrorKind::Revoked`], on all of its ranks, pending ones included;
+    /// except [`shrink`](Self::shrink), [`agree_flags`](Self::agree_flags) and local calls. One rank calls it, and the others
     /// need not. It cannot be undone.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] where nobody can go on without a rank; what the library reports.
+    /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.
     ///
     /// ULFM (`MPIX_Comm_revoke`).
     #[doc(alias = "MPIX_Comm_revoke")]
@@ -142,7 +143,7 @@ impl Communicator {
         )
     }
 
-    /// Whether any rank has revoked this communicator, as far as this rank has heard. Local.
+    /// Returns `true` if a rank has revoked this communicator, as far as this rank knows. Local.
     ///
     /// # Errors
     /// What the library reports.
@@ -157,14 +158,14 @@ impl Communicator {
         )
     }
 
-    /// A new communicator of the ranks that are left, in the same order. Collective over these; it comes to an end also
-    /// if more ranks are lost meanwhile, and on a communicator that is [revoked](Self::revoke).
+    /// Makes a communicator of the surviving ranks, in the same order. Collective over these; it completes even
+    /// if more ranks fail meanwhile, and on a communicator that is [revoked](Self::revoke).
     ///
-    /// A rank that is lost at its very end may still be in the new one: then that is used, fails, and is shrunk again.
+    /// A rank that fails at the very end may still be in the new communicator: its use fails then, and it is shrunk again.
     /// Once dropped it is kept until the runtime ends.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] where nobody can go on without a rank; what the library reports.
+    /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.
     ///
     /// ULFM (`MPIX_Comm_shrink`).
     #[doc(alias = "MPIX_Comm_shrink")]
@@ -179,15 +180,15 @@ impl Communicator {
         Ok(Shrunk { left, before })
     }
 
-    /// Agrees on flags with all ranks that are left: the result is the same on all of them, whoever is lost meanwhile,
-    /// and on a communicator that is [revoked](Self::revoke). Collective over the ranks that are left.
+    /// Agrees on flags with all surviving ranks: the result is the same on all of them, whichever ranks fail meanwhile,
+    /// and on a communicator that is [revoked](Self::revoke). Collective over the surviving ranks.
     ///
-    /// It says too whether a rank is lost that not all of them had [acknowledged](Self::ack_failed). So it ends a phase: all
-    /// ranks learn from it whether all have come so far, where a barrier may fail on some only. For an `Err` of one
-    /// rank that all must learn of there is [`agree`](Self::agree), which needs every rank.
+    /// The result also tells whether a rank has failed that not all of them had [acknowledged](Self::ack_failed). So it ends a
+    /// phase: all ranks learn from it whether all have come so far, where a barrier may fail on some only. To share an `Err` of
+    /// one rank with all there is [`agree`](Self::agree), which needs every rank.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] where nobody can go on without a rank; what the library reports.
+    /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.
     ///
     /// ULFM (`MPIX_Comm_agree`).
     #[doc(alias = "MPIX_Comm_agree")]
@@ -200,10 +201,10 @@ impl Communicator {
         )
     }
 
-    /// The ranks of this communicator that are known here to be lost. Local; others may know of more or fewer.
+    /// The ranks of this communicator that are known here to have failed. Local; others may know of more or fewer.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] where nobody can go on without a rank; what the library reports.
+    /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.
     ///
     /// ULFM (`MPIX_Comm_get_failed`).
     #[doc(alias = "MPIX_Comm_get_failed")]
@@ -216,13 +217,13 @@ impl Communicator {
         )
     }
 
-    /// Takes note of the ranks that are known here to be lost, and returns them. Local.
+    /// Acknowledges the ranks that are known here to have failed, and returns them. Local.
     ///
-    /// Receives from any rank then wait for those that are left, and [`agree_flags`](Self::agree_flags) does not tell of these
-    /// any more. Collectives still need every rank: [`shrink`](Self::shrink).
+    /// Receives from any source then wait for the surviving ranks, and [`agree_flags`](Self::agree_flags) does not report these
+    /// failures again. Collectives still need every rank: [`shrink`](Self::shrink).
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] where nobody can go on without a rank; what the library reports.
+    /// [`ErrorKind::NotInLibrary`] without fault tolerance; what the library reports.
     ///
     /// ULFM (`MPIX_Comm_ack_failed`).
     #[doc(alias = "MPIX_Comm_ack_failed")]

@@ -1,4 +1,4 @@
-//! An operation that was begun and is not over yet, whichever backend it is on.
+//! Pending operations, on either backend.
 
 use std::fmt;
 use std::thread;
@@ -16,7 +16,7 @@ use crate::record;
 use crate::status::Status;
 use crate::{in_process, mpi};
 
-/// What an operation leaves when it is over.
+/// The result of a complete operation.
 #[derive(Debug)]
 pub(crate) struct Landed {
     pub(crate) status: Status,
@@ -30,45 +30,45 @@ impl Landed {
     }
 }
 
-/// What another crate has begun among threads and ends when it is asked.
+/// An operation of another crate among threads, which progresses only when it is tested or waited for.
 pub trait Deferred: Send + fmt::Debug {
-    /// Goes on as far as it can, and says whether it is over; if `wait` is set, it is.
+    /// Makes progress, and returns `true` if it is complete; if `wait` is set, it is.
     ///
     /// # Errors
-    /// Those of the operation, which is over then.
+    /// Those of the operation, which is complete then.
     fn advance(&mut self, comm: &in_process::Comm, wait: bool) -> Result<bool>;
 }
 
-/// What the library uses besides the buffers for as long as an operation lasts: counts, say, or what it calls back.
+/// Memory besides the buffers that the library uses while an operation is pending: counts, say, or a callback.
 ///
-/// It stays in its box; what the library has the address of must stay where it is when the box moves.
+/// It stays in its box; memory whose address the library has must not move when the box does.
 pub trait Keep: Send + fmt::Debug {
-    /// The operation of that C name is over, as the library says; called once each time that it was begun, before its
+    /// Called when the library has completed the operation of that C name, once for each start, before its
     /// memory is given back.
     ///
     /// # Errors
-    /// What the library did not say: the operation has failed then.
+    /// A failure that the library did not report: the operation has failed then.
     fn ended(&mut self, operation: &'static str) -> Result<()>;
 }
 
-/// An operation under way.
+/// A pending operation.
 #[derive(Debug)]
 pub(crate) enum Flight {
-    /// Over; what became of it has not been asked yet.
+    /// Complete; the outcome has not been taken yet.
     Over(Result<Landed>),
-    /// Over and asked.
+    /// Complete, and the outcome taken.
     Gone,
-    /// With the library, or about to be.
+    /// Pending in the library, or about to be.
     Mpi(mpi::Flight),
     /// A message among threads.
     InProcess(in_process::Flight),
     /// Several messages among threads, of another crate's operation.
     Deferred(Box<dyn Deferred>),
-    /// Two that make the operation of that name, whose status is that of the second.
+    /// Two operations that make up the one of that name, whose status is that of the second.
     Pair(&'static str, Box<(Flight, Flight)>),
-    /// The operation of that name, and the comparison of what ranks call.
+    /// The operation of that name, and the comparison of the calls of all ranks.
     Compared(&'static str, Box<(Flight, Flight)>),
-    /// A receive into new memory, and where its message goes when it is asked for.
+    /// A receive into new memory, and the destination that its message is unpacked to.
     Scattered(Box<(Flight, Scatter)>),
 }
 
@@ -77,7 +77,7 @@ impl Flight {
         Self::Over(Ok(Landed::plain(status)))
     }
 
-    /// What a sibling crate has begun.
+    /// An operation that a sibling crate has started.
     pub(crate) fn begun(comm: &Communicator, role: &'static Role, begun: Begun) -> Self {
         match (begun, comm.backend()) {
             (Begun::Mpi(cell), Backend::Mpi(comm)) => comm.native(cell, role, 0),
@@ -112,7 +112,7 @@ impl Flight {
         }
     }
 
-    /// The C name of what is under way.
+    /// The C name of the pending operation.
     pub(crate) fn operation(&self) -> &'static str {
         match self {
             Self::Over(_) | Self::Gone => "MPI_Wait",
@@ -124,7 +124,7 @@ impl Flight {
         }
     }
 
-    /// What became of an operation that is over; once.
+    /// Takes the outcome of a complete operation.
     pub(crate) fn take(&mut self) -> Result<Landed> {
         match std::mem::replace(self, Self::Gone) {
             Self::Over(outcome) => outcome,
@@ -145,8 +145,8 @@ impl Flight {
         }
     }
 
-    /// Whether it is over now. An error says that this thread may not ask, or that the operation goes on without a rank that is lost;
-    /// that of the operation itself is for `take`.
+    /// Tests for completion. An error means that this thread may not ask, or that the operation is pending after the failure of a
+    /// rank; the error of the operation itself is for `take`.
     pub(crate) fn test(&mut self, comm: &Communicator) -> Result<bool> {
         if self.is_over() {
             return Ok(true);
@@ -156,7 +156,7 @@ impl Flight {
         self.is_refused().map(|()| over)
     }
 
-    /// An error if it never ends, since another rank does not call the same: it goes on by itself.
+    /// Returns an error if it can never complete, since another rank calls a different operation: it stays pending.
     fn is_refused(&self) -> Result<()> {
         let Self::Compared(_, pair) = self else {
             return Ok(());
@@ -170,7 +170,7 @@ impl Flight {
         }
     }
 
-    /// The same for who was let in.
+    /// As [`test`](Self::test), for a caller that has entered the library.
     fn look(&mut self, comm: &Communicator) -> Result<bool> {
         let outcome = match self {
             Self::Over(_) | Self::Gone => return Ok(true),
@@ -187,7 +187,7 @@ impl Flight {
         Ok(over.is_some())
     }
 
-    /// Waits until it is over; errors as for [`test`](Self::test), or that it has come to a time limit: it goes on then.
+    /// Waits for completion; errors as for [`test`](Self::test), or that it has timed out: it is still pending then.
     pub(crate) fn wait(&mut self, comm: &Communicator) -> Result<()> {
         if !self.is_over() {
             let _entered = comm.enter(record::WAIT)?;
@@ -209,7 +209,7 @@ impl Flight {
         self.is_refused()
     }
 
-    /// Waits for all ranks to tell what they call, where that has a limit.
+    /// Waits until all ranks have compared their calls, where that has a limit.
     fn is_compared(&mut self, comm: &Communicator) -> Result<()> {
         if !self.is_being_compared() || comm.check_limit() == Duration::MAX {
             return Ok(());
@@ -223,12 +223,12 @@ impl Flight {
         self.is_refused()
     }
 
-    /// Whether not all ranks have told what they call.
+    /// Returns `true` while not all ranks have told their calls.
     fn is_being_compared(&self) -> bool {
         matches!(self, Self::Compared(_, pair) if !pair.1.is_over())
     }
 
-    /// An error if it was waited for since then, and not all ranks have come within the limit of comparisons.
+    /// Returns an error if it has been waited for since `waiting`, and not all ranks have come within the limit of comparisons.
     pub(crate) fn is_in_time(&self, comm: &Communicator, waiting: Instant) -> Result<()> {
         if self.is_being_compared() && waiting.elapsed() >= comm.check_limit() {
             return Err(comm.not_all_came(self.operation()));
@@ -236,7 +236,7 @@ impl Flight {
         Ok(())
     }
 
-    /// Whether it is the library that is waited for; what is waited for among threads ends at its limit by itself.
+    /// Returns `true` if the wait is in the library; a wait among threads times out by itself.
     fn is_with_library(&self) -> bool {
         match self {
             Self::Mpi(_) => true,
@@ -248,22 +248,22 @@ impl Flight {
         }
     }
 
-    /// As [`wait`](Self::wait); a receive that goes on without us is cancelled.
+    /// As [`wait`](Self::wait); a receive that is still pending after an error is cancelled.
     pub(crate) fn wait_or_cancel(&mut self, comm: &Communicator) -> Result<()> {
-        /// How long a library has to say that a receive is cancelled.
+        /// The time that a library has to cancel a receive.
         const PATIENCE: Duration = Duration::from_millis(100);
         let Err(late) = self.wait(comm) else {
             return Ok(());
         };
         self.cancel(comm)?;
-        // A message may have come meanwhile.
+        // A message may have arrived meanwhile.
         if self.wait_timeout(comm, PATIENCE)? && !self.is_cancelled() {
             return Ok(());
         }
         Err(late)
     }
 
-    /// Whether it has ended without a message.
+    /// Returns `true` if it has ended without a message.
     fn is_cancelled(&self) -> bool {
         match self {
             Self::Over(Ok(landed)) => landed.status.is_cancelled(),
@@ -273,7 +273,7 @@ impl Flight {
         }
     }
 
-    /// The same for who was let in.
+    /// Waits for completion, for a caller that has entered the library.
     fn finish(&mut self, comm: &Communicator) -> Result<()> {
         let outcome = match self {
             Self::Over(_) | Self::Gone => return Ok(()),
@@ -298,12 +298,12 @@ impl Flight {
         Ok(())
     }
 
-    /// Waits at most that long; whether it is over.
+    /// Waits up to `limit`; returns `true` if it is complete.
     pub(crate) fn wait_timeout(&mut self, comm: &Communicator, limit: Duration) -> Result<bool> {
         Pause::until(limit, || self.test(comm))
     }
 
-    /// Asks that a receive which has no message yet ends without one.
+    /// Cancels a receive that has no message yet.
     pub(crate) fn cancel(&mut self, comm: &Communicator) -> Result<()> {
         match self {
             Self::Over(_) | Self::Gone => Ok(()),
@@ -328,7 +328,7 @@ impl Flight {
         }
     }
 
-    /// As [`cancel`](Self::cancel), for a scope that cannot wait for long; the caller was let in, if only to end.
+    /// As [`cancel`](Self::cancel), for a scope that cannot wait for long; the caller has entered, if only to end.
     pub(crate) fn give_up(&mut self, comm: &Communicator) {
         match self {
             Self::Over(_) | Self::Gone | Self::Deferred(_) => {}
@@ -338,12 +338,12 @@ impl Flight {
             }
             Self::Scattered(receive) => receive.0.give_up(comm),
             Self::Mpi(flight) => {
-                // What cannot be cancelled is asked for until it is over.
+                // An operation that cannot be cancelled is tested until it is complete.
                 if let Ok(true) = flight.cancel() {
                     *self = Self::over(Status::cancelled());
                 }
             }
-            // Its memory is touched by nobody but who asks, so that it is over as soon as nobody does.
+            // Only the rank that asks touches its memory, so that it is complete as soon as none asks.
             Self::InProcess(flight) => {
                 if flight.cancel(comm) {
                     *self = Self::over(Status::cancelled());
@@ -357,8 +357,8 @@ impl Flight {
         }
     }
 
-    /// Whether it is over and its memory free; the caller was let in, if only to end. An error of the thread or of a
-    /// runtime that was asked to end is none here: while there is a communicator, MPI lives.
+    /// Returns `true` if it is complete and its memory free; the caller has entered, if only to end. A forbidden thread or the
+    /// requested end of the runtime is no error here: while there is a communicator, MPI lives.
     pub(crate) fn is_settled(&mut self, comm: &Communicator) -> bool {
         match self {
             Self::InProcess(_) => true,
@@ -373,7 +373,7 @@ impl Flight {
         }
     }
 
-    /// Whether nobody but who asks for it touches its memory.
+    /// Returns `true` if only the rank that asks for it touches its memory.
     pub(crate) fn is_among_threads(&self) -> bool {
         match self {
             Self::Over(_) | Self::Gone | Self::InProcess(_) | Self::Deferred(_) => true,
@@ -393,7 +393,7 @@ impl Flight {
         }
         match (self, comm.backend()) {
             (Self::Mpi(flight), Backend::Mpi(comm)) => comm.abandon(flight, memory),
-            // Of another runtime: its memory is kept for ever.
+            // It belongs to another runtime: its memory is leaked.
             (Self::Mpi(_), Backend::InProcess(_)) => {}
             (Self::Pair(_, pair) | Self::Compared(_, pair), _) => {
                 let [of_one, of_other] = memory.for_both();
@@ -403,7 +403,7 @@ impl Flight {
             // Its message goes to memory of its own.
             (Self::Scattered(receive), _) => receive.0.abandon(comm, memory),
             (mut rest, _) => {
-                // Among threads memory is touched by nobody but who asks.
+                // Among threads only the rank that asks touches memory.
                 if let Self::InProcess(flight) = &mut rest {
                     flight.abandon(comm);
                 }
@@ -426,12 +426,12 @@ fn advance(deferred: &mut dyn Deferred, comm: &Communicator, wait: bool) -> Opti
     }
 }
 
-/// How to pass the time between two looks: at first not at all, then by letting others run, then by sleeping.
+/// Back-off between two polls: at first none, then yielding, then sleeping.
 #[derive(Debug, Default)]
 pub struct Pause(u32);
 
 impl Pause {
-    /// Looks until `is_over` says so or the time is up; whether it said so.
+    /// Polls until `is_over` returns `true` or `limit` has passed; returns which.
     pub(crate) fn until(
         limit: Duration,
         mut is_over: impl FnMut() -> Result<bool>,
@@ -447,7 +447,7 @@ impl Pause {
         Ok(true)
     }
 
-    /// Passes the time until the next look.
+    /// Passes the time until the next poll.
     pub fn rest(&mut self) {
         const SPINS: u32 = 16;
         const YIELDS: u32 = 4096;

@@ -1,7 +1,7 @@
 //! Requests as futures, for any executor.
 //!
-//! MPI has no way to say that something has happened; it must be asked. A future asks when it is polled. While any is
-//! pending, one thread wakes them from time to time, more and more rarely as long as nothing comes; while none is,
+//! MPI has no notification of completion; it must be polled. A future tests its request when it is polled. While any is
+//! pending, one thread wakes them at intervals, which grow as long as nothing completes; while none is,
 //! it sleeps.
 
 use std::fmt;
@@ -17,13 +17,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::request::Request;
 use crate::status::Status;
 
-/// A [`Request`] that is awaited.
+/// A [`Request`] as a future.
 ///
-/// `request.await` gives what [`Request::wait`] returns. Polled on the thread of the executor, so that the thread level
-/// must allow that thread to communicate: `MPI_THREAD_MULTIPLE`, unless the executor runs on the one that initialised.
+/// `request.await` returns the result of [`Request::wait`]. It is polled on the thread of the executor, so that the thread level
+/// must allow that thread to communicate: `MPI_THREAD_MULTIPLE`, unless the executor runs on the thread that initialised.
 ///
-/// Dropping the future drops the request, which goes on by itself: a message that comes for it is lost. Where a branch of
-/// a `select!` may lose, await `&mut future` and go on with it later, or take the request out with
+/// Dropping the future drops the request, whose operation stays pending: a message that arrives for it is lost. Where a branch of
+/// a `select!` may be dropped, await `&mut future` and continue with it later, or take the request out with
 /// [`into_request`](Self::into_request).
 #[must_use = "nothing is known of the operation before this is awaited"]
 pub struct RequestFuture<B: Send + 'static> {
@@ -49,7 +49,7 @@ impl<B: Send + 'static> RequestFuture<B> {
     }
 }
 
-// Nothing points into a future: a request keeps its buffer where it stays when it is moved.
+// Nothing points into a future: a request keeps its buffer at an address that does not change when it is moved.
 impl<B: Send + 'static> Unpin for RequestFuture<B> {}
 
 impl<B: Send + 'static> Future for RequestFuture<B> {
@@ -87,13 +87,13 @@ impl<B: Send + 'static> fmt::Debug for RequestFuture<B> {
     }
 }
 
-/// Who is to be woken, and whether the thread that does it runs.
+/// The wakers of pending futures; `watched` if the thread that wakes them runs.
 static SLEEPERS: Mutex<Sleepers> = Mutex::new(Sleepers {
     wakers: Vec::new(),
     watched: false,
 });
 static SOMEBODY: Condvar = Condvar::new();
-/// How many futures have ended: while it grows, they are asked more often.
+/// The number of futures that have completed: while it grows, they are polled more often.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
 struct Sleepers {
@@ -117,7 +117,7 @@ fn wake_later(waker: &Waker) {
     if sleepers.watched {
         SOMEBODY.notify_one();
     } else {
-        // With no thread to wake it, a future asks as often as its executor polls.
+        // With no thread to wake it, a future is tested as often as its executor polls.
         drop(sleepers);
         waker.wake_by_ref();
     }

@@ -1,4 +1,4 @@
-//! What every operation asks before it does: whether this thread may communicate now.
+//! Checks before every operation: whether this thread may communicate now.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -13,21 +13,21 @@ const FINALIZED: u8 = 1;
 const MAIN_ONLY: u8 = 2;
 const ONE_AT_A_TIME: u8 = 4;
 
-/// What stands before every operation: nothing at `MPI_THREAD_MULTIPLE` while the runtime lives, checks otherwise.
+/// The checks before every operation: none at `MPI_THREAD_MULTIPLE` while the runtime lives.
 ///
-/// [`Gate::is_open`] is one relaxed load; all that can go wrong is decided in [`Gate::enter`], out of line.
+/// [`Gate::is_open`] is one relaxed load; [`Gate::enter`] makes the checks, out of line.
 #[derive(Debug)]
 pub(crate) struct Gate {
     flags: AtomicU8,
     express: Express,
     /// The thread that initialised, by [`this_thread`]; 0 before that.
     main: AtomicU64,
-    /// Who is inside, at `ONE_AT_A_TIME`.
+    /// The thread that is inside, at `ONE_AT_A_TIME`.
     inside: Inside,
 }
 
 impl Gate {
-    /// A gate that lets everybody through.
+    /// A gate that is open to every thread.
     pub(crate) const fn new() -> Self {
         Self {
             flags: AtomicU8::new(0),
@@ -48,13 +48,13 @@ impl Gate {
         self.flags.store(flag, Ordering::Release);
     }
 
-    /// Opens the express way to those who need no further check at `level`. For the one gate of MPI only, since a
+    /// Opens the fast path to threads that need no further check at `level`. For the one gate of MPI only, since a
     /// thread remembers that it is the initialising one, and not of which gate.
     pub(crate) fn open_express(&'static self, level: ThreadLevel) {
         self.express.open(level);
     }
 
-    /// Closes the express way for a while, so that each call is looked at; as often as it is released again.
+    /// Closes the fast path, so that each call is checked, until the matching release.
     pub(crate) fn hold_express(&self) {
         self.express.hold();
     }
@@ -64,18 +64,18 @@ impl Gate {
         self.express.release();
     }
 
-    /// The express way through this gate.
+    /// The test for the fast path of this gate.
     pub(crate) fn express(&'static self) -> &'static Express {
         &self.express
     }
 
-    /// From now on every operation is an [`ErrorKind::Finalized`].
+    /// Makes every later operation an [`ErrorKind::Finalized`].
     pub(crate) fn close(&self) {
         self.express.close();
         self.flags.fetch_or(FINALIZED, Ordering::Release);
     }
 
-    /// Whether [`Gate::close`] has been called.
+    /// Returns `true` after [`Gate::close`].
     pub(crate) fn is_closed(&self) -> bool {
         self.flags.load(Ordering::Acquire) & FINALIZED != 0
     }
@@ -92,24 +92,24 @@ impl Gate {
         }
     }
 
-    /// Whether anybody has initialised.
+    /// Returns `true` once a thread has initialised.
     pub(crate) fn was_opened(&self) -> bool {
         self.main.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether this thread is the one that initialised.
+    /// Returns `true` on the thread that initialised.
     pub(crate) fn is_main(&self) -> bool {
         self.main.load(Ordering::Relaxed) == this_thread()
     }
 
-    /// Whether an operation may go ahead with no further check.
+    /// Returns `true` if an operation needs no further check.
     #[inline(always)]
     #[must_use]
     pub(crate) fn is_open(&self) -> bool {
         self.flags.load(Ordering::Relaxed) == 0
     }
 
-    /// Decides whether this thread may do `operation` now; what it returns must live as long as the call.
+    /// Checks that this thread may do `operation` now; the returned guard must live as long as the call.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`] and [`ErrorKind::WrongThread`].

@@ -1,4 +1,4 @@
-//! Ranks in a graph that all of them know in full.
+//! Graph topologies that all ranks know in full.
 
 use std::ops::Deref;
 
@@ -6,9 +6,9 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::topology::{Neighborhood, made, sealed};
 
-/// A communicator with a graph: who is a neighbour of whom, known in full to every rank.
+/// A communicator with a graph topology, which every rank knows in full.
 ///
-/// It is a [`Communicator`] in every respect. A [`DistGraph`](crate::DistGraph) needs less memory and has weights.
+/// It derefs to [`Communicator`]. A [`DistGraph`](crate::DistGraph) needs less memory and has weights.
 ///
 /// MPI 5.0 §8.5.3.
 #[derive(Debug, Clone)]
@@ -16,16 +16,16 @@ pub struct Graph {
     comm: Communicator,
     graph: Adjacency,
     neighbors: Vec<Option<usize>>,
-    /// Whether each neighbour has this rank for a neighbour as often, and so everywhere.
+    /// `true` if each edge has a reverse edge, equally often.
     is_symmetric: bool,
 }
 
 impl Communicator {
-    /// A new communicator of the first ranks of this one, each a node of a graph. Collective.
+    /// Makes a communicator with a graph topology, whose nodes are the first ranks of this one. Collective.
     ///
-    /// `index[i]` is how many neighbours nodes 0 to `i` have together; `edges` are the neighbours of node 0, then those
+    /// `index[i]` is the number of neighbours of nodes 0 to `i` together; `edges` are the neighbours of node 0, then those
     /// of node 1, and so on. All ranks pass the same. A node may be a neighbour several times, and its own. With `reorder`
-    /// the library may give a rank another number. Ranks that are no node get `None`; all do if there are no nodes.
+    /// the library may renumber the ranks. Ranks that are not nodes get `None`; all do if there are no nodes.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if the graph has more nodes than this communicator ranks, `index` decreases, or
@@ -52,7 +52,7 @@ impl Communicator {
         Ok(comm.map(|comm| Graph::new(comm, graph)))
     }
 
-    /// The rank that the library would give to this process in such a graph, `None` if it is no node. Collective.
+    /// The rank that the library would give to this process in such a graph, `None` if it is not a node. Collective.
     ///
     /// # Errors
     /// As [`graph_create`](Self::graph_create).
@@ -72,7 +72,7 @@ impl Communicator {
 }
 
 impl Graph {
-    /// The communicator's rank is a node.
+    /// A graph over `comm`, whose rank is a node.
     pub(crate) fn new(comm: Communicator, graph: Adjacency) -> Self {
         let neighbors = graph.neighbors(comm.rank());
         let neighbors = neighbors.iter().copied().map(Some).collect();
@@ -85,7 +85,7 @@ impl Graph {
         }
     }
 
-    /// How many nodes the graph has: the ranks of this communicator.
+    /// The number of nodes: the ranks of this communicator.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Graphdims_get`).
     #[doc(alias = "MPI_Graphdims_get")]
@@ -94,7 +94,7 @@ impl Graph {
         self.graph.nodes()
     }
 
-    /// How many neighbours nodes 0 to *i* have together.
+    /// The number of neighbours of nodes 0 to *i* together, for each *i*.
     ///
     /// MPI 5.0 §8.5.5 (`MPI_Graph_get`).
     #[doc(alias = "MPI_Graph_get")]
@@ -131,7 +131,7 @@ impl Graph {
         ))
     }
 
-    /// Frees the communicator now instead of at a later collective call. Collective over its ranks.
+    /// Frees the communicator now, without deferring it. Collective over its ranks.
     ///
     /// # Errors
     /// As [`Communicator::free`].
@@ -225,7 +225,7 @@ impl Adjacency {
         &self.edges
     }
 
-    /// Of a node.
+    /// The neighbours of a node.
     fn neighbors(&self, node: usize) -> &[usize] {
         let start = node.checked_sub(1).map_or(0, |before| self.index[before]);
         &self.edges[start..self.index[node]]

@@ -1,10 +1,10 @@
-//! The arithmetic of a Cartesian grid of ranks: rows before columns, as the standard numbers them.
+//! The arithmetic of a Cartesian grid of ranks, in row-major order as in the standard.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A box of ranks, some of whose dimensions are closed to a ring.
+/// A grid of ranks, some of whose dimensions are periodic.
 ///
-/// Without dimensions it is a single rank. No dimension is zero, and `size` fits what the communicator has.
+/// Without dimensions it is a single rank. No dimension is zero, and `size` is at most the communicator's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Grid {
     dims: Vec<usize>,
@@ -60,12 +60,12 @@ impl Grid {
         &self.periods
     }
 
-    /// How many ranks it has.
+    /// The number of ranks.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// Where `rank`, which is in the grid, stands.
+    /// The coordinates of `rank`, which is in the grid.
     pub(crate) fn coords(&self, mut rank: usize) -> Vec<usize> {
         let mut coords = vec![0; self.dims.len()];
         for (coord, &dim) in coords.iter_mut().zip(&self.dims).rev() {
@@ -75,7 +75,7 @@ impl Grid {
         coords
     }
 
-    /// Who stands at `coords`, as many as there are dimensions; `None` if that is outside.
+    /// The rank at `coords`, one for each dimension; `None` if that is outside.
     pub(crate) fn rank(&self, coords: impl IntoIterator<Item = isize>) -> Option<usize> {
         let places = coords.into_iter().zip(self.dims.iter().zip(&self.periods));
         let mut rank = 0;
@@ -85,7 +85,7 @@ impl Grid {
         Some(rank)
     }
 
-    /// Who stands `displacement` steps along `dimension` before `coords`, and who as far behind; `None` where that is
+    /// The ranks `displacement` steps along `dimension` before and after `coords`; `None` where that is
     /// outside.
     pub(crate) fn shift(
         &self,
@@ -94,7 +94,7 @@ impl Grid {
         displacement: isize,
     ) -> (Option<usize>, Option<usize>) {
         let dim = signed(self.dims[dimension]);
-        // Neither changes who is found, and no sum overflows.
+        // Neither changes the rank that is found, and no sum overflows.
         let displacement = if self.periods[dimension] {
             displacement % dim
         } else {
@@ -109,8 +109,8 @@ impl Grid {
         (step(-displacement), step(displacement))
     }
 
-    /// For each dimension the rank before `coords` and the one after it: the neighbours in the order in which
-    /// operations on neighbours number them.
+    /// For each dimension the rank before `coords` and the one after it: the neighbours in the order of
+    /// neighbourhood collectives.
     pub(crate) fn neighbors(&self, coords: &[usize]) -> Vec<Option<usize>> {
         (0..self.dims.len())
             .flat_map(|dimension| {
@@ -148,7 +148,7 @@ impl Grid {
     }
 }
 
-/// A coordinate, or how far one is from another: no more than an `int`, as all ranks of a library.
+/// A coordinate, or the distance of two: no more than an `int`, as all ranks of a library.
 #[expect(
     clippy::cast_possible_wrap,
     reason = "less than the size of a communicator, which MPI gave as an int"

@@ -1,4 +1,4 @@
-//! Ordered sets of ranks, of which communicators are made.
+//! Groups: ordered sets of processes, from which communicators are made.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// An ordered set of processes: rank *i* of the group is the *i*-th of them.
 ///
-/// A group is plain data; all its operations are local, need no library and nothing to be freed. It comes from
+/// A group is plain data; all its operations are local, need no library and no free. It comes from
 /// [`Communicator::group`](crate::Communicator::group) and becomes a communicator by
 /// [`Communicator::create`](crate::Communicator::create) or
 /// [`Communicator::create_group`](crate::Communicator::create_group).
@@ -25,7 +25,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The group of these world ranks, seen from the member of that index.
+    /// The group of these world ranks; `index` is that of this process among them.
     pub(crate) fn new(members: Vec<usize>, index: usize) -> Self {
         let me = members[index];
         Self {
@@ -34,7 +34,7 @@ impl Group {
         }
     }
 
-    /// Another group, seen from the same process.
+    /// Another group, for the same process.
     pub(crate) fn with(&self, members: impl IntoIterator<Item = usize>) -> Self {
         Self {
             members: members.into_iter().collect(),
@@ -46,7 +46,7 @@ impl Group {
         &self.members
     }
 
-    /// How many processes the group has.
+    /// The number of processes.
     #[doc(alias = "MPI_Group_size")]
     #[must_use]
     pub fn size(&self) -> usize {
@@ -118,7 +118,7 @@ impl Group {
         self.exclude(&self.expand("MPI_Group_range_excl", ranges)?)
     }
 
-    /// The group of nobody.
+    /// The empty group.
     ///
     /// MPI 5.0 §7.3 (`MPI_GROUP_EMPTY`).
     #[doc(alias = "MPI_GROUP_EMPTY")]
@@ -127,13 +127,13 @@ impl Group {
         self.with([])
     }
 
-    /// Whether nobody is in the group.
+    /// Returns `true` if the group is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// All of this group, then those of `other` that are not in it.
+    /// The processes of this group, then those of `other` that are not in it.
     ///
     /// MPI 5.0 §7.3.2 (`MPI_Group_union`).
     #[doc(alias = "MPI_Group_union")]
@@ -144,7 +144,7 @@ impl Group {
         self.with(self.members.iter().chain(new).copied())
     }
 
-    /// Those of this group that are in `other` too, in the order of this group.
+    /// The processes of this group that are in `other` too, in the order of this group.
     ///
     /// MPI 5.0 §7.3.2 (`MPI_Group_intersection`).
     #[doc(alias = "MPI_Group_intersection")]
@@ -159,7 +159,7 @@ impl Group {
         )
     }
 
-    /// Those of this group that are not in `other`, in the order of this group.
+    /// The processes of this group that are not in `other`, in the order of this group.
     ///
     /// MPI 5.0 §7.3.2 (`MPI_Group_difference`).
     #[doc(alias = "MPI_Group_difference")]
@@ -174,7 +174,7 @@ impl Group {
         )
     }
 
-    /// Which rank in `other` each of these ranks of this group has; `None` where it has none.
+    /// Translates these ranks of this group to ranks in `other`; `None` where a process is not in it.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if a rank is not in this group.
@@ -191,7 +191,7 @@ impl Group {
             .collect()
     }
 
-    /// How two groups relate: [`Comparison::Identical`], [`Comparison::Similar`] or [`Comparison::Unequal`].
+    /// Compares two groups: [`Comparison::Identical`], [`Comparison::Similar`] or [`Comparison::Unequal`].
     ///
     /// MPI 5.0 §7.3.1 (`MPI_Group_compare`).
     #[doc(alias = "MPI_Group_compare")]
@@ -226,7 +226,7 @@ impl Group {
                     format_args!("the range from {first} to {last} has a stride of 0"),
                 ));
             }
-            // The ends are looked at first, so that no range is longer than the group.
+            // The ends are checked first, so that no range is longer than the group.
             let (low, high) = if stride > 0 {
                 (first, last)
             } else {

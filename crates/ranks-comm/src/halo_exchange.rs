@@ -1,4 +1,4 @@
-//! Borders of the neighbours' parts of a distributed array, kept round one's own part.
+//! Exchange of the halo of a distributed array between neighbours.
 
 mod block;
 
@@ -15,13 +15,13 @@ const OPERATION: &str = "halo exchange";
 /// Exchanges the borders of an array that is split over a grid of ranks.
 ///
 /// Each rank's array is in C order (the last index runs fastest) and has a halo of `widths[d]` cells at both ends of
-/// dimension *d*, round the rank's own cells. [`exchange`](Self::exchange) fills the halo with the own cells of the
-/// neighbours. Where a neighbour is missing the halo stays as it is, so that a boundary can be kept there.
+/// dimension *d*, around the rank's own cells. [`exchange`](Self::exchange) fills the halo with the neighbours' own
+/// cells. Where there is no neighbour the halo is left alone, so that a boundary can be kept there.
 ///
 /// The first dimensions of the array are those of the grid; the array may have more, which are not split and
 /// have no halo. Ranks may have parts of different sizes, but neighbours along one dimension have the same
-/// sizes in the others. Cells are copied to buffers that are made once, as far as they are not in one piece. Single
-/// faces, and other shapes than these, travel through a [layout](crate::layout::Halo).
+/// sizes in the others. Cells that are not contiguous are copied to buffers that are allocated once. Single
+/// faces, and other shapes than these, can be sent with a [layout](crate::layout::Halo).
 ///
 /// ```
 /// # fn main() -> ranks_comm::Result<()> {
@@ -60,7 +60,7 @@ struct Trade {
 }
 
 impl<T: Pod> HaloExchange<T> {
-    /// The exchange of the whole halo, edges and corners too, of arrays of this shape. Local.
+    /// An exchange of the whole halo, edges and corners included, of arrays of this shape. Local.
     ///
     /// `shape` counts the cells of this rank's array along each dimension, the halo included; `widths` is one number
     /// for each dimension of the grid, zero for no halo. Messages travel in the grid's communicator with tags from 0 to
@@ -75,7 +75,7 @@ impl<T: Pod> HaloExchange<T> {
         Self::with_corners(grid, shape, widths, true)
     }
 
-    /// The same without edges and corners: for stencils that look along one dimension at a time.
+    /// An exchange without edges and corners: for stencils that access one dimension at a time.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -156,7 +156,7 @@ impl<T: Pod> HaloExchange<T> {
         let (leaving, arriving) = (&mut self.leaving, &mut self.arriving);
         let mut outcome = Ok(());
         for trade in &self.trades {
-            // Neighbours wait for what comes after an error, too.
+            // After an error the neighbours still wait for the other messages.
             let done = trade.run(&self.grid, array, leaving, arriving);
             outcome = outcome.and(done);
         }
@@ -165,12 +165,12 @@ impl<T: Pod> HaloExchange<T> {
 }
 
 impl Trade {
-    /// Where the cells are, if they need not be packed.
+    /// The ranges of the cells, if they need not be packed.
     fn in_place(&self) -> Option<(Range<usize>, Range<usize>)> {
         self.own.one_run().zip(self.halo.one_run())
     }
 
-    /// The whole of it; the buffers have room for what must be packed.
+    /// Makes the trade; the buffers have room for cells that must be packed.
     fn run<T: Pod>(
         &self,
         grid: &Cartesian,
@@ -198,7 +198,7 @@ impl Trade {
         Ok(())
     }
 
-    /// Between the two ends of this rank's own array.
+    /// Copies between the two ends of this rank's own array.
     fn with_myself<T: Pod>(&self, array: &mut [T], packed: &mut [T]) {
         if let Some((own, halo)) = self.in_place() {
             array.copy_within(own, halo.start);
@@ -209,7 +209,7 @@ impl Trade {
         }
     }
 
-    /// Between this rank and two others.
+    /// Exchanges messages with two other ranks.
     fn swap<T: Pod>(&self, grid: &Cartesian, leaving: &[T], arriving: &mut [T]) -> Result<()> {
         let status = grid.sendrecv(leaving, self.to, self.tag, arriving, self.from, self.tag)?;
         let Some(from) = self.from else {
@@ -231,7 +231,7 @@ impl Trade {
     }
 }
 
-/// A run to read and another to write; they have no cell in common.
+/// Splits the array into a run to read and another to write, which are disjoint.
 fn both<T>(array: &mut [T], own: Range<usize>, halo: Range<usize>) -> (&[T], &mut [T]) {
     if own.start < halo.start {
         let (low, high) = array.split_at_mut(halo.start);
@@ -280,10 +280,10 @@ fn check(dimensions: usize, shape: &[usize], widths: &[usize]) -> Result<usize> 
     })
 }
 
-/// What is exchanged along `dimension`, in all dimensions but that.
+/// The cells that are exchanged along `dimension`, in all other dimensions.
 ///
-/// With corners, the halo in those dimensions is exchanged too where it is filled: by the exchanges before this one, or
-/// by the program, where a neighbour is missing. Where it is to be filled later, it is left to that.
+/// With corners, the halo in those dimensions is included where it has been filled: by the exchanges before this one, or
+/// by the program, where there is no neighbour. Where it is to be filled later, it is left out.
 fn across(
     grid: &Cartesian,
     shape: &[usize],

@@ -1,7 +1,7 @@
-//! Numbers by which ranks know what they have in common.
+//! Numbers that identify objects shared by ranks.
 //!
-//! Whoever is rank 0 where an object is made proposes a number that its process has given to nothing else. It travels with what ranks
-//! exchange then, and each collective call on the object compares it: ranks that mean different objects get an error.
+//! Rank 0 of those that make an object proposes a number that its process has given to nothing else. It travels with the data that
+//! ranks exchange then, and each collective call on the object compares it: ranks that pass different objects get an error.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,17 +1,17 @@
-//! The one owner of memory that something else works on: a library, or another rank.
+//! The one owner of memory in flight: memory that a library or another rank works on.
 //!
 //! The rule, which this module alone implements:
 //!
-//! * Memory is put into an [`InFlight`] before anybody gets its address.
-//! * What is dropped as an `InFlight` is kept for ever. So it is on every way that nobody has thought of: an error on the way out, a panic in
-//!   code of the program's, a runtime that ends on a thread that may not ask what has ended.
-//! * It is given back against a proof alone, an [`Over`]: that the operation has ended, or that nothing was begun. A proof is made where a
-//!   backend says so, and nowhere else.
-//! * Between the moment at which a backend gets an address and the moment at which its operation is with its memory, there is no code of
-//!   the program's. Who observes calls is told of them around that, and cannot unwind (`under_way`).
+//! * Memory is put into an [`InFlight`] before its address is passed on.
+//! * An `InFlight` that is dropped leaks its memory. So it does on every path that was not foreseen: an early return with an
+//!   error, a panic in code of the program's, a runtime that ends on a thread that may not ask for completion.
+//! * It is given back only against a proof, an [`Over`]: that the operation is complete, or that nothing was started. A proof is
+//!   made where a backend says so, and nowhere else.
+//! * Between the moment at which a backend gets an address and the moment at which its operation is stored with its memory, no code
+//!   of the program's runs. Observers of calls are called outside of that, and cannot unwind (`under_way`).
 //!
-//! Borrowed memory cannot be kept: a scope notes that an operation is about to begin, and does not return before what was
-//! begun is over (`scope/inner.rs`).
+//! Borrowed memory cannot be leaked: a scope notes that an operation is about to start, and does not return before it is
+//! complete (`scope/inner.rs`).
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Result;
 use crate::flight::{Flight, Keep};
 
-/// Proof that nothing works on some memory: what was begun there is over, or nothing was begun.
+/// Proof that nothing works on some memory: the operation on it is complete, or none was started.
 #[derive(Debug)]
 #[must_use = "it gives memory back"]
 pub(crate) struct Over(());
@@ -35,27 +35,27 @@ impl Over {
 }
 
 impl Flight {
-    /// That nothing works on its memory any more.
+    /// Proof that nothing works on its memory any more.
     pub(crate) fn ended(&self) -> Option<Over> {
         // SAFETY: a flight is over when its backend has said that the operation is, or if none was begun.
         self.is_over().then(|| unsafe { Over::new() })
     }
 }
 
-/// Memory on which an operation may be under way. Dropped, it is kept for ever.
+/// Memory on which an operation may be pending. Dropped, it is leaked.
 ///
-/// While it is here the compiler assumes nothing of it, above all not that it alone has access to what it owns, as it would of a
-/// `Box` or a `&mut` that is moved.
+/// While it is here the compiler assumes nothing about it, above all not that it has exclusive access to what it owns, as it
+/// would for a `Box` or a `&mut` that is moved (`MaybeDangling`, RFC 3336).
 #[must_use = "dropped, it is kept for ever"]
 pub struct InFlight<M>(MaybeUninit<M>);
 
 impl<M> InFlight<M> {
-    /// Puts memory away, on which nothing was begun.
+    /// Wraps memory on which nothing was started.
     pub fn new(memory: M) -> Self {
         Self(MaybeUninit::new(memory))
     }
 
-    /// Puts memory away and has an operation begun on it. With an error nothing was begun, and the memory is freed.
+    /// Wraps memory and starts an operation on it. With an error nothing was started, and the memory is freed.
     pub(crate) fn begun<R>(
         memory: M,
         begin: impl FnOnce(&mut M) -> Result<R>,
@@ -78,7 +78,7 @@ impl<M> InFlight<M> {
         unsafe { self.0.assume_init_ref() }
     }
 
-    /// The same, to be changed.
+    /// The memory, mutably, while nothing works on it.
     pub(crate) fn get_mut(&mut self, _: &Over) -> &mut M {
         // SAFETY: as above.
         unsafe { self.0.assume_init_mut() }
@@ -90,7 +90,7 @@ impl<M> InFlight<M> {
         unsafe { self.0.assume_init() }
     }
 
-    /// The same whatever it is, to be freed when nothing works on it.
+    /// Erases the type; the memory is freed when nothing works on it.
     pub(crate) fn into_keep_alive(self) -> KeepAlive
     where
         M: Send + 'static,
@@ -106,7 +106,7 @@ impl<M> fmt::Debug for InFlight<M> {
 }
 
 impl InFlight<Box<dyn Keep>> {
-    /// The same, with what else there is to be done at the end, before that.
+    /// Adds work to be done at completion, before that of the kept value.
     pub fn after(self, first: Box<dyn Keep>) -> Self {
         // SAFETY: it was there; it is only moved, and put away again in the next line.
         let second = unsafe { self.0.assume_init() };
@@ -114,7 +114,7 @@ impl InFlight<Box<dyn Keep>> {
     }
 }
 
-/// What there is to be done at the end of an operation, in that order.
+/// The work to be done at the completion of an operation, in that order.
 #[derive(Debug)]
 struct Both(Box<dyn Keep>, Box<dyn Keep>);
 
@@ -125,7 +125,7 @@ impl Keep for Both {
     }
 }
 
-/// Memory of whatever type, on which an operation is under way that nobody waits for any more. Dropped, it is kept for ever.
+/// Memory of any type, on which an operation is pending that nobody waits for any more. Dropped, it is leaked.
 #[must_use = "dropped, it is kept for ever"]
 pub(crate) struct KeepAlive(Box<dyn Held + Send>);
 
@@ -145,14 +145,14 @@ impl KeepAlive {
         self.0.free(over);
     }
 
-    /// The same for two operations: it is freed when both are over.
+    /// Splits it between two operations: it is freed when both are complete.
     pub(crate) fn for_both(self) -> [Self; 2] {
         let one = Arc::new(Mutex::new(self));
         [Arc::clone(&one), one].map(|half| Self(Box::new(Half(ManuallyDrop::new(half)))))
     }
 }
 
-/// Memory that two operations work on. Who has gone without a proof counts as one that goes on.
+/// Memory that two operations work on. A half that is dropped without a proof counts as pending.
 struct Half(ManuallyDrop<Arc<Mutex<KeepAlive>>>);
 
 impl Held for Half {

@@ -1,17 +1,17 @@
-//! Hints for the library: pairs of a key and a value.
+//! Info objects: hints for the library, as pairs of a key and a value.
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The longest key in bytes that any library may take; most take less.
+/// The longest key in bytes that any library may accept; most accept less.
 const KEY: usize = 255;
-/// The longest value in bytes that any library may take; most take less.
+/// The longest value in bytes that any library may accept; most accept less.
 const VALUE: usize = 1023;
 
-/// Keys with their values, in the order in which they were first set: what a call is told besides its arguments.
+/// Hints for a call, as keys with values, in the order in which they were first set.
 ///
-/// It is plain data, works with no library, and becomes one of the library's objects for the call that takes it.
-/// A library ignores keys that it does not know. How long keys and values may be is up to the library: the standard
+/// It is plain data, needs no library, and becomes a library object for the call that takes it.
+/// A library ignores keys that it does not know. The maximum length of keys and values depends on the library: the standard
 /// promises 31 bytes for a key; Open MPI takes 36 and 256, MPICH 255 and 1023.
 ///
 /// ```
@@ -31,7 +31,7 @@ const VALUE: usize = 1023;
 pub struct Info(Vec<(String, String)>);
 
 impl Info {
-    /// No keys.
+    /// An info without keys.
     ///
     /// MPI 5.0 §10 (`MPI_Info_create`).
     #[doc(alias = "MPI_Info_create")]
@@ -40,7 +40,7 @@ impl Info {
         Self::default()
     }
 
-    /// What the process was started with, as far as the library says: keys such as `command`, `maxprocs`,
+    /// The environment in which the process was started, as far as the library reports it: keys such as `command`, `maxprocs`,
     /// `thread_level`. Local.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Info {
         )
     }
 
-    /// Gives `key` the value `value`, instead of the one that it may have.
+    /// Sets the value of `key`, and replaces the one that it may have.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if the key is blank or longer than 255 bytes, the value empty or longer than 1023
@@ -97,7 +97,7 @@ impl Info {
         Ok(())
     }
 
-    /// The same info with `value` for `key`.
+    /// This info with `value` for `key`.
     ///
     /// # Errors
     /// As [`set`](Self::set).
@@ -106,7 +106,7 @@ impl Info {
         Ok(self)
     }
 
-    /// As [`set`](Self::set), for what a library says, which is not ours to refuse.
+    /// As [`set`](Self::set), for keys and values of the library, which are not checked.
     pub(crate) fn put(&mut self, key: &str, value: &str) {
         match self.0.iter_mut().find(|(known, _)| known == key) {
             Some((_, old)) => value.clone_into(old),
@@ -136,7 +136,7 @@ impl Info {
         Some(self.0.remove(place).1)
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     ///
     /// MPI 5.0 §10 (`MPI_Info_get_nkeys`).
     #[doc(alias = "MPI_Info_get_nkeys")]
@@ -145,7 +145,7 @@ impl Info {
         self.0.len()
     }
 
-    /// Whether there are no keys.
+    /// Returns `true` if there are no keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -169,7 +169,7 @@ impl Info {
 }
 
 impl Communicator {
-    /// Gives the library hints for this communicator. Collective; the same keys with the same values on every rank,
+    /// Sets hints for this communicator. Collective; the same keys with the same values on every rank,
     /// unless a key's meaning says otherwise.
     ///
     /// # Errors
@@ -188,9 +188,9 @@ impl Communicator {
         )
     }
 
-    /// The hints of this communicator that the library uses: some of those that were given, and its own. Local.
+    /// The hints of this communicator that the library uses: some of those that were set, and its own. Local.
     ///
-    /// In process all that were given, although none has an effect.
+    /// In process all that were set, although none has an effect.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.

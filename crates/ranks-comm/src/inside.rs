@@ -1,15 +1,15 @@
-//! One thread at a time, as often as it likes.
+//! A reentrant lock that refuses other threads.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::thread_level::this_thread;
 
-/// Which thread is inside, and how deep.
+/// The thread that is inside, and its depth.
 #[derive(Debug)]
 pub(crate) struct Inside {
-    /// By [`this_thread`]; 0 if none.
+    /// The number of the thread, by [`this_thread`]; 0 if none.
     thread: AtomicU64,
-    /// How deep it has entered; only that thread writes it.
+    /// The number of times that it has entered; only that thread writes it.
     depth: AtomicU32,
 }
 
@@ -21,7 +21,7 @@ impl Inside {
         }
     }
 
-    /// Enters, until [`leave`](Self::leave), unless another thread is inside; how deep this one was.
+    /// Enters, until [`leave`](Self::leave), unless another thread is inside; returns the depth before.
     pub(crate) fn enter(&self) -> Option<u32> {
         let me = this_thread();
         let entered = self

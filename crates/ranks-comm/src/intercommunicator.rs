@@ -1,4 +1,4 @@
-//! Two groups of ranks that talk to each other: messages go to the other group.
+//! Intercommunicators: two groups of ranks, in which messages go to the remote group.
 
 mod nonblocking;
 
@@ -16,11 +16,11 @@ use crate::tag::Tag;
 
 pub use nonblocking::IntercommunicatorScope;
 
-/// Two groups of ranks with none in common; a message goes from a rank of one to a rank of the other.
+/// Two disjoint groups of ranks; a message goes from a rank of one to a rank of the other.
 ///
-/// [`rank`](Self::rank) and [`size`](Self::size) are of this rank's own group, the local one. Where an operation takes a
-/// rank or returns one, it is a rank of the other group, the remote one. It comes from
-/// [`Communicator::intercomm_create`] and becomes a communicator of all by [`merge`](Self::merge).
+/// [`rank`](Self::rank) and [`size`](Self::size) are of this rank's own group, the local one. A rank that an operation takes
+/// or returns is one of the other group, the remote one. It comes from
+/// [`Communicator::intercomm_create`], and [`merge`](Self::merge) makes it a communicator of all ranks.
 ///
 /// A clone is another handle of the same intercommunicator. As with a [`Communicator`], dropping never blocks.
 ///
@@ -49,12 +49,12 @@ pub use nonblocking::IntercommunicatorScope;
 pub struct Intercommunicator(Communicator);
 
 impl Communicator {
-    /// Connects the ranks of this communicator with those of another one, which calls it at the same time.
+    /// Makes an intercommunicator of the ranks of this communicator and those of another one, which call it at the same time.
     ///
-    /// Each of the two has a leader. The leaders are both ranks of `peer`, in which they know each other: there
-    /// `remote_leader` is the rank of the other leader. At other ranks than the local leader `peer`,
-    /// `remote_leader` and `tag` mean nothing, and any communicator will do. No receive that
-    /// would take a message with this tag from the other leader may wait in `peer` meanwhile. Collective over both.
+    /// Each of the two has a leader. Both leaders are ranks of `peer`, in which they reach each other: there
+    /// `remote_leader` is the rank of the other leader. On other ranks than the local leader `peer`,
+    /// `remote_leader` and `tag` are not significant, and any communicator will do. No receive that
+    /// would match a message with this tag from the other leader may be pending in `peer` meanwhile. Collective over both.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if a leader is not in its communicator; at the leader [`ErrorKind::Tag`], and
@@ -113,21 +113,21 @@ impl Communicator {
 }
 
 impl Intercommunicator {
-    /// This rank's number in its own group, from 0 to `size - 1`.
+    /// The rank of this process in its own group, from 0 to `size - 1`.
     #[inline]
     #[must_use]
     pub fn rank(&self) -> usize {
         self.0.rank()
     }
 
-    /// How many ranks this rank's own group has.
+    /// The number of ranks of the local group.
     #[inline]
     #[must_use]
     pub fn size(&self) -> usize {
         self.0.size()
     }
 
-    /// How many ranks the other group has: those that messages go to.
+    /// The number of ranks of the remote group, to which messages go.
     ///
     /// MPI 5.0 §7.6.1 (`MPI_Comm_remote_size`).
     #[doc(alias = "MPI_Comm_remote_size")]
@@ -143,7 +143,7 @@ impl Intercommunicator {
         self.0.max_tag()
     }
 
-    /// The ranks of this rank's own group. Local.
+    /// The local group. Local.
     ///
     /// # Errors
     /// As [`Communicator::group`].
@@ -153,7 +153,7 @@ impl Intercommunicator {
         self.0.group()
     }
 
-    /// The ranks of the other group. Local.
+    /// The remote group. Local.
     ///
     /// # Errors
     /// As [`Communicator::group`].
@@ -169,7 +169,7 @@ impl Intercommunicator {
         Ok(self.group()?.with(members))
     }
 
-    /// How this intercommunicator relates to `other`: by its local and its remote group. Local.
+    /// Compares this intercommunicator with `other`, by local and remote group. Local.
     ///
     /// # Errors
     /// As [`Communicator::compare`].
@@ -179,7 +179,7 @@ impl Intercommunicator {
         self.0.compare(&other.0)
     }
 
-    /// The name that tools and messages show; empty if none was given.
+    /// The name that tools and messages show; empty if none was set.
     ///
     /// # Errors
     /// As [`Communicator::name`].
@@ -187,7 +187,7 @@ impl Intercommunicator {
         self.0.name()
     }
 
-    /// Gives it a name, on this rank.
+    /// Sets its name, on this rank only.
     ///
     /// # Errors
     /// As [`Communicator::set_name`].
@@ -205,7 +205,7 @@ impl Intercommunicator {
         self.0.dup().map(Self)
     }
 
-    /// One communicator of both groups: first the ranks of the group that passes `false`, then those of the one that
+    /// Makes one communicator of both groups: first the ranks of the group that passes `false`, then those of the one that
     /// passes `true`. If both pass the same, either may come first. Collective over both; all ranks of a group pass the same.
     ///
     /// # Errors
@@ -221,10 +221,10 @@ impl Intercommunicator {
         )
     }
 
-    /// Frees it now instead of at a later call or at the end. Collective over both groups.
+    /// Frees it now, without deferring it. Collective over both groups.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if other handles of it exist, which includes messages that were claimed.
+    /// [`ErrorKind::Argument`] if other handles of it exist, which includes matched messages.
     ///
     /// MPI 5.0 §7.4.3 (`MPI_Comm_free`).
     pub fn free(self) -> Result<()> {
@@ -238,7 +238,7 @@ impl Intercommunicator {
         self.0.may_overrun()
     }
 
-    /// What stands behind it, for the operations of sibling crates; see [`Communicator::dispatch_with`].
+    /// Calls the closure of its backend, for the operations of sibling crates; see [`Communicator::dispatch_with`].
     #[doc(hidden)]
     pub fn dispatch_with<A, R>(
         &self,
@@ -250,7 +250,7 @@ impl Intercommunicator {
         self.0.dispatch_with(operation, with, over_mpi, in_process)
     }
 
-    /// Sends `data` to the rank `dest` of the other group; see [`Communicator::send`].
+    /// Sends `data` to the rank `dest` of the remote group; see [`Communicator::send`].
     ///
     /// # Errors
     /// As [`Communicator::send`].
@@ -259,7 +259,7 @@ impl Intercommunicator {
         self.0.send(data, dest, tag)
     }
 
-    /// Sends `data` and returns when the receiver has begun to receive; see [`Communicator::ssend`].
+    /// Sends `data`, and returns only when the matching receive has started; see [`Communicator::ssend`].
     ///
     /// # Errors
     /// As [`Communicator::ssend`].
@@ -268,7 +268,7 @@ impl Intercommunicator {
         self.0.ssend(data, dest, tag)
     }
 
-    /// Receives a message from the rank `source` of the other group into `buf`; see [`Communicator::recv`].
+    /// Receives a message from the rank `source` of the remote group into `buf`; see [`Communicator::recv`].
     ///
     /// # Errors
     /// As [`Communicator::recv`].
@@ -282,7 +282,7 @@ impl Intercommunicator {
         self.0.recv(buf, source, tag)
     }
 
-    /// Receives a message of whatever length; see [`Communicator::recv_vec`].
+    /// Receives a message of any length; see [`Communicator::recv_vec`].
     ///
     /// # Errors
     /// As [`Communicator::recv_vec`].
@@ -312,7 +312,7 @@ impl Intercommunicator {
             .sendrecv(send, dest, send_tag, recv, source, recv_tag)
     }
 
-    /// Sends `buf` and replaces it by what arrives; see [`Communicator::sendrecv_replace`].
+    /// Sends `buf` and replaces it by the message that arrives; see [`Communicator::sendrecv_replace`].
     ///
     /// # Errors
     /// As [`Communicator::sendrecv_replace`].
@@ -329,7 +329,7 @@ impl Intercommunicator {
             .sendrecv_replace(buf, dest, send_tag, source, recv_tag)
     }
 
-    /// Waits for a message and says what it is; see [`Communicator::probe`].
+    /// Waits for a message and returns its status; see [`Communicator::probe`].
     ///
     /// # Errors
     /// As [`Communicator::probe`].
@@ -338,7 +338,7 @@ impl Intercommunicator {
         self.0.probe(source, tag)
     }
 
-    /// Says what message has arrived, if one has; see [`Communicator::iprobe`].
+    /// Returns the status of a message if one has arrived; see [`Communicator::iprobe`].
     ///
     /// # Errors
     /// As [`Communicator::iprobe`].
@@ -347,7 +347,7 @@ impl Intercommunicator {
         self.0.iprobe(source, tag)
     }
 
-    /// Waits for a message and claims it; see [`Communicator::mprobe`].
+    /// Waits for a message and matches it; see [`Communicator::mprobe`].
     ///
     /// # Errors
     /// As [`Communicator::mprobe`].
@@ -355,7 +355,7 @@ impl Intercommunicator {
         self.0.mprobe(source, tag)
     }
 
-    /// Claims a message that has arrived, if one has; see [`Communicator::improbe`].
+    /// Matches a message if one has arrived; see [`Communicator::improbe`].
     ///
     /// # Errors
     /// As [`Communicator::improbe`].

@@ -1,4 +1,4 @@
-//! Receives that return at once.
+//! Nonblocking receives.
 #![allow(unsafe_code)]
 
 use crate::communicator::Communicator;
@@ -14,14 +14,14 @@ use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
 impl Communicator {
-    /// Begins to receive a message of at most the length of `buffer`, which the request owns until it is over.
+    /// Starts a nonblocking receive of a message of at most the length of `buffer`, which the request owns until it is complete.
     ///
-    /// [`Request::wait`] gives the buffer back; how much of it was written is in the status. A message that is too long
+    /// [`Request::wait`] gives the buffer back; the status has the number of elements received. A message that is too long
     /// writes nothing past the buffer, on any library.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
-    /// reports; nothing was begun then.
+    /// reports; nothing was started then.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Irecv`).
     #[doc(alias = "MPI_Irecv")]
@@ -42,10 +42,10 @@ impl Communicator {
         })
     }
 
-    /// Begins to receive a message of whatever length into a new `Vec`.
+    /// Starts a nonblocking receive of a message of any length into a new `Vec`.
     ///
-    /// The message is claimed when it has arrived, by whoever waits or tests; on most libraries a sender that waits for its
-    /// match waits until then.
+    /// The message is matched by a wait or a test after it has arrived; on most libraries a synchronous send to it is not complete
+    /// before that.
     ///
     /// # Errors
     /// As [`irecv`](Self::irecv).
@@ -63,7 +63,7 @@ impl Communicator {
         Ok(Request::of_any_length(self, flight))
     }
 
-    /// Begins to send one buffer and to receive into another; one request for both, whose status is that of the receive.
+    /// Starts a nonblocking send of one buffer and receive into another: one request for both, with the status of the receive.
     ///
     /// # Errors
     /// As [`isend`](Self::isend) and [`irecv`](Self::irecv).
@@ -85,10 +85,10 @@ impl Communicator {
         R: RecvBuffer + Send + 'static,
     {
         const OPERATION: &str = "MPI_Isendrecv";
-        // Checked before anything is begun: there is no way back from half of it.
+        // Checked before anything is started: half of the operation could not be undone.
         let dest = self.destination(OPERATION, dest)?;
         self.check_tag(OPERATION, send_tag)?;
-        // Two operations, of which the second may fail when the first is under way.
+        // Two operations, of which the second may fail when the first is pending.
         let mut failed = None;
         let mut request = Request::begin(self, (send, recv), |(send, recv)| {
             let data = send.as_slice();
@@ -107,14 +107,14 @@ impl Communicator {
         match failed {
             None => Ok(request),
             Some(error) => {
-                // What could not be cancelled is left to the runtime with its buffers.
+                // A receive that could not be cancelled is left to the runtime with its buffers.
                 let _ = request.cancel();
                 Err(error)
             }
         }
     }
 
-    /// Begins a receive of elements of `T` into a span.
+    /// Starts a receive of elements of `T` into a span.
     pub(crate) fn begin_recv<T: Pod>(
         &self,
         span: Span,
@@ -142,7 +142,7 @@ impl Communicator {
     }
 }
 
-/// What receives of `T` are called and made of.
+/// The name of a receive of `T` in calls and errors, and its element type.
 pub(crate) fn receive_of<T>() -> &'static Role {
     const { &Role::receiving::<T>("MPI_Irecv") }
 }

@@ -1,4 +1,4 @@
-//! Sends that return at once.
+//! Nonblocking sends.
 #![allow(unsafe_code)]
 
 use crate::backend::Backend;
@@ -14,14 +14,14 @@ use crate::request::Request;
 use crate::source::Destination;
 
 impl Communicator {
-    /// Begins to send `buffer`, which the request owns until the send is over, and returns.
+    /// Starts a nonblocking send of `buffer`, which the request owns until it is complete.
     ///
-    /// Wait for the request, or hand it to [`Requests`](crate::Requests). To send what you only borrow, see
+    /// Wait for the request, or hand it to [`Requests`](crate::Requests). To send borrowed memory, see
     /// [`scope`](Self::scope).
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
-    /// reports; nothing was begun then.
+    /// reports; nothing was started then.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Isend`).
     #[doc(alias = "MPI_Isend")]
@@ -34,7 +34,7 @@ impl Communicator {
         unsafe { self.any_isend(SendMode::Standard, buffer, dest, tag) }
     }
 
-    /// As [`isend`](Self::isend), but over only when the receiver has begun to receive.
+    /// As [`isend`](Self::isend), but synchronous: complete only when the matching receive has started.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).
@@ -50,8 +50,8 @@ impl Communicator {
         unsafe { self.any_isend(SendMode::Synchronous, buffer, dest, tag) }
     }
 
-    /// As [`isend`](Self::isend), by way of the [attached buffer](Self::buffer_attach), so that waiting for the request does
-    /// not wait for the receiver.
+    /// As [`isend`](Self::isend), but through the [attached buffer](Self::buffer_attach): completion does not depend on the
+    /// receiver.
     ///
     /// # Errors
     /// As [`isend`](Self::isend) and [`bsend`](Self::bsend).
@@ -67,12 +67,11 @@ impl Communicator {
         unsafe { self.any_isend(SendMode::Buffered, buffer, dest, tag) }
     }
 
-    /// As [`isend`](Self::isend), but the receive must have been posted before.
+    /// As [`isend`](Self::isend), but ready: the matching receive must have been posted before.
     ///
     /// # Safety
-    /// When this is called, `dest` has begun a receive into a buffer that the message matches, and no receive of unknown
-    /// length waits there. Otherwise the standard lets the library do
-    /// anything; no check can know.
+    /// When this is called, `dest` has posted a receive into a buffer that the message matches, and no receive of unknown
+    /// length is pending there. Otherwise the behaviour is undefined by the standard; no check can detect it.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).
@@ -131,7 +130,7 @@ impl Communicator {
             self.fits_attached(role.operation, size_of_val(data))?;
         }
         match self.backend() {
-            // A receive that waits for its message here may be what the receiver of this one waits for.
+            // This send may be what lets another rank go on, for which a pending receive of unknown length here waits.
             // SAFETY: by this function's contract.
             Backend::Mpi(comm) => unsafe { comm.isend(mode, data, dest, tag) },
             Backend::InProcess(comm) => {

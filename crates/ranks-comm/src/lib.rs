@@ -1,4 +1,4 @@
-//! Communicators, two-sided communication and the runtime, over MPI or in process
+//! Communicators, point-to-point communication and the runtime, over MPI or in process (threads as ranks).
 #![deny(unsafe_code)]
 
 mod agree;

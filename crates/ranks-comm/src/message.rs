@@ -1,4 +1,4 @@
-//! A message that has been claimed and waits to be received.
+//! A message that a matched probe has found.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::status::Status;
 use crate::{in_process, mpi};
 
-/// A message that only its holder can receive, from [`Communicator::mprobe`] or [`Communicator::improbe`].
+/// A matched message, which only its holder can receive; from [`Communicator::mprobe`] or [`Communicator::improbe`].
 ///
-/// Receiving consumes it. One that is dropped instead is received and thrown away, so that its sender can go on.
+/// Receiving consumes it. Dropping it receives the message and discards it, so that its sender can go on.
 ///
 /// MPI 5.0 §3.8.2.
 #[doc(alias = "MPI_Message")]
@@ -50,7 +50,7 @@ impl Message {
         }
     }
 
-    /// Who sent the message, its tag and its length.
+    /// The source, the tag and the length of the message.
     #[must_use]
     pub fn status(&self) -> &Status {
         &self.status
@@ -61,7 +61,7 @@ impl Message {
     /// # Errors
     /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than `buf`,
     /// [`ErrorKind::Type`](crate::ErrorKind::Type) if it is not a whole number of elements: `buf` is untouched and
-    /// the message gone. Otherwise what the library reports.
+    /// the message lost. Otherwise what the library reports.
     ///
     /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
     #[doc(alias = "MPI_Mrecv")]

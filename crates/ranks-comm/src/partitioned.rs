@@ -1,4 +1,4 @@
-//! Messages whose parts are sent as they become ready, by many threads, and read as they arrive.
+//! Partitioned communication: parts of a message are sent as they become ready, by many threads, and read as they arrive.
 #![allow(unsafe_code)]
 
 use crate::backend::Backend;
@@ -15,14 +15,14 @@ pub use send::{ActiveSend, PartitionWriter, PartitionedSend};
 mod recv;
 mod send;
 
-/// The way that the parts take.
+/// The transport of the partitions.
 enum Link {
     Mpi(Parts),
     InProcess(Channel),
     Gone,
 }
 
-/// How many bytes a partition has.
+/// The number of bytes of a partition.
 fn width<B: RecvBuffer>(operation: &'static str, buffer: &B, partitions: usize) -> Result<usize> {
     let length = buffer.as_slice().len();
     match length.checked_rem(partitions) {
@@ -40,14 +40,14 @@ fn width<B: RecvBuffer>(operation: &'static str, buffer: &B, partitions: usize) 
 }
 
 impl Link {
-    /// That nothing works on the memory, if that is not started: in process nobody but who asks ever does.
+    /// Proof that nothing works on the memory, if the operation is not started: in process only the rank that asks ever does.
     fn at_rest(&self, started: bool) -> Option<Over> {
         // SAFETY: `started` is set before anything is begun, and cleared when that is over.
         (!started || matches!(self, Self::InProcess(_))).then(|| unsafe { Over::new() })
     }
 }
 
-/// Lets go of the library's request, with the memory if it is under way.
+/// Releases the library's request, with the memory if it is pending.
 fn let_go<B: Send + 'static>(
     comm: &Communicator,
     link: &mut Link,
@@ -65,11 +65,11 @@ fn let_go<B: Send + 'static>(
             native.into_flight().abandon(comm, buffer.into_keep_alive());
         }
         (native, Some(over), buffer) => {
-            // What is not freed is only lost.
+            // A request that is not freed only leaks.
             let _ = native.map(|(native, comm)| comm.retire(native));
             drop(buffer.map(|buffer| buffer.give_back(over)));
         }
-        // It is kept for ever.
+        // The buffer is leaked.
         (_, None, _) => {}
     }
 }

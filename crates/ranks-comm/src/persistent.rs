@@ -1,4 +1,4 @@
-//! Operations that are prepared once and done many times.
+//! Persistent operations: prepared once, started many times.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -26,11 +26,11 @@ mod init;
 pub use active::Active;
 pub use collective::Again;
 
-/// A send or a receive that is prepared and not under way; it owns its buffer, which can be used meanwhile.
+/// An inactive persistent operation; it owns its buffer, which can be used while no start is pending.
 ///
-/// From [`Communicator::send_init`], [`recv_init`](Communicator::recv_init) and their kin. [`start`](Self::start) makes an
-/// [`Active`] of it, and [`Active::wait`] this again, so that nothing can be started twice, waited for without being
-/// started, or touched while a message travels:
+/// From [`Communicator::send_init`], [`recv_init`](Communicator::recv_init) and their kin. [`start`](Self::start) turns it into
+/// an [`Active`], and [`Active::wait`] back, so that nothing can be started twice, waited for without being
+/// started, or touched while a message is in flight:
 ///
 /// ```
 /// # fn main() -> ranks_comm::Result<()> {
@@ -64,7 +64,7 @@ pub use collective::Again;
 /// # }
 /// ```
 ///
-/// A buffer cannot be made longer or shorter: the library knows where it is.
+/// A buffer cannot grow or shrink: the library has its address.
 ///
 /// ```compile_fail,E0599
 /// # fn longer(mut request: ranks_comm::Persistent<Vec<u8>>) {
@@ -77,35 +77,35 @@ pub struct Persistent<B: Send + 'static>(Box<Inner<B>>);
 
 struct Inner<B: Send + 'static> {
     comm: Communicator,
-    /// What it was prepared on, if `comm` was made for it alone.
+    /// The communicator that it was prepared on, if `comm` was made for it alone.
     prepared_on: Option<Communicator>,
-    /// What the library keeps; `None` where each start begins an operation of its own.
+    /// The library's persistent request; `None` where each start makes an operation of its own.
     native: Option<Native>,
     phase: Phase,
-    /// If nothing need be found out when what `native` begins is over, unless it has failed.
+    /// Set if an operation that `native` starts has no status to read, unless it has failed.
     silent: Option<Silent>,
-    /// Which calls of `comm` may go ahead at once: here it is one load away.
+    /// The test for the fast path of `comm`, one load away.
     calls: &'static Express,
-    /// In [`Phase::Flying`]: what was begun, or what became of it.
+    /// In [`Phase::Flying`]: the pending operation, or its outcome.
     flight: Flight,
     plan: Plan<B>,
     last: Status,
-    /// `None` when it was given back.
+    /// `None` once it was given back.
     buffer: Option<InFlight<B>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Idle,
-    /// Something may have been begun.
+    /// An operation may have been started.
     Beginning,
     /// `native` is started.
     Started,
-    /// `flight` is under way or over.
+    /// `flight` is pending or complete.
     Flying,
 }
 
-/// What is begun where the library keeps nothing.
+/// The operation that a start makes where the library has no persistent request.
 struct Plan<B> {
     role: &'static Role,
     what: What<B>,
@@ -114,9 +114,9 @@ struct Plan<B> {
 enum What<B> {
     Send(SendMode, Destination, i32, fn(&mut B) -> Span, Element),
     Recv(Source, Tag, fn(&mut B) -> Span),
-    /// What a sibling crate begins.
+    /// An operation of a sibling crate.
     Other(Again<B>),
-    /// Nothing: the library keeps all.
+    /// Nothing: the library has all.
     Kept,
 }
 
@@ -141,7 +141,7 @@ impl<B: Send + 'static> Persistent<B> {
         }))
     }
 
-    /// Begins the operation, and returns.
+    /// Starts the operation. Nonblocking.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
@@ -154,10 +154,10 @@ impl<B: Send + 'static> Persistent<B> {
         Ok(Active(self.0))
     }
 
-    /// Begins all of them, by as few calls as possible.
+    /// Starts all of them, with as few calls of the library as possible.
     ///
     /// # Errors
-    /// As [`start`](Self::start); all of them are lost then, and what was begun is left to the runtime.
+    /// As [`start`](Self::start); all of them are lost then, and those that were started are left to the runtime.
     ///
     /// MPI 5.0 §3.9 (`MPI_Startall`).
     #[doc(alias = "MPI_Startall")]
@@ -176,7 +176,7 @@ impl<B: Send + 'static> Persistent<B> {
             .collect())
     }
 
-    /// What the last wait said.
+    /// The status of the last wait.
     #[must_use]
     pub fn status(&self) -> Status {
         self.0.last
@@ -188,7 +188,7 @@ impl<B: Send + 'static> Persistent<B> {
         self.0.prepared_on.as_ref().unwrap_or(&self.0.comm)
     }
 
-    /// Gives the buffer back; the request is gone. So it is when this is dropped.
+    /// Frees the request and gives the buffer back. Dropping it frees the request as well.
     ///
     /// # Errors
     /// What the library reports.
@@ -202,13 +202,13 @@ impl<B: Send + 'static> Persistent<B> {
 }
 
 impl<B: SendBuffer + Send + 'static> Persistent<B> {
-    /// What is sent next, or was received last.
+    /// The elements that the next start sends, or that were received last.
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
         self.0.get().map_or(&[], SendBuffer::as_slice)
     }
 
-    /// The same, to be changed.
+    /// The same elements, mutably.
     #[must_use]
     pub fn buffer_mut(&mut self) -> &mut [B::Element]
     where
@@ -221,7 +221,7 @@ impl<B: SendBuffer + Send + 'static> Persistent<B> {
     }
 }
 
-/// Starts all of them by one call, if that can be done.
+/// Starts all of them with one call, if possible.
 fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<bool> {
     let Some(first) = requests.first() else {
         return Ok(true);
@@ -248,7 +248,7 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
 }
 
 impl<B: Send + 'static> Inner<B> {
-    /// That nothing works on the buffer.
+    /// Proof that nothing works on the buffer.
     fn at_rest(&self) -> Option<Over> {
         // SAFETY: it is idle when it is prepared, and when what was begun is over (`has_ended`).
         (self.phase == Phase::Idle).then(|| unsafe { Over::new() })
@@ -260,13 +260,13 @@ impl<B: Send + 'static> Inner<B> {
         self.buffer.as_ref().map(|buffer| buffer.get(&over))
     }
 
-    /// The same, to be changed.
+    /// The buffer, mutably.
     fn get_mut(&mut self) -> Option<&mut B> {
         let over = self.at_rest()?;
         self.buffer.as_mut().map(|buffer| buffer.get_mut(&over))
     }
 
-    /// The same, once.
+    /// Takes the buffer.
     fn memory(&mut self) -> Option<B> {
         let over = self.at_rest()?;
         Some(self.buffer.take()?.give_back(over))
@@ -312,7 +312,7 @@ impl<B: Send + 'static> Inner<B> {
         }
     }
 
-    /// Waits for what nothing need be found out of, if that can be done at once.
+    /// Waits for an operation without a status to read, if the fast path is open.
     #[inline(always)]
     fn wait_silently(&mut self) -> Option<Result<Status>> {
         let silent = self.silent?;
@@ -321,7 +321,7 @@ impl<B: Send + 'static> Inner<B> {
         }
         let outcome = self.native.as_mut()?.finish_silently(silent);
         self.phase = Phase::Idle;
-        // As `last` is.
+        // This is the status that `last` has.
         Some(outcome.map(|()| Status::null()))
     }
 
@@ -363,7 +363,7 @@ impl<B: Send + 'static> Inner<B> {
         Ok(outcome)
     }
 
-    /// What was begun is over.
+    /// Notes that the started operation is complete.
     #[inline(always)]
     fn has_ended(&mut self, outcome: &Result<Status>) {
         self.phase = Phase::Idle;
@@ -388,7 +388,7 @@ impl<B: Send + 'static> Inner<B> {
         }
     }
 
-    /// Frees what the library keeps, none of which is started.
+    /// Frees the library's request, which is inactive.
     fn retire(&mut self) -> Result<()> {
         match (self.comm.backend(), self.native.take()) {
             (Backend::Mpi(comm), Some(native)) => comm.retire(native),
@@ -397,7 +397,7 @@ impl<B: Send + 'static> Inner<B> {
     }
 }
 
-/// Begins an operation of its own.
+/// Starts an operation of its own.
 fn begin<B>(comm: &Communicator, plan: &mut Plan<B>, buffer: &mut B) -> Result<Flight> {
     let role = plan.role;
     match (&mut plan.what, comm.backend()) {
@@ -444,12 +444,12 @@ impl<B: Send + 'static> Drop for Inner<B> {
             (Phase::Started, Some(native)) => native.into_flight(),
             (phase, native) => {
                 self.native = native;
-                // What is not freed is only lost.
+                // A request that is not freed only leaks.
                 let _ = self.retire();
                 match phase {
                     Phase::Flying => std::mem::replace(&mut self.flight, Flight::Gone),
                     Phase::Idle => return drop(self.memory()),
-                    // The buffer is kept for ever.
+                    // The buffer is leaked.
                     Phase::Beginning | Phase::Started => return,
                 }
             }

@@ -1,4 +1,4 @@
-//! Looking at a message before receiving it, and claiming it.
+//! Probes and matched probes: the status of a message before it is received.
 
 use crate::communicator::Communicator;
 use crate::error::Result;
@@ -14,9 +14,9 @@ const PROBE: &record::Kind = &record::Kind::probe("MPI_Probe");
 const MPROBE: &record::Kind = &record::Kind::probe("MPI_Mprobe");
 
 impl Communicator {
-    /// Waits for a message and says what it is; the message stays where it is.
+    /// Waits for a message and returns its status; the message is not received.
     ///
-    /// With several threads another one may receive the message first; [`mprobe`](Self::mprobe) claims it.
+    /// Another thread may receive the message first; a matched probe ([`mprobe`](Self::mprobe)) rules that out.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
@@ -59,7 +59,7 @@ impl Communicator {
         )
     }
 
-    /// Says what message has arrived, if one has; does not wait.
+    /// Returns the status of a message if one has arrived. Nonblocking.
     ///
     /// # Errors
     /// As [`probe`](Self::probe).
@@ -94,7 +94,7 @@ impl Communicator {
         )
     }
 
-    /// Waits for a message and claims it: nobody but the holder of the [`Message`] can receive it.
+    /// Waits for a message and matches it: only the holder of the returned [`Message`] can receive it.
     ///
     /// # Errors
     /// As [`probe`](Self::probe).
@@ -117,7 +117,7 @@ impl Communicator {
         )
     }
 
-    /// Waits for a message and claims it, until the time limit if there is one.
+    /// Waits for a message and matches it; no longer than the time limit, if there is one.
     pub(crate) fn mprobe_in_time(
         &self,
         comm: &mpi::Comm,
@@ -130,7 +130,7 @@ impl Communicator {
         }
     }
 
-    /// Claims a message that has arrived, if one has; does not wait.
+    /// Matches a message if one has arrived. Nonblocking.
     ///
     /// # Errors
     /// As [`probe`](Self::probe).

@@ -1,4 +1,4 @@
-//! Receiving a message into a slice, or into new memory of its length.
+//! Blocking receives, into a slice or into new memory of the message's length.
 
 use crate::buffer::Buffer;
 use crate::communicator::Communicator;
@@ -11,19 +11,19 @@ use crate::source::Source;
 use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
 
-/// A receive of whatever length.
+/// A receive of unknown length.
 fn unknown<T: Pod>(source: Source, tag: Tag) -> Call {
     Call::of(const { &record::Kind::message::<T>("MPI_Mrecv") }).from(source, tag)
 }
 
 impl Communicator {
-    /// Receives a message into the beginning of `buf`, and waits for it.
+    /// Receives a message into the beginning of `buf`. Returns when it has arrived.
     ///
-    /// The message may be shorter than `buf`; [`Status::count`] tells. From [`Source::Null`] it returns at once.
+    /// The message may be shorter than `buf`; see [`Status::count`]. A receive from [`Source::Null`] completes immediately.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than `buf`: the message is
-    /// gone then, and nothing outside of `buf` is written whatever the library does.
+    /// lost then, and nothing outside of `buf` is written, on any library.
     /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements.
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
     /// reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if nobody is left to send.
@@ -79,7 +79,7 @@ impl Communicator {
         Ok(status.into_parts(words))
     }
 
-    /// Receives into memory of its own, which is left to the library if that does not let go of it at the time limit.
+    /// Receives into memory of its own; if the library still uses it at the time limit, it is left to the runtime.
     fn recv_in_time<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
         let receiving = self.irecv(Plain::copy(buf), source, tag)?;
         let (received, status) = receiving.wait_or_cancel()?;
@@ -87,7 +87,7 @@ impl Communicator {
         Ok(status)
     }
 
-    /// Receives a message of whatever length into a new `Vec`, and waits for it.
+    /// Receives a message of any length into a new `Vec`. Returns when it has arrived.
     ///
     /// # Errors
     /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements; otherwise as
@@ -112,9 +112,9 @@ impl Communicator {
         )
     }
 
-    /// Receives a message of whatever length into a new [`Buffer`], and waits for it.
+    /// Receives a message of any length into a new [`Buffer`]. Returns when it has arrived.
     ///
-    /// The memory of a large one is faster to receive into than a `Vec`'s.
+    /// Receiving into the memory of a large buffer is faster than into that of a `Vec`.
     ///
     /// # Errors
     /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it.

@@ -1,4 +1,4 @@
-//! An operation that was begun, with the memory that it works on.
+//! Requests: pending operations, each with the memory that it works on.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -13,15 +13,15 @@ use crate::in_flight::InFlight;
 use crate::landing::{Role, Room};
 use crate::status::Status;
 
-/// An operation that is under way and owns its buffer of type `B` until it is over.
+/// A pending operation, which owns its buffer of type `B` until it is complete.
 ///
 /// From [`Communicator::isend`], [`irecv`](Communicator::irecv) and their kin. [`wait`](Self::wait) gives the buffer
-/// back. The buffer cannot be touched before, so nothing can be read that is still to be written, and `mem::forget`
+/// back. The buffer is inaccessible until then, so that nothing is read that is still to be written; `mem::forget`
 /// only leaks it.
 ///
-/// A request that is dropped before it is over is left to the runtime, buffer and all: dropping neither waits nor frees
-/// what is still in use. The operation goes on (a message that arrives for it is received and thrown away) and has until
-/// the runtime ends; what has not ended by then is cancelled or reported.
+/// A request that is dropped before it is complete is left to the runtime with its buffer: dropping neither waits nor frees
+/// memory that is in use. The operation stays pending (a message that arrives for it is received and discarded) until
+/// the runtime ends; what is not complete by then is cancelled or reported.
 ///
 /// MPI 5.0 §3.7.
 #[doc(alias = "MPI_Request")]
@@ -30,17 +30,17 @@ use crate::status::Status;
 pub struct Request<B: Send + 'static> {
     comm: Communicator,
     flight: Flight,
-    /// `None` when it was given back.
+    /// `None` once it was given back.
     buffer: Option<InFlight<B>>,
     /// Makes the buffer of a message of unknown length.
     settle: Option<fn(Room) -> B>,
 }
 
 impl<B: Send + 'static> Request<B> {
-    /// Begins an operation on the memory of `buffer`, which stays where it is when that is moved.
+    /// Starts an operation on the memory of `buffer`, whose address does not change when it is moved.
     ///
     /// # Errors
-    /// That of `begin`, which has begun nothing then.
+    /// That of `begin`, which has started nothing then.
     pub(crate) fn begin(
         comm: &Communicator,
         buffer: B,
@@ -50,10 +50,10 @@ impl<B: Send + 'static> Request<B> {
         Ok(Self::of(comm, flight, buffer))
     }
 
-    /// The same of a sibling crate.
+    /// Starts an operation of a sibling crate.
     ///
     /// # Errors
-    /// That of `begin`, which has begun nothing then.
+    /// That of `begin`, which has started nothing then.
     ///
     /// # Safety
     /// The memory that is worked on belongs to `buffer`, and stays where it is when that is moved.
@@ -68,7 +68,7 @@ impl<B: Send + 'static> Request<B> {
         Self::begin(comm, buffer, begin)
     }
 
-    /// What is under way on that memory.
+    /// The request of a pending operation on that memory.
     pub(crate) fn of(comm: &Communicator, flight: Flight, buffer: InFlight<B>) -> Self {
         Self {
             comm: comm.clone(),
@@ -78,16 +78,16 @@ impl<B: Send + 'static> Request<B> {
         }
     }
 
-    /// Waits until the operation is over, and gives the buffer and the status.
+    /// Waits until the operation is complete. Returns the buffer and the status.
     ///
-    /// The status of a send says nothing. With the error the buffer is lost; [`complete`](Self::complete) gives both.
+    /// The status of a send has no content. With an error the buffer is lost; [`complete`](Self::complete) returns both.
     ///
     /// # Errors
     /// Those of the operation: [`ErrorKind::Truncated`] if the message is longer than the buffer,
     /// [`ErrorKind::Type`] if it is not a whole number of elements, in process [`ErrorKind::PeerFailed`] if it can never
-    /// come, otherwise what the library reports. [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and, at a time limit,
-    /// [`ErrorKind::TimedOut`] mean that the operation goes on without you; so does [`ErrorKind::ProcFailed`] of a receive from any rank that
-    /// another part of the program has begun, unless it is over.
+    /// come, otherwise what the library reports. With [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and, at a time limit,
+    /// [`ErrorKind::TimedOut`] the operation is still pending and now owned by the runtime; so it is, unless it is complete, with
+    /// [`ErrorKind::ProcFailed`] of a receive from any rank that another part of the program has started.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
@@ -99,7 +99,7 @@ impl<B: Send + 'static> Request<B> {
     /// As [`wait`](Self::wait), but gives the buffer back even if the operation has failed.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]: the operation goes on without you.
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]: the operation is still pending and now owned by the runtime.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     pub fn complete(mut self) -> Result<(B, Result<Status>)> {
@@ -107,19 +107,19 @@ impl<B: Send + 'static> Request<B> {
         self.finish()
     }
 
-    /// As [`wait`](Self::wait); a receive that comes to its time limit is cancelled.
+    /// As [`wait`](Self::wait); a receive that times out is cancelled.
     pub(crate) fn wait_or_cancel(mut self) -> Result<(B, Status)> {
         self.flight.wait_or_cancel(&self.comm)?;
         let (buffer, outcome) = self.finish()?;
         Ok((buffer, outcome?))
     }
 
-    /// Whether the operation is over; does not wait. If it is, [`wait`](Self::wait) returns at once.
+    /// Tests for completion. Nonblocking; after `true`, [`wait`](Self::wait) does not block.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]. How the operation itself went is told by `wait`.
-    /// [`ErrorKind::ProcFailed`] of a receive from any rank that another part of the program has begun: a rank is lost that might have sent,
-    /// and it goes on. [`Communicator::ack_failed`] takes note of that.
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]. Errors of the operation itself are returned by `wait`.
+    /// [`ErrorKind::ProcFailed`] of a receive from any rank that another part of the program has started: a rank that might have
+    /// sent has failed, and the receive is still pending. [`Communicator::ack_failed`] acknowledges the failure.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Test`), ULFM (`MPIX_ERR_PROC_FAILED_PENDING`).
     #[doc(alias = "MPI_Test")]
@@ -128,7 +128,7 @@ impl<B: Send + 'static> Request<B> {
         self.flight.test(&self.comm)
     }
 
-    /// As [`test`](Self::test), but waits for up to `limit`.
+    /// As [`test`](Self::test), but waits up to `limit`.
     ///
     /// # Errors
     /// As [`test`](Self::test).
@@ -136,9 +136,9 @@ impl<B: Send + 'static> Request<B> {
         self.flight.wait_timeout(&self.comm, limit)
     }
 
-    /// Asks that a receive whose message has not come ends without it; then wait as ever, and look at
-    /// [`Status::is_cancelled`]. A message that is there already is received. Sends go on: libraries do not agree on
-    /// what cancelling one does, and the standard has deprecated it.
+    /// Cancels a receive whose message has not arrived. Wait for the request as usual, and see
+    /// [`Status::is_cancelled`]. A message that has arrived is received. Sends are not cancelled: libraries disagree about
+    /// the effect, and the standard has deprecated it.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports.
@@ -149,14 +149,14 @@ impl<B: Send + 'static> Request<B> {
         self.flight.cancel(&self.comm)
     }
 
-    /// The communicator that it was begun on; `None` if that was an [`Intercommunicator`](crate::Intercommunicator).
+    /// The communicator of the operation; `None` if that was an [`Intercommunicator`](crate::Intercommunicator).
     #[must_use]
     pub fn communicator(&self) -> Option<&Communicator> {
-        // Whose ranks are another group's is none that any operation may be begun on.
+        // An intercommunicator cannot be handed out as a `Communicator`.
         Some(&self.comm).filter(|comm| !comm.is_between())
     }
 
-    /// The same, whatever it is.
+    /// The communicator, of either sort.
     pub(crate) fn comm(&self) -> &Communicator {
         &self.comm
     }
@@ -165,19 +165,19 @@ impl<B: Send + 'static> Request<B> {
         &mut self.flight
     }
 
-    /// Lets go of an operation that somebody else ends, who keeps its memory until then.
+    /// Releases an operation that another owner completes, which keeps its memory until then.
     pub(crate) fn let_go(&mut self) -> Option<InFlight<B>> {
         self.flight = Flight::Gone;
         self.buffer.take()
     }
 
-    /// The memory, if nothing works on it any more.
+    /// The buffer, if the operation no longer works on it.
     fn memory(&mut self) -> Option<B> {
         let over = self.flight.ended()?;
         Some(self.buffer.take()?.give_back(over))
     }
 
-    /// What is over, taken apart.
+    /// Takes a complete operation apart.
     fn finish(mut self) -> Result<(B, Result<Status>)> {
         let outcome = self.flight.take();
         let Some(buffer) = self.memory() else {
@@ -199,7 +199,7 @@ impl<B: Send + 'static> Request<B> {
 }
 
 impl<T: Pod + Send> Request<Vec<T>> {
-    /// A receive that makes its vector when it knows how long it is.
+    /// A receive that allocates its vector when the length is known.
     pub(crate) fn of_any_length(comm: &Communicator, flight: Flight) -> Self {
         let mut request = Self::of(comm, flight, InFlight::new(Vec::new()));
         request.settle = Some(Room::into_initialised);

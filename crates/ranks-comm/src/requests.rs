@@ -1,4 +1,4 @@
-//! Many operations under way, completed in the order in which they end.
+//! Sets of pending operations, completed in any order.
 
 use std::fmt;
 use std::time::Instant;
@@ -13,13 +13,13 @@ use crate::scope::{Borrowed, ScopedRequest};
 use crate::status::Status;
 use crate::under_way;
 
-/// Operations that are waited for together: [`Request`]s of one type of buffer, or [`ScopedRequest`]s of one scope.
+/// Operations that are completed together: [`Request`]s of one type of buffer, or [`ScopedRequest`]s of one scope.
 ///
-/// Each has a key: how many were put in before it. An operation that is over leaves; when none is left, `wait_any`
-/// and its kin say so by `None` or an empty list. Dropped, each is treated as if it were dropped alone.
+/// Each has a key: the number of operations put in before it. A complete operation leaves the set; `wait_any` and its kin
+/// return `None` or an empty list when none is left. Dropping the set drops each operation as if it were alone.
 ///
-/// If one that a call completes has failed, the call is an error, of the kind of the first that has. The error has the
-/// [statuses](crate::Error::statuses) of all that the call has completed, [`take_ended`](Self::take_ended) their buffers:
+/// If an operation that a call completes has failed, the call returns an error, of the kind of the first failure. The error has
+/// the [statuses](crate::Error::statuses) of all that the call has completed, [`take_ended`](Self::take_ended) their buffers:
 ///
 /// ```
 /// # use ranks_comm::{Communicator, ErrorKind, Requests, Result};
@@ -59,31 +59,31 @@ use crate::under_way;
 /// MPI 5.0 §3.7.5.
 #[must_use = "operations are over when they have been waited for"]
 pub struct Requests<R: Pending> {
-    /// With their keys.
+    /// The operations with their keys.
     pending: Vec<(usize, R)>,
     next: usize,
-    /// What had ended when a call failed.
+    /// The operations that were complete when a call failed.
     ended: Vec<Ended<R::Buffer>>,
 }
 
-/// An operation that is over.
+/// A complete operation.
 #[derive(Debug)]
 #[must_use = "it has the buffer of the operation, and says how much of it was received"]
 pub struct Completed<B, S = Status> {
-    /// How many operations were put in before it.
+    /// The number of operations that were put in before it.
     pub key: usize,
     /// Its buffer.
     pub buffer: B,
-    /// How it went.
+    /// Its status.
     pub status: S,
 }
 
-/// An operation that is over, well if it has a status.
+/// A complete operation; it has a status if it did not fail.
 type Ended<B> = Completed<B, Option<Status>>;
 
-/// What can be put into [`Requests`]: [`Request`] and [`ScopedRequest`].
+/// Operations that can be put into [`Requests`]: [`Request`] and [`ScopedRequest`].
 pub trait Pending: sealed::Sealed<Memory = Self::Buffer> {
-    /// What comes back when it is over.
+    /// The buffer that is given back on completion.
     type Buffer;
 }
 
@@ -93,23 +93,24 @@ mod sealed {
     pub trait Sealed: Sized {
         type Memory;
 
-        /// Whether it is over.
+        /// Tests for completion.
         fn is_over(&mut self) -> Result<bool>;
 
         /// Waits, and takes it apart; an error means that this thread may not.
         fn end(self) -> Result<(Self::Memory, Result<Status>)>;
 
-        /// The communicator that it is on.
+        /// The communicator of the operation.
         fn comm(&self) -> &Communicator;
 
-        /// An error if it was waited for since then, and not all ranks have come to it within the limit of comparisons.
+        /// Returns an error if it has been waited for since `waiting`, and not all ranks have come to it within the limit of
+        /// comparisons.
         fn is_in_time(&mut self, waiting: Instant) -> Result<()>;
 
-        /// What is under way, if it is kept in the request itself.
+        /// The pending operation, if the request itself keeps it.
         fn flight(&mut self) -> Option<UnderWay<'_>>;
     }
 
-    /// What the crate alone looks into.
+    /// A pending operation, opaque to other crates.
     #[derive(Debug)]
     pub struct UnderWay<'a>(pub(crate) &'a mut Flight);
 }
@@ -176,7 +177,7 @@ impl<B: Borrowed> sealed::Sealed for ScopedRequest<'_, B> {
 }
 
 impl<R: Pending> Requests<R> {
-    /// None yet.
+    /// An empty set.
     pub fn new() -> Self {
         Self {
             pending: Vec::new(),
@@ -185,7 +186,7 @@ impl<R: Pending> Requests<R> {
         }
     }
 
-    /// Puts one in, and gives its key.
+    /// Adds an operation and returns its key.
     pub fn push(&mut self, request: R) -> usize {
         let key = self.next;
         self.next += 1;
@@ -193,25 +194,25 @@ impl<R: Pending> Requests<R> {
         key
     }
 
-    /// How many have not ended, as far as was asked.
+    /// The number of operations that are pending, as far as calls have found out.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pending.len()
     }
 
-    /// Whether all have ended.
+    /// Returns `true` if no operation is pending, as far as calls have found out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Waits for all of them; they come in the order in which they were put in.
+    /// Waits for all of them. They are returned in the order in which they were added.
     ///
     /// # Errors
-    /// If any has failed, as that one, when all are over; [`Error::statuses`] has all of them, and
-    /// [`take_ended`](Self::take_ended) their buffers. [`ErrorKind::WrongThread`],
-    /// [`ErrorKind::Finalized`] and, at a time limit,
-    /// [`ErrorKind::TimedOut`] mean that what was not waited for goes on by itself.
+    /// If one has failed, its error, when all are complete; [`Error::statuses`] has all of them, and
+    /// [`take_ended`](Self::take_ended) their buffers. With [`ErrorKind::WrongThread`],
+    /// [`ErrorKind::Finalized`] and, at a time limit, [`ErrorKind::TimedOut`], operations that are not complete
+    /// are still pending and owned by the runtime.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
@@ -221,16 +222,16 @@ impl<R: Pending> Requests<R> {
         self.tell("MPI_Waitall", ended, left)
     }
 
-    /// Takes what had ended when a call failed: each with its buffer, and with its status if it went well.
+    /// Takes the operations that were complete when a call failed: each with its buffer, and with its status if it did not fail.
     #[must_use = "it has the buffers of operations"]
     pub fn take_ended(&mut self) -> Vec<Completed<R::Buffer, Option<Status>>> {
         std::mem::take(&mut self.ended)
     }
 
-    /// Waits for one of them, whichever ends first; `None` if there is none.
+    /// Waits until one of them is complete; `None` if the set is empty.
     ///
     /// # Errors
-    /// If that one has failed. As [`wait_all`](Self::wait_all) otherwise, but then nothing leaves.
+    /// If that one has failed. Otherwise as [`wait_all`](Self::wait_all), but no operation leaves the set then.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitany`).
     #[doc(alias = "MPI_Waitany")]
@@ -251,7 +252,7 @@ impl<R: Pending> Requests<R> {
         self.give("MPI_Waitany", index?).map(Some)
     }
 
-    /// The place of one that is over.
+    /// The index of a complete operation; waits for one.
     fn wait_for_one(&mut self) -> Result<usize> {
         let (mut pause, begun) = (Pause::default(), Instant::now());
         loop {
@@ -267,7 +268,7 @@ impl<R: Pending> Requests<R> {
         }
     }
 
-    /// Waits until at least one of them is over, and gives all that are; empty if there is none.
+    /// Waits until at least one is complete, and returns all that are; empty if the set is empty.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
@@ -281,7 +282,7 @@ impl<R: Pending> Requests<R> {
         }
     }
 
-    /// One of them that is over; `None` if none is. Does not wait.
+    /// Returns one that is complete; `None` if none is. Nonblocking.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
@@ -295,11 +296,11 @@ impl<R: Pending> Requests<R> {
             .transpose()
     }
 
-    /// All that are over. Does not wait.
+    /// Returns all that are complete. Nonblocking.
     ///
     /// # Errors
-    /// If any of them has failed; [`Error::statuses`] has all of them, and [`take_ended`](Self::take_ended) their buffers. As
-    /// [`wait_all`](Self::wait_all) otherwise.
+    /// If any of them has failed; [`Error::statuses`] has all of them, and [`take_ended`](Self::take_ended) their buffers.
+    /// Otherwise as [`wait_all`](Self::wait_all).
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Testsome`).
     #[doc(alias = "MPI_Testsome")]
@@ -307,7 +308,7 @@ impl<R: Pending> Requests<R> {
         self.some("MPI_Testsome", None)
     }
 
-    /// All of them, if all are over; `None` if one is not, and nothing leaves then. Does not wait.
+    /// Returns all of them if all are complete; `None` if one is not, and none leaves the set then. Nonblocking.
     ///
     /// # Errors
     /// As [`wait_all`](Self::wait_all).
@@ -326,7 +327,7 @@ impl<R: Pending> Requests<R> {
         }
     }
 
-    /// The place of one that is over, if any is.
+    /// The index of an operation that is complete, if any is.
     fn one_that_is_over(&mut self) -> Result<Option<usize>> {
         for (index, (_, request)) in self.pending.iter_mut().enumerate() {
             if request.is_over()? {
@@ -336,14 +337,14 @@ impl<R: Pending> Requests<R> {
         Ok(None)
     }
 
-    /// Gives the one at `index`, which is over.
+    /// Removes and returns the operation at `index`, which is complete.
     fn give(&mut self, operation: &'static str, index: usize) -> Result<Completed<R::Buffer>> {
         let (ended, left) = end_each([self.pending.remove(index)]);
         let mut given = self.tell(operation, ended, left)?;
         given.pop().ok_or_else(|| gone(operation))
     }
 
-    /// Gives all that are over, besides `first`.
+    /// Removes and returns all that are complete, besides `first`.
     fn some(
         &mut self,
         operation: &'static str,
@@ -373,7 +374,7 @@ impl<R: Pending> Requests<R> {
         self.tell(operation, ended, left.and(asked))
     }
 
-    /// Gives what has ended if all of it went well and nothing else is wrong; puts it aside otherwise.
+    /// Returns the complete operations if none has failed and there is no other error; otherwise keeps them for `take_ended`.
     fn tell(
         &mut self,
         operation: &'static str,
@@ -411,7 +412,7 @@ impl<R: Pending> Requests<R> {
         })
     }
 
-    /// Has the library wait for one of them, if it has all of them; whether it did.
+    /// Lets the library wait for one of them, if it has all of them. Returns `true` if it did.
     fn library_waits(&mut self) -> Result<bool> {
         let flights = self
             .pending
@@ -424,7 +425,7 @@ impl<R: Pending> Requests<R> {
     }
 }
 
-/// What became of each; an error means that this thread may not wait for more.
+/// Completes each in turn; an error means that this thread may not wait for more.
 #[expect(clippy::type_complexity, reason = "both are used at once")]
 fn end_each<R: Pending>(
     requests: impl IntoIterator<Item = (usize, R)>,

@@ -1,4 +1,4 @@
-//! Running a closure on every rank, and what becomes of the others when one fails.
+//! The run of a closure on every rank, and the end of the others when one fails.
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -18,23 +18,23 @@ use crate::record::dump::{self, Reason};
 use crate::runtime::{self, Runtime};
 use crate::thread_level::ThreadLevel;
 
-/// What any error can be made.
+/// A type that every error can be turned into.
 pub(crate) type BoxedError = Box<dyn StdError + Send + Sync>;
 
-/// What a panic makes a process exit with; an aborted job exits with the same.
+/// The exit status of a process that panicked; an aborted job exits with the same.
 const PANIC: i32 = 101;
 
-/// Runs `f` on every rank and returns when all have.
+/// Runs `f` on every rank and returns when all ranks have returned.
 ///
-/// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Alone, `RANKS_NP` threads (one if it is not
-/// set) are the ranks. See [`Runtime::builder`] for more choice.
+/// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Without one, `RANKS_NP` threads (one if it is not
+/// set) are the ranks. See [`Runtime::builder`] for more settings.
 ///
-/// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message that names the rank, the error and its sources.
-/// In process the other ranks' waiting ends with [`ErrorKind::PeerFailed`], and the first failure comes back from here.
+/// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message that names the rank, the error
+/// and its sources. In process the waits of the other ranks end with [`ErrorKind::PeerFailed`], and the first failure is returned.
 ///
 /// # Errors
-/// What `f` returns, or why the runtime could not start or end: over MPI [`ErrorKind::InUse`] where a handle outlives `f`, for which
-/// `MPI_Finalize` is not called.
+/// Those of `f`, or of the start or the end of the runtime: over MPI [`ErrorKind::InUse`] where a handle outlives `f`, for which
+/// reason `MPI_Finalize` is not called.
 ///
 /// ```
 /// ranks_comm::run(|world| {
@@ -52,9 +52,9 @@ where
     Runtime::builder().run(f)
 }
 
-/// Runs `f` on this process's rank and ends the runtime, unless somebody else started it.
+/// Runs `f` on this process's rank and ends the runtime, unless another part of the program started it.
 ///
-/// A rank of several that fails ends the job: the others may be waiting for it for ever.
+/// A rank of several that fails aborts the job: the others may wait for it for ever.
 pub(crate) fn over_mpi<E>(
     runtime: Runtime,
     joined: bool,
@@ -97,7 +97,7 @@ where
     }
 }
 
-/// Ends MPI. A handle that outlives it keeps `MPI_Finalize` from being called for ever: the program is about to end.
+/// Ends MPI. A handle that outlives it prevents `MPI_Finalize` for good: the program is about to end.
 fn to_its_end(runtime: Runtime) -> Result<()> {
     let (rank, size) = (runtime.facts().rank(), runtime.facts().size());
     let (number, verb) = match runtime.end()? {
@@ -113,12 +113,12 @@ fn to_its_end(runtime: Runtime) -> Result<()> {
              forgotten, or with a thread that was not joined; drop all of them before the closure of `run` returns"
         ),
     );
-    // A program may not look at what `run` returns, and the launcher may end all when the first rank has gone.
+    // A program may ignore the result of `run`, and the launcher may end all ranks when the first has exited.
     eprintln!("ranks: {error}");
     Err(error)
 }
 
-/// An error and what it came from, in one line; what a text has said already is not said again.
+/// An error and its sources, in one line; a source whose text has been printed already is left out.
 fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -137,20 +137,20 @@ fn report(world: &Communicator, what: impl Display) {
     last_words(format_args!("rank {rank} of {size} failed: {what}"));
 }
 
-/// How long a launcher has to read the last words of a rank: when a job aborts, MPICH's reads no more.
+/// The time for which a launcher can read the last words of a rank: MPICH's reads no more once a job aborts.
 const TO_BE_READ: Duration = Duration::from_millis(200);
 
-/// Says on standard error why the job is about to be aborted, and waits for the launcher to read it.
+/// Prints on standard error why the job is about to be aborted, and waits for the launcher to read it.
 pub(crate) fn last_words(what: fmt::Arguments<'_>) {
     let text = format!("ranks: {what}\n");
-    // In one write, so that no other rank's words come between. If standard error is closed, nobody is left to tell.
+    // In one write, so that no other rank's output comes between. An error here could not be reported.
     let _ = std::io::stderr().write_all(text.as_bytes());
     thread::sleep(TO_BE_READ);
 }
 
-/// Runs `f` on a thread for each rank of the world, or on this one if it is to be the only rank.
+/// Runs `f` on a thread for each rank of the world, or on this thread if there is only one rank.
 ///
-/// What failed first is what comes back, because the rest may only have followed from it.
+/// The first failure is returned, because later ones may only have followed from it.
 pub(crate) fn in_process<E>(
     world: World,
     level: ThreadLevel,
@@ -200,10 +200,10 @@ where
     Ok(())
 }
 
-/// What a rank's closure did: returned, or panicked.
+/// The outcome of a rank's closure: it returned, or panicked.
 type Outcome<E> = Result<Result<(), E>, Box<dyn Any + Send>>;
 
-/// One rank, from its place in the world to its end.
+/// Runs one rank, from its start to its end.
 fn rank<E: Display>(
     world: &Arc<World>,
     number: usize,
@@ -216,7 +216,7 @@ fn rank<E: Display>(
     match &outcome {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            // With its sources, if it tells them so: it goes back to the caller as it is.
+            // With its sources, if its `Display` has them: the error itself goes back to the caller unchanged.
             let error = format!("{error:#}");
             dump::write(Reason::Error, Some(&error), Some(number));
             world.fail(number, error);
@@ -245,7 +245,7 @@ fn not_started(world: &World, number: usize, reason: &std::io::Error) -> Error {
     Error::with_text(ErrorKind::Launch, "MPI_Init_thread", text)
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<&str>()

@@ -1,4 +1,4 @@
-//! Starting and ending: over MPI under a launcher, as threads of this process without one.
+//! Initialisation and finalisation: over MPI under a launcher, as threads of this process without one.
 
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ use crate::thread_level::ThreadLevel;
 use crate::told::Told;
 use crate::{mpi, run, settings};
 
-/// What ranks are made of.
+/// The transport of the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// What `RANKS_BACKEND` says (`mpi` or `inprocess`); if it is not set, MPI under a launcher, else in process.
+    /// The value of `RANKS_BACKEND` (`mpi` or `inprocess`); if it is not set, MPI under a launcher, else in process.
     #[default]
     Auto,
-    /// An MPI library, even with no launcher (as a job of one rank).
+    /// An MPI library, even without a launcher (as a singleton, a job of one rank).
     Mpi,
     /// Threads of this process.
     InProcess,
@@ -34,7 +34,7 @@ pub enum Backend {
 
 /// The communication layer while it lives: from `MPI_Init_thread` to `MPI_Finalize`, or the in-process world.
 ///
-/// Handles are counted. Every [`Communicator`] keeps the runtime alive; it ends when the last of all handles goes.
+/// Handles are counted. Every [`Communicator`] keeps the runtime alive; it ends when the last handle is dropped.
 /// While an MPI runtime lives, starting another one joins it.
 ///
 /// MPI 5.0 §11.2.
@@ -45,7 +45,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// A runtime to be configured.
+    /// A builder with the defaults.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -61,13 +61,13 @@ impl Runtime {
         self.world.clone()
     }
 
-    /// What was found at the start.
+    /// The facts that were found at the start.
     #[must_use]
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// What this rank's calls come to by now, on all communicators; nothing without `RANKS_STATS`. Local.
+    /// The counts and times of this rank's calls so far, on all communicators; empty without `RANKS_STATS`. Local.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         observe::statistics(self.world.recorder(), true)
@@ -75,11 +75,11 @@ impl Runtime {
 
     /// Ends communication: from now on every call on any handle is [`ErrorKind::Finalized`].
     ///
-    /// `MPI_Finalize` runs here if no other handle lives, and else when the last one goes. An MPI that somebody else
-    /// initialised is left running.
+    /// `MPI_Finalize` runs here if no other handle lives, otherwise when the last one is dropped. An MPI that another part of the
+    /// program initialised is left running.
     ///
     /// # Errors
-    /// [`ErrorKind::Finalized`] if it was closed before, [`ErrorKind::WrongThread`], or what `MPI_Finalize` reports if
+    /// [`ErrorKind::Finalized`] if it was finalized before, [`ErrorKind::WrongThread`], or what `MPI_Finalize` reports if
     /// it runs here.
     ///
     /// MPI 5.0 §11.2.2 (`MPI_Finalize`).
@@ -88,10 +88,10 @@ impl Runtime {
         self.end().map(drop)
     }
 
-    /// The same; says how many handles live on, for which MPI goes on as well.
+    /// Ends the runtime. Returns the number of handles that live on, which keep MPI alive as well.
     pub(crate) fn end(self) -> Result<usize> {
         drop(self.world.enter("MPI_Finalize")?);
-        // While MPI can still be called: a value may be a communicator, or communicate when it is dropped.
+        // While MPI can still be called: an attribute's value may be a communicator, or communicate when it is dropped.
         self.world.attributes().clear();
         let mut others = self.world.other_handles();
         match self.world.backend() {
@@ -101,7 +101,7 @@ impl Runtime {
                 mpi::GATE.close();
             }
             Behind::InProcess(comm) => {
-                // Others may be in a collective that this rank will never come to. Nobody waits for anybody here.
+                // Others may be in a collective that this rank will never join. No rank waits for another here.
                 if self.world.compares_calls() {
                     let _ = comm.tell_all(Told::named("MPI_Finalize").bytes());
                 }
@@ -113,12 +113,12 @@ impl Runtime {
             Some(Behind::InProcess(_)) => true,
             None => false,
         };
-        // They may have gone since they were counted, and may have come.
+        // Handles may have been dropped since they were counted, or made.
         Ok(if has_ended { 0 } else { others.max(1) })
     }
 }
 
-/// Which library, which level, how many ranks: for reports and for decisions.
+/// Facts about the runtime, for reports and for decisions: the library, the thread level, the number of ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     pub(crate) backend: Backend,
@@ -159,7 +159,7 @@ impl Facts {
         self.standard
     }
 
-    /// The thread level that was granted. A lower one than [`ThreadLevel::Multiple`] is checked at every call.
+    /// The thread level that was granted. If it is lower than [`ThreadLevel::Multiple`], every call checks it.
     #[doc(alias = "MPI_Query_thread")]
     #[must_use]
     pub fn thread_level(&self) -> ThreadLevel {
@@ -172,8 +172,8 @@ impl Facts {
         self.launcher.as_deref()
     }
 
-    /// How messages are received, so that none is written past the slice that it goes to: `posted` to the library, or `claimed`, which
-    /// costs more; and what was found of the library.
+    /// The way in which messages are received, so that none is written past its slice: `posted` to the library, or `claimed` (by a
+    /// matched probe), which costs more; and the facts about the library that decided it.
     #[must_use]
     pub fn receives(&self) -> &str {
         &self.receives
@@ -206,14 +206,14 @@ impl Display for Facts {
     }
 }
 
-/// How to start: see the methods.
+/// The settings of a runtime, and the methods that start it.
 #[derive(Debug, Clone, Default)]
 #[must_use = "nothing starts before `run` or `init`"]
 pub struct Builder {
     backend: Backend,
     ranks: Option<usize>,
     required: Option<ThreadLevel>,
-    /// Whether the caller vouches that messages fit, see `trusting`.
+    /// `true` if the caller guarantees that messages fit, see `trusting`.
     pub(crate) trusting: bool,
     pub(crate) checks: Option<Checks>,
     pub(crate) check_limit: Option<Duration>,
@@ -222,31 +222,31 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The thread level that is needed. [`ThreadLevel::Multiple`] is asked for if this is not called.
+    /// Requires a thread level. Without this call [`ThreadLevel::Multiple`] is requested.
     ///
-    /// If the library grants less than what is required here, starting is an error. If this is not called, a lower
-    /// grant is taken, seen in [`Facts::thread_level`], and checked at every call.
+    /// If the library grants less than is required here, starting is an error. Without this call a lower level is accepted; it is
+    /// reported by [`Facts::thread_level`], and every call checks it.
     pub fn thread_level(mut self, required: ThreadLevel) -> Self {
         self.required = Some(required);
         self
     }
 
-    /// What the ranks are made of, whatever `RANKS_BACKEND` says.
+    /// Sets the transport, whatever `RANKS_BACKEND` says.
     pub fn backend(mut self, backend: Backend) -> Self {
         self.backend = backend;
         self
     }
 
-    /// How many ranks to run in process, whatever `RANKS_NP` says. Over MPI the launcher decides, and this is ignored.
+    /// Sets the number of in-process ranks, whatever `RANKS_NP` says. Ignored over MPI, where the launcher decides.
     pub fn ranks(mut self, ranks: usize) -> Self {
         self.ranks = Some(ranks);
         self
     }
 
-    /// Starts, runs `f` on every rank, and ends. See [`run`](crate::run()).
+    /// Starts the runtime, runs `f` on every rank, and ends it. See [`run`](crate::run()).
     ///
     /// # Errors
-    /// What `f` returns, or why the runtime could not start or end.
+    /// Those of `f`, or of the start or the end of the runtime.
     pub fn run<E>(self, f: impl Fn(Communicator) -> Result<(), E> + Send + Sync) -> Result<(), E>
     where
         E: From<Error> + Into<BoxedError> + Display + Send,
@@ -266,7 +266,7 @@ impl Builder {
         }
     }
 
-    /// Starts and returns a handle; for programs that cannot live inside of a closure.
+    /// Starts the runtime and returns a handle; for programs that cannot run inside a closure.
     ///
     /// In process this is a world of the calling thread alone.
     ///
@@ -326,7 +326,7 @@ impl Builder {
     }
 }
 
-/// [`Backend`] with nothing left open.
+/// The transport, decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chosen {
     Mpi,

@@ -1,4 +1,4 @@
-//! Operations on borrowed memory: all of them are over when the scope ends, however it ends.
+//! Operations on borrowed memory: all of them are complete when the scope ends, on every path.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -25,12 +25,12 @@ mod inner;
 mod request;
 mod views;
 
-/// Begins operations on memory that outlives the scope; from [`Communicator::scope`].
+/// A scope of operations on memory that outlives it; from [`Communicator::scope`].
 ///
-/// Each of its operations takes a slice and gives a [`ScopedRequest`], which holds the slice until it is waited for and
-/// then gives it back, so that a loop can use two buffers in turn. Whatever is not waited for is when the scope ends.
+/// Each operation takes a slice and returns a [`ScopedRequest`], which holds the slice until it is waited for and then
+/// gives it back, so that a loop can alternate two buffers. Operations that nobody waits for are completed when the scope ends.
 ///
-/// Up to 64 operations at a time need no memory from the heap over MPI. A scope stays on its thread:
+/// Up to 64 pending operations need no heap allocation over MPI. A scope stays on its thread:
 ///
 /// ```compile_fail,E0277
 /// # use ranks_comm::{Communicator, Error};
@@ -51,7 +51,7 @@ pub struct Scope<'scope, 'env: 'scope> {
 }
 
 impl Communicator {
-    /// Begins operations on borrowed slices in `f`, and returns when all of them are over.
+    /// Starts operations on borrowed slices in `f`, and returns when all of them are complete.
     ///
     /// ```
     /// # use ranks_comm::{Communicator, Result};
@@ -66,7 +66,7 @@ impl Communicator {
     /// # ranks_comm::run(|world| shift(&world, &[1.0], &mut [0.0])).unwrap();
     /// ```
     ///
-    /// A buffer must be there before the scope begins:
+    /// A buffer must exist before the scope starts:
     ///
     /// ```compile_fail,E0597
     /// # use ranks_comm::{Communicator, Result};
@@ -79,7 +79,7 @@ impl Communicator {
     /// # }
     /// ```
     ///
-    /// and cannot be used while it is in use:
+    /// and cannot be used while an operation is pending on it:
     ///
     /// ```compile_fail,E0502
     /// # use ranks_comm::{Communicator, Result};
@@ -94,16 +94,16 @@ impl Communicator {
     /// # }
     /// ```
     ///
-    /// At a [time limit](crate::Communicator::set_time_limit) all that is under way is given up: receives are cancelled, and if
-    /// anything else has not ended after a moment, the job is aborted.
+    /// At a [time limit](crate::Communicator::set_time_limit) all pending operations are given up: receives are cancelled, and if
+    /// any other operation is not complete after a moment, the job is aborted.
     ///
-    /// If `f` returns an error, receives that have no message are cancelled, because it may never come, and everything
-    /// else is waited for. So it is if `f` panics; but what has not ended after ten seconds then ends the job: memory
-    /// that a library may still use cannot be given back.
+    /// If `f` returns an error, receives that have no message are cancelled, because it may never come, and all other operations
+    /// are waited for. The same holds if `f` panics; but an operation that is not complete after ten seconds then aborts the job,
+    /// since memory that a library may still use cannot be given back.
     ///
     /// # Errors
-    /// That of `f`, or of an operation that nobody waited for. Those are completed together and nobody sees their statuses:
-    /// that one of them failed is told, but not how much arrived, nor whether it was a whole number of elements.
+    /// That of `f`, or of an operation that nobody waited for. Those are completed together without their statuses:
+    /// the error tells that one has failed, but not how much arrived, nor whether it was a whole number of elements.
     /// Wait for a request where that matters.
     #[inline]
     pub fn scope<'env, R, E, F>(&'env self, f: F) -> Result<R, E>
@@ -138,7 +138,7 @@ impl<'scope> Scope<'scope, '_> {
         self.inner.comm
     }
 
-    /// Begins to send `data`.
+    /// Starts a nonblocking send of `data`.
     ///
     /// # Errors
     /// As [`Communicator::isend`].
@@ -175,7 +175,7 @@ impl<'scope> Scope<'scope, '_> {
         Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
     }
 
-    /// Begins to send `data`; over when the receiver has begun to receive.
+    /// Starts a nonblocking synchronous send of `data`: complete when the matching receive has started.
     ///
     /// # Errors
     /// As [`Communicator::issend`].
@@ -196,7 +196,7 @@ impl<'scope> Scope<'scope, '_> {
         Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
     }
 
-    /// Begins to receive into `buf`.
+    /// Starts a nonblocking receive into `buf`.
     ///
     /// # Errors
     /// As [`Communicator::irecv`].
@@ -233,10 +233,10 @@ impl<'scope> Scope<'scope, '_> {
         Ok(self.request(place, span.start().cast(), length))
     }
 
-    /// Has a sibling crate begin an operation, and keeps it until it is over.
+    /// Starts an operation of a sibling crate, and keeps it until it is complete.
     ///
     /// # Errors
-    /// That of `begin`, which has begun nothing then.
+    /// That of `begin`, which has started nothing then.
     ///
     /// # Safety
     /// The memory that the operation works on is borrowed for `'scope`; `buffer` is the part to be given back, borrowed to be

@@ -1,4 +1,4 @@
-//! Sending a message and waiting until its buffer is free again.
+//! Blocking sends, in all modes.
 #![allow(unsafe_code)]
 
 use crate::communicator::Communicator;
@@ -12,10 +12,10 @@ use crate::record::Call;
 use crate::source::Destination;
 
 impl Communicator {
-    /// Sends `data` to `dest` under `tag` and returns when `data` may be changed again.
+    /// Sends `data` to `dest` with `tag`. Returns when `data` may be reused.
     ///
-    /// Whether that is before the message is received is up to the library; do not rely on it.
-    /// In process the message is copied, and this never waits.
+    /// The library may buffer the message or wait for the matching receive; a program must not rely on either.
+    /// In process the message is copied, and the call never waits.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
@@ -30,7 +30,7 @@ impl Communicator {
         unsafe { self.send_in(SendMode::Standard, data, dest, tag) }
     }
 
-    /// As [`send`](Self::send), but returns only when the receiver has begun to receive.
+    /// As [`send`](Self::send), but synchronous: returns only when the matching receive has started.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
@@ -45,13 +45,13 @@ impl Communicator {
         unsafe { self.send_in(SendMode::Synchronous, data, dest, tag) }
     }
 
-    /// Sends `data` to `dest` under `tag` by way of the attached buffer, and returns without waiting for the receiver.
+    /// Sends `data` to `dest` with `tag` through the attached buffer; does not wait for the receiver.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag);
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if no buffer is [attached](Self::buffer_attach) or the
     /// message and its [overhead](crate::BSEND_OVERHEAD) are larger than all of it; what the library reports if too little of it is
-    /// free. In process a message leaves the buffer at once.
+    /// free. In process a message leaves the buffer immediately.
     ///
     /// MPI 5.0 §3.4 (`MPI_Bsend`).
     #[doc(alias = "MPI_Bsend")]
@@ -63,12 +63,12 @@ impl Communicator {
 
     /// As [`send`](Self::send), but the receive must have been posted before.
     ///
-    /// It may be faster than a send, if the library makes something of it; few do. Over libraries whose receives this
-    /// crate does not post in advance it is a send.
+    /// It may be faster than a send, if the library makes use of it; few do. Over libraries to which this
+    /// crate does not post receives in advance it is a send.
     ///
     /// # Safety
-    /// When this is called, `dest` has begun a receive into a buffer that the message matches, and no receive of unknown
-    /// length waits there. Otherwise the standard lets the library do anything; no check can know.
+    /// At the call, `dest` has posted a receive into a buffer that the message matches, and no receive of unknown
+    /// length is pending there. Otherwise the outcome is undefined by the standard; no check can detect it.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -147,7 +147,7 @@ impl Communicator {
         )
     }
 
-    /// An error if a message that is to go by way of the attached buffer can never do so. The caller was let in.
+    /// Returns an error if a message for the attached buffer can never fit into it. The caller has entered the library.
     fn fits<T>(&self, mode: SendMode, data: &[T]) -> Result<()> {
         match mode {
             SendMode::Buffered => self.fits_attached(mode.name(), size_of_val(data)),

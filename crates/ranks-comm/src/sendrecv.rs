@@ -1,4 +1,4 @@
-//! Sending one message and receiving another in one call that cannot deadlock.
+//! Combined send and receive, which cannot deadlock.
 
 use crate::communicator::Communicator;
 use crate::element::Pod;
@@ -15,7 +15,7 @@ use crate::tag::Tag;
 impl Communicator {
     /// Sends `send` to `dest` and receives from `source` into `recv` at the same time.
     ///
-    /// The two messages may differ in everything. A rank at a border passes `None`.
+    /// Lengths, types, ranks and tags of the two messages are independent. A rank at a border passes `None`.
     ///
     /// # Errors
     /// As [`send`](Self::send) and [`recv`](Self::recv).
@@ -90,7 +90,7 @@ impl Communicator {
         Ok(status.into_parts(words))
     }
 
-    /// Both on memory of its own, which is left to the library if that does not let go of it at the time limit.
+    /// Sends and receives on memory of its own; if the library still uses it at the time limit, it is left to the runtime.
     fn sendrecv_in_time<S: Pod, R: Pod>(
         &self,
         send: &[S],
@@ -105,7 +105,7 @@ impl Communicator {
         Ok(status)
     }
 
-    /// Sends `buf` to `dest` and replaces it by a message of at most its length from `source`.
+    /// Sends `buf` to `dest`, and replaces it by a message of at most its length from `source`.
     ///
     /// # Errors
     /// As [`send`](Self::send) and [`recv`](Self::recv).

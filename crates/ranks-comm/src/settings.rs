@@ -1,4 +1,4 @@
-//! What the environment says about how to run: `RANKS_BACKEND`, `RANKS_NP`, and the launcher's own variables.
+//! Settings from the environment: `RANKS_BACKEND`, `RANKS_NP`, and the launcher's own variables.
 
 use std::env::{self, VarError};
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::runtime::{Backend, Chosen};
 
 const OPERATION: &str = "MPI_Init_thread";
 
-/// The variables that name folders for what ranks write at their end.
+/// The variables that name folders for the files that ranks write at their end.
 const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];
 
-/// The variable that asks for a dump at a signal of a fault.
+/// The variable that requests a dump at a fault signal.
 pub(crate) const FAULTS: &str = "RANKS_DUMP_SIGNALS";
 
-/// Where this process runs, and that it can write what it will be asked for at its end.
+/// Detects where this process runs, and checks that it can write the files that it will be asked for at its end.
 pub(crate) fn environment() -> Result<Environment> {
     for name in FOLDERS {
         let folder = env::var_os(name).filter(|folder| !folder.is_empty());
@@ -41,12 +41,12 @@ pub(crate) fn environment() -> Result<Environment> {
     }
 }
 
-/// Whether there is to be a dump at a signal of a fault.
+/// Returns `true` if there is to be a dump at a fault signal.
 pub(crate) fn faults_are_wanted() -> bool {
     env::var_os(FAULTS).is_some_and(|value| value == "1")
 }
 
-/// Over MPI or in process? What the program asks for, or else what [`Ground`] makes of where it was started.
+/// Decides between MPI and threads: as the program asks, or else as [`Ground`] finds from how it was started.
 pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chosen> {
     match asked {
         Backend::Mpi => Ok(Chosen::Mpi),
@@ -69,11 +69,11 @@ pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chose
     }
 }
 
-/// How many in-process ranks there may be. A process that has as many mappings of memory as Linux allows ends, without
-/// an error, as soon as it starts a thread: each takes four of the 65 530 that are usual.
+/// The largest number of in-process ranks. A process that has as many memory mappings as Linux allows is killed, without
+/// an error, as soon as it starts a thread: each thread takes four of the usual 65 530.
 const MOST_THREADS: usize = 1 << 13;
 
-/// How many in-process ranks: as the program asks, as `RANKS_NP` says, or one.
+/// The number of in-process ranks: as the program asks, as `RANKS_NP` says, or one.
 pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
     let (ranks, who) = match asked {
         Some(ranks) => (ranks, "Builder::ranks"),
@@ -102,7 +102,7 @@ pub(crate) fn ranks(asked: Option<usize>) -> Result<usize> {
     Ok(ranks)
 }
 
-/// How closely calls are looked at: as the program asks, as `RANKS_CHECK` says, or as this build does.
+/// The level of checks: as the program asks, as `RANKS_CHECK` says, or the default of this build.
 pub(crate) fn checks(asked: Option<Checks>) -> Result<Checks> {
     if let Some(checks) = asked {
         return Ok(checks);
@@ -119,7 +119,7 @@ pub(crate) fn checks(asked: Option<Checks>) -> Result<Checks> {
     }
 }
 
-/// How long to wait for other ranks where calls are compared: as the program asks, as `RANKS_CHECK_LIMIT` says, or for ever.
+/// The time to wait for other ranks where calls are compared: as the program asks, as `RANKS_CHECK_LIMIT` says, or for ever.
 pub(crate) fn check_limit(asked: Option<Duration>) -> Result<Duration> {
     if let Some(limit) = asked {
         return Ok(limit);
@@ -138,7 +138,7 @@ pub(crate) fn check_limit(asked: Option<Duration>) -> Result<Duration> {
     })
 }
 
-/// How long an operation may wait for other ranks: as the program asks, as `RANKS_TIMEOUT` says, or for ever.
+/// The time limit of operations: as the program asks, as `RANKS_TIMEOUT` says, or none.
 pub(crate) fn time_limit(
     limit: Option<Duration>,
     then: Option<OnTimeLimit>,

@@ -1,9 +1,9 @@
-//! Where a message comes from and where it goes.
+//! Sources and destinations of messages.
 
 /// The rank to receive from.
 ///
-/// A `usize` is a rank; `None` is [`Source::Null`]: the receive completes at once, with an empty status.
-/// [`Source::Any`] is a value of its own, so that it can be seen at the call and never be a destination.
+/// A `usize` is a rank; `None` is [`Source::Null`]: the receive completes immediately, with an empty status.
+/// [`Source::Any`] is a value of its own, so that it is visible at the call and can never be a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// Any rank of the communicator (`MPI_ANY_SOURCE`).
@@ -11,7 +11,7 @@ pub enum Source {
     Any,
     /// This rank.
     Rank(usize),
-    /// Nobody (`MPI_PROC_NULL`).
+    /// No rank (`MPI_PROC_NULL`).
     #[doc(alias = "MPI_PROC_NULL")]
     Null,
 }
@@ -38,7 +38,7 @@ impl From<Option<usize>> for Source {
 pub enum Destination {
     /// This rank.
     Rank(usize),
-    /// Nobody (`MPI_PROC_NULL`).
+    /// No rank (`MPI_PROC_NULL`).
     #[doc(alias = "MPI_PROC_NULL")]
     Null,
 }

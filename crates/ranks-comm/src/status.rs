@@ -1,4 +1,4 @@
-//! What is known of a message that arrived: who sent it, its tag, its length.
+//! Statuses: source, tag and length of a message that arrived.
 
 use std::fmt;
 
@@ -8,26 +8,26 @@ use crate::mpi;
 
 /// The status of a receive or a probe.
 ///
-/// Kept as the MPI library wrote it and decoded when asked, so that a receive whose status nobody reads pays nothing.
+/// Kept as the MPI library wrote it and decoded on demand, so that a receive whose status nobody reads pays nothing.
 ///
 /// MPI 5.0 §3.2.5 (`MPI_Status`).
 #[doc(alias = "MPI_Status")]
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Status {
-    /// In front: `Result<Status>` has an error where the first word is, and what overlaps is copied word by word.
+    /// First field: `Result<Status>` has an error where the first word is, and overlapping fields are copied word by word.
     kind: Kind,
-    /// What the kind says: a flat struct, since an enum over a status costs copies in every receive.
+    /// The content, by kind: a flat struct, since an enum over a status costs copies in every receive.
     words: Words,
 }
 
-/// As much room as the status of any MPI library takes.
+/// Words enough for the status of any MPI library.
 ///
-/// A call has the library write them where they can stay: they are more than all else that it handles, and a
-/// [`Status`] is made of them once, at the end, whichever way the call took.
+/// A call has the library write them at their final address: they are larger than all else that it handles, and a
+/// [`Status`] is made of them once, at the end, on the fast path and on the slow one.
 pub(crate) type Words = [u64; 4];
 
-/// Room for the words.
+/// Empty status words.
 pub(crate) const ROOM: Words = [0; 4];
 
 /// A word and not an enum: `Result<Status>` would use a value that an enum leaves free, and every `?` would look there.
@@ -35,18 +35,18 @@ pub(crate) const ROOM: Words = [0; 4];
 pub(crate) struct Kind(u64);
 
 impl Kind {
-    /// From nobody; the words mean nothing.
+    /// No message; the words have no meaning.
     const NULL: Self = Self(0);
     /// The words are the library's own.
     pub(crate) const MPI: Self = Self(1);
     /// The words are source, tag and length in bytes.
     const DECODED: Self = Self(2);
-    /// Of an operation that was cancelled; the words mean nothing.
+    /// A cancelled operation; the words have no meaning.
     const CANCELLED: Self = Self(3);
 }
 
 impl Status {
-    /// What a library has written, or what [`into_parts`](Self::into_parts) gave.
+    /// A status of words that a library has written, or that [`into_parts`](Self::into_parts) returned.
     #[inline(always)]
     pub(crate) fn new(kind: Kind, words: Words) -> Self {
         Self { kind, words }
@@ -69,19 +69,19 @@ impl Status {
         Self { words, kind }
     }
 
-    /// What a receive from nobody returns.
+    /// The status of a receive from [`Source::Null`](crate::Source::Null).
     pub(crate) fn null() -> Self {
         let (words, kind) = (ROOM, Kind::NULL);
         Self { words, kind }
     }
 
-    /// Of an operation that ended without its message.
+    /// The status of a cancelled operation.
     pub(crate) fn cancelled() -> Self {
         let (words, kind) = (ROOM, Kind::CANCELLED);
         Self { words, kind }
     }
 
-    /// Whether the operation was cancelled: no message, nothing was written.
+    /// Returns `true` if the operation was cancelled: there is no message, and nothing was written.
     ///
     /// MPI 5.0 §3.8.4 (`MPI_Test_cancelled`).
     #[doc(alias = "MPI_Test_cancelled")]
@@ -112,7 +112,7 @@ impl Status {
 
     /// The length of the message in bytes.
     ///
-    /// Some libraries must be asked for it; once the runtime has ended they cannot be, and the answer is 0.
+    /// Some libraries must be called for it; after the runtime has ended they cannot be, and the result is 0.
     #[doc(alias = "MPI_Get_elements")]
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -127,7 +127,7 @@ impl Status {
     ///
     /// # Errors
     /// [`ErrorKind::Type`] if the message is not a whole number of them;
-    /// [`ErrorKind::Finalized`] if the library would have to be asked for the length and
+    /// [`ErrorKind::Finalized`] if the library would have to be called for the length and
     /// the runtime has ended.
     ///
     /// MPI 5.0 §3.2.5 (`MPI_Get_count`).
@@ -145,7 +145,7 @@ impl Status {
     }
 }
 
-/// Why the library does not tell a length: because it has ended, or because it has none to tell.
+/// An error: the length is unknown, because the library has ended, or because it does not report one.
 #[cold]
 fn unknown(operation: &'static str) -> Error {
     match mpi::GATE.enter(operation) {

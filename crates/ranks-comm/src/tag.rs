@@ -1,11 +1,11 @@
-//! The label of a message.
+//! Tags of messages.
 
-/// The tag of the message to receive: a value, or any.
+/// The tag of a message to receive: a value, or any.
 ///
 /// Tags run from 0 to [`Communicator::max_tag`](crate::Communicator::max_tag), at least 32767.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tag {
-    /// Whatever its tag (`MPI_ANY_TAG`).
+    /// Any tag (`MPI_ANY_TAG`).
     #[doc(alias = "MPI_ANY_TAG")]
     Any,
     /// This tag.

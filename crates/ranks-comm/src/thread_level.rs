@@ -1,9 +1,9 @@
-//! Which threads may communicate.
+//! Thread levels: which threads may communicate.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How much threading the communication layer must allow; levels are ordered.
+/// The level of thread support; levels are ordered.
 ///
 /// MPI 5.0 §11.2.1 (`MPI_THREAD_SINGLE` to `MPI_THREAD_MULTIPLE`). A call that the level forbids is an
 /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), in release builds too.

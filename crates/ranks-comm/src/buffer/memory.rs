@@ -1,8 +1,8 @@
-//! The memory of a buffer: where it lies, how much of it is filled, and who frees it.
+//! The memory of a buffer: its allocation, and the elements that are initialised.
 //!
 //! # Safety
 //!
-//! What is here keeps four facts about a [`Memory`], and the rest of the crate has no way to break them:
+//! This module keeps four facts about a [`Memory`], and the rest of the crate has no way to break them:
 //!
 //! * `start` is aligned for `T` and never dangles while there is room: `capacity` elements from there on belong to the
 //!   block at `base`, which this value alone owns.
@@ -20,13 +20,13 @@ use std::slice;
 
 use crate::element::Pod;
 
-/// How blocks are aligned: a line of the cache.
+/// The alignment of blocks: a cache line.
 pub(super) const LINE: usize = 64;
 
 /// The size of a huge page, and the alignment of blocks from this size on.
 pub(super) const HUGE: usize = 2 << 20;
 
-/// Room for elements, of which some are filled.
+/// Memory for elements, of which the first are initialised.
 pub(crate) struct Memory<T> {
     start: NonNull<T>,
     length: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Memory<T> {
     base: NonNull<u8>,
 }
 
-/// Why there is no memory.
+/// The reason why an allocation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoMemory {
     #[error("that is more than the address space holds")]
@@ -43,7 +43,7 @@ pub(crate) enum NoMemory {
     Refused(Layout),
 }
 
-/// What is asked of the allocator, and whether the elements begin at the first multiple of [`HUGE`] in it.
+/// The layout that is requested of the allocator; `huge` if the elements start at the first multiple of [`HUGE`] in it.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     layout: Layout,
@@ -51,9 +51,9 @@ struct Block {
 }
 
 impl Block {
-    /// For so many elements of `T`; `None` if they take no memory.
+    /// The block of so many elements of `T`; `None` if they take no memory.
     ///
-    /// A large block is asked for with room to find the alignment in it, because allocators are at their best with
+    /// A large block is requested with room to find the alignment in it, because allocators work best with
     /// small alignments: zeroed memory then comes untouched from the system.
     fn of<T>(capacity: usize) -> Result<Option<Self>, NoMemory> {
         let elements = Layout::array::<T>(capacity).map_err(|_| NoMemory::TooMuch)?;
@@ -74,7 +74,7 @@ impl Block {
 }
 
 impl<T: Pod> Memory<T> {
-    /// No room, and no memory.
+    /// No capacity and no allocation.
     pub(crate) const fn new() -> Self {
         let capacity = if size_of::<T>() == 0 { usize::MAX } else { 0 };
         Self {
@@ -85,7 +85,7 @@ impl<T: Pod> Memory<T> {
         }
     }
 
-    /// Room for `capacity` elements, none of which is filled.
+    /// Memory for `capacity` elements, none of which is initialised.
     pub(crate) fn with_room(capacity: usize) -> Result<Self, NoMemory> {
         // SAFETY: `Block::of` gives no layout of size zero.
         Self::allocate(capacity, |layout| unsafe { alloc(layout) })
@@ -127,7 +127,7 @@ impl<T: Pod> Memory<T> {
         })
     }
 
-    /// `length` elements, each what `value` returns for its index.
+    /// Memory with `length` elements, each the result of `value` for its index.
     pub(super) fn from_fn(
         length: usize,
         mut value: impl FnMut(usize) -> T,
@@ -155,7 +155,7 @@ impl<T: Pod> Memory<T> {
         Ok(memory)
     }
 
-    /// `length` elements whose bytes are those of `bytes`, which must be exactly as many.
+    /// Memory with `length` elements whose bytes are those of `bytes`, which must be exactly as many.
     pub(crate) fn of_bytes(length: usize, bytes: &[u8]) -> Result<Self, NoMemory> {
         assert_eq!(Some(bytes.len()), length.checked_mul(size_of::<T>()));
         let mut memory = Self::with_room(length)?;
@@ -171,7 +171,7 @@ impl<T: Pod> Memory<T> {
         Ok(memory)
     }
 
-    /// The same elements with room for `capacity` in all; no fewer than there are.
+    /// Moves the elements to memory for `capacity` elements; no fewer than there are.
     pub(super) fn grown(self, capacity: usize) -> Result<Self, NoMemory> {
         let mut grown = Self::with_room(capacity.max(self.length))?;
         // SAFETY: there is room for as many in the new block, of which nobody else knows yet.
@@ -185,12 +185,12 @@ impl<T: Pod> Memory<T> {
         Ok(grown)
     }
 
-    /// How many elements it has room for without another allocation.
+    /// The number of elements that it can hold without another allocation.
     pub(super) fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Adds `value`, for which there must be room.
+    /// Appends `value`; the capacity must allow it.
     #[inline]
     pub(super) fn push(&mut self, value: T) {
         assert!(self.length < self.capacity);
@@ -201,7 +201,7 @@ impl<T: Pod> Memory<T> {
         self.length += 1;
     }
 
-    /// The room that is not filled yet.
+    /// The capacity that is not initialised yet.
     pub(crate) fn spare(&mut self) -> &mut [MaybeUninit<T>] {
         // SAFETY: `length` is no more than `capacity`.
         let spare = unsafe { self.start.add(self.length) }.cast();
@@ -209,7 +209,7 @@ impl<T: Pod> Memory<T> {
         unsafe { slice::from_raw_parts_mut(spare.as_ptr(), self.capacity - self.length) }
     }
 
-    /// Takes the first `length` elements as filled.
+    /// Marks the first `length` elements as initialised.
     ///
     /// # Safety
     /// There is room for them, and all of them were written.
@@ -246,8 +246,8 @@ unsafe impl<T: Send> Send for Memory<T> {}
 // SAFETY: a shared reference only reads it.
 unsafe impl<T: Sync> Sync for Memory<T> {}
 
-/// Asks for huge pages for the whole ones among `bytes`. It is advice: a system that cannot follow it says so, and all
-/// is as it was.
+/// Requests huge pages for the whole ones among `bytes`. It is advice: a system that cannot follow it returns an error, and
+/// nothing changes.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn advise_huge_pages(start: NonNull<u8>, bytes: usize) {
     let whole = bytes / HUGE * HUGE;

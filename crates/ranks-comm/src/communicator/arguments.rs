@@ -1,4 +1,4 @@
-//! Ranks and tags that the caller passes: those that there are.
+//! Checks of the ranks and tags that the caller passes.
 
 use super::Communicator;
 use crate::error::{Error, ErrorKind, Result};
@@ -6,7 +6,7 @@ use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
 impl Communicator {
-    /// `dest`, if it is a rank of this communicator or nobody.
+    /// Returns `dest` if it is a rank of this communicator or null.
     #[inline(always)]
     pub(crate) fn destination(
         &self,
@@ -20,7 +20,7 @@ impl Communicator {
         }
     }
 
-    /// `source`, if it is a rank of this communicator, any or nobody.
+    /// Returns `source` if it is a rank of this communicator, any or null.
     #[inline(always)]
     pub(crate) fn source(
         &self,
@@ -34,10 +34,10 @@ impl Communicator {
         }
     }
 
-    /// The tag of a message to send must be from 0 to the library's limit.
+    /// Checks the tag of a message to send: from 0 to the library's limit.
     #[inline(always)]
     pub(crate) fn check_tag(&self, operation: &'static str, tag: i32) -> Result<()> {
-        // Every library has these tags (MPI 5.0 §9.1.2), so that nothing is left of the check where a tag is a constant.
+        // Every library has these tags (MPI 5.0 §9.1.2), so that the check vanishes where a tag is a constant.
         let everywhere = 0..=32_767;
         if everywhere.contains(&tag) || (0..=self.0.max_tag).contains(&tag) {
             return Ok(());
@@ -45,7 +45,7 @@ impl Communicator {
         Err(self.no_tag(operation, tag))
     }
 
-    /// The tag of a message to receive: the same, or any.
+    /// Returns the tag of a message to receive, if it is within the same limits, or any.
     #[inline(always)]
     pub(crate) fn tag(&self, operation: &'static str, tag: impl Into<Tag>) -> Result<Tag> {
         let tag = tag.into();

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use crate::element::Pod;
 
-/// Runs of neighbouring cells, and where they begin.
+/// Runs of contiguous cells, and their positions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Block {
     /// The first cell.
     start: usize,
     /// The length of each run.
     run: usize,
-    /// How often, and how many cells apart, runs repeat: the slowest first.
+    /// The count and the stride, in cells, of each repetition of runs: the slowest first.
     repeats: Vec<(usize, usize)>,
     cells: usize,
 }
@@ -28,7 +28,7 @@ impl Block {
         for (&length, range) in shape.iter().zip(ranges).rev() {
             start += range.start * stride;
             if run == stride {
-                // All that is faster is whole, so this one continues the run.
+                // All faster dimensions are whole, so this one continues the run.
                 run *= range.len();
             } else if range.len() != 1 {
                 repeats.push((range.len(), stride));
@@ -44,18 +44,18 @@ impl Block {
         }
     }
 
-    /// How many cells it has.
+    /// The number of cells.
     pub(super) fn cells(&self) -> usize {
         self.cells
     }
 
-    /// Where it is, if that is one run.
+    /// The range of the cells, if they are one run.
     pub(super) fn one_run(&self) -> Option<Range<usize>> {
         let whole = self.run == self.cells;
         whole.then(|| self.start..self.start + self.run)
     }
 
-    /// Copies its cells out of `array` to `packed`, which is as long as it has cells.
+    /// Copies its cells out of `array` to `packed`, which is as long as the number of cells.
     pub(super) fn pack<T: Pod>(&self, array: &[T], packed: &mut [T]) {
         let mut packed = packed;
         self.each_run(|run| {
@@ -65,7 +65,7 @@ impl Block {
         });
     }
 
-    /// Copies `packed`, which is as long as it has cells, to its cells in `array`.
+    /// Copies `packed`, which is as long as the number of cells, to its cells in `array`.
     pub(super) fn unpack<T: Pod>(&self, packed: &[T], array: &mut [T]) {
         let mut packed = packed;
         self.each_run(|run| {
@@ -98,7 +98,7 @@ fn each(
     }
 }
 
-/// A single cell, as in the halo of the fastest dimension, is not worth a call of `memcpy`.
+/// Copies a run. A single cell, as in the halo of the fastest dimension, is not worth a call of `memcpy`.
 #[inline(always)]
 fn copy<T: Pod>(from: &[T], to: &mut [T]) {
     match (from, to) {

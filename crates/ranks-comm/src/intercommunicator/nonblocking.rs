@@ -1,4 +1,4 @@
-//! Messages between two groups that return at once.
+//! Nonblocking messages between two groups.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
 impl Intercommunicator {
-    /// Begins to send `buffer` to the rank `dest` of the other group; see [`Communicator::isend`].
+    /// Starts a nonblocking send of `buffer` to the rank `dest` of the remote group; see [`Communicator::isend`].
     ///
     /// # Errors
     /// As [`Communicator::isend`].
@@ -25,7 +25,7 @@ impl Intercommunicator {
         self.0.isend(buffer, dest, tag)
     }
 
-    /// The same, over only when the receiver has begun to receive; see [`Communicator::issend`].
+    /// Starts a nonblocking synchronous send; see [`Communicator::issend`].
     ///
     /// # Errors
     /// As [`Communicator::issend`].
@@ -38,7 +38,7 @@ impl Intercommunicator {
         self.0.issend(buffer, dest, tag)
     }
 
-    /// Begins to receive a message from the rank `source` of the other group; see [`Communicator::irecv`].
+    /// Starts a nonblocking receive from the rank `source` of the remote group; see [`Communicator::irecv`].
     ///
     /// # Errors
     /// As [`Communicator::irecv`].
@@ -56,7 +56,7 @@ impl Intercommunicator {
         self.0.irecv(buffer, source, tag)
     }
 
-    /// Begins to receive a message of whatever length; see [`Communicator::irecv_vec`].
+    /// Starts a nonblocking receive of a message of any length; see [`Communicator::irecv_vec`].
     ///
     /// # Errors
     /// As [`Communicator::irecv_vec`].
@@ -70,7 +70,7 @@ impl Intercommunicator {
         self.0.irecv_vec(source, tag)
     }
 
-    /// Begins to send one buffer and to receive into another; see [`Communicator::isendrecv`].
+    /// Starts a nonblocking send of one buffer and receive into another; see [`Communicator::isendrecv`].
     ///
     /// # Errors
     /// As [`Communicator::isendrecv`].
@@ -93,7 +93,7 @@ impl Intercommunicator {
             .isendrecv(send, dest, send_tag, recv, source, recv_tag)
     }
 
-    /// Begins operations on borrowed slices in `f`, and returns when all of them are over; see [`Communicator::scope`].
+    /// Starts operations on borrowed slices in `f`, and returns when all of them are complete; see [`Communicator::scope`].
     ///
     /// ```
     /// # use ranks_comm::{Intercommunicator, Result};
@@ -106,7 +106,7 @@ impl Intercommunicator {
     /// }
     /// ```
     ///
-    /// What is begun there outlives no slice that does not outlive the scope:
+    /// A slice that does not outlive the scope cannot be used there:
     ///
     /// ```compile_fail,E0597
     /// # use ranks_comm::{Intercommunicator, Result};
@@ -132,14 +132,14 @@ impl Intercommunicator {
     }
 }
 
-/// Begins operations between two groups on memory that outlives the scope; from [`Intercommunicator::scope`].
+/// A scope of operations between two groups, on memory that outlives it; from [`Intercommunicator::scope`].
 ///
-/// As [`Scope`], but for what only a communicator of one group can do.
+/// As [`Scope`], without the operations that need a communicator of one group.
 #[derive(Clone, Copy)]
 pub struct IntercommunicatorScope<'scope, 'env: 'scope>(&'scope Scope<'scope, 'env>);
 
 impl<'scope> IntercommunicatorScope<'scope, '_> {
-    /// Begins to send `data` to the rank `dest` of the other group.
+    /// Starts a nonblocking send of `data` to the rank `dest` of the remote group.
     ///
     /// # Errors
     /// As [`Scope::isend`].
@@ -152,7 +152,7 @@ impl<'scope> IntercommunicatorScope<'scope, '_> {
         self.0.isend(data, dest, tag)
     }
 
-    /// Begins to send `data`; over when the receiver has begun to receive.
+    /// Starts a nonblocking synchronous send of `data`: complete when the matching receive has started.
     ///
     /// # Errors
     /// As [`Scope::issend`].
@@ -165,7 +165,7 @@ impl<'scope> IntercommunicatorScope<'scope, '_> {
         self.0.issend(data, dest, tag)
     }
 
-    /// Begins to receive into `buf` from the rank `source` of the other group.
+    /// Starts a nonblocking receive into `buf` from the rank `source` of the remote group.
     ///
     /// # Errors
     /// As [`Scope::irecv`].

@@ -1,4 +1,4 @@
-//! The side that receives: partitions are read as they arrive.
+//! Partitioned receives: partitions are read as they arrive.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -17,12 +17,12 @@ use crate::record;
 
 static RECV: Role = Role::of("MPI_Precv_init");
 
-/// A partitioned receive that is not under way; it owns its buffer. From [`Communicator::precv_init`].
+/// An inactive partitioned receive; it owns its buffer. From [`Communicator::precv_init`].
 ///
 /// MPI 5.0 §4.2.
 pub struct PartitionedRecv<B: RecvBuffer + Send + 'static>(Box<Receiving<B>>);
 
-/// A [`PartitionedRecv`] that is under way: partitions can be read as they arrive, by any thread.
+/// An active [`PartitionedRecv`]: any thread can read the partitions as they arrive.
 ///
 /// If it is dropped, it is left to the runtime with its buffer.
 #[must_use = "an operation is over when it has been waited for"]
@@ -34,16 +34,17 @@ struct Receiving<B: Send + 'static> {
     started: bool,
     span: Span,
     width: usize,
-    /// How many bytes of each partition have arrived: all, or none are to be looked at.
+    /// The number of bytes of each partition that have arrived; a partition is read only when all of it has.
     arrived: Box<[AtomicUsize]>,
-    /// In process one thread at a time puts messages where they belong.
+    /// Lock of the thread that copies parts to their places, in process.
     turn: Mutex<()>,
-    /// `None` when it was given back.
+    /// `None` once it was given back.
     buffer: Option<InFlight<B>>,
 }
 
 impl Communicator {
-    /// Prepares to receive what a [`psend_init`](Self::psend_init) of `source` sends, in `partitions` parts of equal length. Local.
+    /// Prepares to receive the message of a [`psend_init`](Self::psend_init) of `source`, in `partitions` parts of equal length.
+    /// Local.
     ///
     /// # Errors
     /// As [`psend_init`](Self::psend_init).
@@ -91,7 +92,7 @@ impl Communicator {
 }
 
 impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
-    /// Begins to receive a message.
+    /// Starts to receive a message.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
@@ -116,13 +117,13 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
         Ok(ActiveRecv(self.0))
     }
 
-    /// What was received last.
+    /// The elements that were received last.
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
         self.0.get().map_or(&[], |buffer| buffer.as_slice())
     }
 
-    /// The same, to be changed.
+    /// The same elements, mutably.
     #[must_use]
     pub fn buffer_mut(&mut self) -> &mut [B::Element] {
         match self.0.get_mut() {
@@ -133,13 +134,13 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
 }
 
 impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
-    /// How many partitions there are.
+    /// The number of partitions.
     #[must_use]
     pub fn partitions(&self) -> usize {
         self.0.arrived.len()
     }
 
-    /// The elements of partition `index`, if all of them have arrived; does not wait. Any thread may call it.
+    /// The elements of partition `index`, if all of them have arrived. Nonblocking. Any thread may call it.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if there is no such partition; [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], in process
@@ -186,7 +187,7 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
         let entered = inner.comm.enter(record::WAIT)?;
         if let Link::Mpi(parts) = &mut inner.link {
             let outcome = parts.wait();
-            // After an error as well, the library is done with it.
+            // After an error too, the library no longer uses the buffer.
             inner.started = false;
             outcome?;
         } else {
@@ -201,19 +202,19 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
 }
 
 impl<B: Send + 'static> Receiving<B> {
-    /// The buffer, while nothing is under way.
+    /// The buffer, while no operation is pending.
     fn get(&self) -> Option<&B> {
         let over = self.link.at_rest(self.started)?;
         self.buffer.as_ref().map(|buffer| buffer.get(&over))
     }
 
-    /// The same, to be changed.
+    /// The buffer, mutably.
     fn get_mut(&mut self) -> Option<&mut B> {
         let over = self.link.at_rest(self.started)?;
         self.buffer.as_mut().map(|buffer| buffer.get_mut(&over))
     }
 
-    /// Asks for one partition.
+    /// Tests one partition for arrival.
     fn look(&self, index: usize, arrived: &AtomicUsize) -> Result<()> {
         if let Link::Mpi(parts) = &self.link {
             if parts.arrived(index)? {
@@ -230,7 +231,7 @@ impl<B: Send + 'static> Receiving<B> {
         arrived.any(|bytes| bytes.load(Ordering::Acquire) < self.width)
     }
 
-    /// Takes the next part out of the mailbox; whether there was one.
+    /// Receives the next part from the mailbox. Returns `true` if there was one.
     fn take_part(&self, wait: bool) -> Result<bool> {
         let (Link::InProcess(channel), Backend::InProcess(comm)) =
             (&self.link, self.comm.backend())
@@ -239,7 +240,7 @@ impl<B: Send + 'static> Receiving<B> {
         };
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_missing() {
-            // What comes now is of the next message.
+            // A part that arrives now belongs to the next message.
             return Ok(false);
         }
         let part = comm.recv_part(RECV.operation, *channel, self.span, wait)?;

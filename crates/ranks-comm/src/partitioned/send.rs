@@ -1,4 +1,4 @@
-//! The side that sends: partitions are written by threads, and go as they are ready.
+//! Partitioned sends: threads write partitions, which are sent as they become ready.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -18,10 +18,10 @@ use crate::record;
 
 static SEND: Role = Role::of("MPI_Psend_init");
 
-/// A partitioned send that is not under way; it owns its buffer, which can be used meanwhile.
+/// An inactive partitioned send; it owns its buffer, which can be used while no start is pending.
 ///
-/// From [`Communicator::psend_init`]. [`start`](Self::start) makes an [`ActiveSend`] of it, and
-/// [`ActiveSend::wait`] this again.
+/// From [`Communicator::psend_init`]. [`start`](Self::start) turns it into an [`ActiveSend`], and
+/// [`ActiveSend::wait`] back.
 ///
 /// ```
 /// # fn main() -> ranks_comm::Result<()> {
@@ -50,16 +50,16 @@ static SEND: Role = Role::of("MPI_Psend_init");
 /// MPI 5.0 §4.2.
 pub struct PartitionedSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
 
-/// A [`PartitionedSend`] that is under way; shared among the threads that make its parts.
+/// An active [`PartitionedSend`]; shared by the threads that fill its partitions.
 ///
-/// If it is dropped, or waited for, before all partitions are ready, the others are sent as they are. Dropped, it is left to
-/// the runtime with its buffer.
+/// If it is dropped, or waited for, before all partitions are ready, the others are sent as they are. If it is dropped, it is
+/// left to the runtime with its buffer.
 #[must_use = "an operation is over when it has been waited for"]
 pub struct ActiveSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
 
-/// One partition of an [`ActiveSend`], to be written by its only holder until it is [`ready`](Self::ready).
+/// One partition of an [`ActiveSend`], which only its holder writes until it is [`ready`](Self::ready).
 ///
-/// If it is dropped, it can be had again.
+/// If it is dropped, [`ActiveSend::partition`] can hand it out again.
 pub struct PartitionWriter<'a, T> {
     shares: &'a Shares,
     index: usize,
@@ -68,16 +68,16 @@ pub struct PartitionWriter<'a, T> {
 
 struct Sending<B: Send + 'static> {
     shares: Shares,
-    /// `None` when it was given back.
+    /// `None` once it was given back.
     buffer: Option<InFlight<B>>,
 }
 
-/// What is known of a send without its buffer.
+/// The parts of a send without its buffer.
 struct Shares {
     comm: Communicator,
     link: Link,
     started: bool,
-    /// How far each partition is: [`FREE`], [`TAKEN`], [`READY`].
+    /// The state of each partition: [`FREE`], [`TAKEN`], [`READY`].
     states: Box<[AtomicU8]>,
     span: Span,
     /// The bytes of a partition.
@@ -89,15 +89,15 @@ const TAKEN: u8 = 1;
 const READY: u8 = 2;
 
 impl Communicator {
-    /// Prepares to send `buffer` in `partitions` parts of equal length, each when it is ready. Local.
+    /// Prepares a send of `buffer` in `partitions` parts of equal length, each sent when it is ready. Local.
     ///
-    /// It goes to the [`precv_init`](Self::precv_init) of `dest` that is the how manieth this is with its rank and tag; other
-    /// receives do not see it. Both sides have the same number of elements; in how many partitions is each side's own.
+    /// It matches the [`precv_init`](Self::precv_init) of `dest` with its rank and tag, in the order of the calls; other
+    /// receives do not match it. Both sides have the same number of elements; each side chooses its number of partitions.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`], [`ErrorKind::Tag`]; [`ErrorKind::Length`] if `partitions` does not divide the length;
-    /// [`ErrorKind::NotInLibrary`] before MPI 4.0, and over Open MPI, which says of partitions that they have arrived before they
-    /// have.
+    /// [`ErrorKind::NotInLibrary`] before MPI 4.0, and over Open MPI, which reports the arrival of partitions before they
+    /// have arrived.
     ///
     /// MPI 5.0 §4.2.1 (`MPI_Psend_init`).
     #[doc(alias = "MPI_Psend_init")]
@@ -144,7 +144,7 @@ impl Communicator {
 }
 
 impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
-    /// Begins a message, none of whose partitions is ready.
+    /// Starts a message, none of whose partitions is ready.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
@@ -169,13 +169,13 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
         Ok(ActiveSend(self.0))
     }
 
-    /// What is sent next.
+    /// The elements that the next start sends.
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
         self.0.get().map_or(&[], |buffer| buffer.as_slice())
     }
 
-    /// The same, to be changed.
+    /// The same elements, mutably.
     #[must_use]
     pub fn buffer_mut(&mut self) -> &mut [B::Element] {
         match self.0.get_mut() {
@@ -186,16 +186,16 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
 }
 
 impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
-    /// How many partitions there are.
+    /// The number of partitions.
     #[must_use]
     pub fn partitions(&self) -> usize {
         self.0.shares.states.len()
     }
 
-    /// Partition `index`, to be written by the caller alone; [`PartitionWriter::ready`] sends it.
+    /// Partition `index`, for the caller alone to write; [`PartitionWriter::ready`] sends it.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if there is no such partition, if somebody has it, or if it is ready.
+    /// [`ErrorKind::Argument`] if there is no such partition, if a writer holds it, or if it is ready.
     pub fn partition(&self, index: usize) -> Result<PartitionWriter<'_, B::Element>> {
         let shares = &self.0.shares;
         shares.step(index, FREE, TAKEN)?;
@@ -212,10 +212,10 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
         })
     }
 
-    /// Sends partition `index` as it is. Any thread may call it, for each partition once.
+    /// Marks partition `index` as ready and sends it as it is. Any thread may call it, once for each partition.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if there is no such partition, if somebody writes to it, or if it is ready already;
+    /// [`ErrorKind::Argument`] if there is no such partition, if a writer holds it, or if it is ready already;
     /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports.
     ///
     /// MPI 5.0 §4.2.2 (`MPI_Pready`).
@@ -224,7 +224,7 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
         self.0.shares.ready(&[index], FREE)
     }
 
-    /// Sends the partitions of a range.
+    /// Marks the partitions of a range as ready.
     ///
     /// # Errors
     /// As [`pready`](Self::pready); none of them is sent if one cannot be.
@@ -239,7 +239,7 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
         self.0.shares.ready(&indices, FREE)
     }
 
-    /// Sends those partitions.
+    /// Marks the listed partitions as ready.
     ///
     /// # Errors
     /// As [`pready`](Self::pready); none of them is sent if one cannot be.
@@ -250,7 +250,7 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
         self.0.shares.ready(indices, FREE)
     }
 
-    /// Sends what is not ready yet, and waits until all is sent.
+    /// Sends the partitions that are not ready yet, and waits until all are sent.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports. The request is lost then.
@@ -263,7 +263,7 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
         if let Link::Mpi(parts) = &mut shares.link {
             let _entered = shares.comm.enter(record::WAIT)?;
             let outcome = parts.wait();
-            // After an error as well, the library is done with it.
+            // After an error too, the library no longer uses the buffer.
             shares.started = false;
             outcome?;
         }
@@ -273,13 +273,13 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
 }
 
 impl<B: Send + 'static> Sending<B> {
-    /// The buffer, while nothing is under way.
+    /// The buffer, while no operation is pending.
     fn get(&self) -> Option<&B> {
         let over = self.shares.link.at_rest(self.shares.started)?;
         self.buffer.as_ref().map(|buffer| buffer.get(&over))
     }
 
-    /// The same, to be changed.
+    /// The buffer, mutably.
     fn get_mut(&mut self) -> Option<&mut B> {
         let over = self.shares.link.at_rest(self.shares.started)?;
         self.buffer.as_mut().map(|buffer| buffer.get_mut(&over))
@@ -287,7 +287,7 @@ impl<B: Send + 'static> Sending<B> {
 }
 
 impl Shares {
-    /// Takes a partition from one state to the next.
+    /// Moves a partition from one state to the next.
     fn step(&self, index: usize, from: u8, to: u8) -> Result<()> {
         let Some(state) = self.states.get(index) else {
             return Err(self.no_partition(index));
@@ -299,7 +299,7 @@ impl Shares {
         }
     }
 
-    /// Sends these partitions, all of which are in the state `from`, or none.
+    /// Sends these partitions, if all of them are in the state `from`; otherwise none.
     fn ready(&self, indices: &[usize], from: u8) -> Result<()> {
         let _entered = self.comm.enter("MPI_Pready")?;
         for (done, &index) in indices.iter().enumerate() {
@@ -329,7 +329,7 @@ impl Shares {
         }
     }
 
-    /// Sends all that is not; there is no writer any more.
+    /// Sends all partitions that are not ready; there is no writer any more.
     fn ready_rest(&mut self) -> Result<()> {
         let left = |state: &AtomicU8| state.load(Ordering::Acquire) != READY;
         if !self.states.iter().any(left) {
@@ -364,7 +364,7 @@ fn refused(index: usize, why: &str) -> Error {
 }
 
 impl<T> PartitionWriter<'_, T> {
-    /// Which partition it is.
+    /// The index of the partition.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
@@ -381,7 +381,7 @@ impl<T> PartitionWriter<'_, T> {
         std::mem::forget(self);
         let outcome = shares.ready(&[index], TAKEN);
         if outcome.is_err() {
-            // If it was not sent, it can be had again.
+            // A partition that was not sent can be handed out again.
             let _ = shares.step(index, TAKEN, FREE);
         }
         outcome
@@ -411,7 +411,7 @@ impl<B: Send + 'static> Drop for Sending<B> {
     fn drop(&mut self) {
         let shares = &mut self.shares;
         if shares.started {
-            // If this thread may not, the runtime says at its end what has not ended.
+            // If this thread may not, the runtime reports at its end that the send is not complete.
             let _ = shares.ready_rest();
         }
         let_go(

@@ -1,4 +1,4 @@
-//! Operations that were prepared once, while they are under way.
+//! Active persistent operations.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use crate::flight::Pause;
 use crate::mpi::{self, ROOMS};
 use crate::status::Status;
 
-/// A [`Persistent`] operation that is under way.
+/// A [`Persistent`] operation that was started and is pending.
 ///
-/// If it is dropped, it is left to the runtime with its buffer until it is over, as a [`Request`](crate::Request) is.
+/// If it is dropped, it is left to the runtime with its buffer until it is complete, as a [`Request`](crate::Request) is.
 #[must_use = "an operation is over when it has been waited for"]
 pub struct Active<B: Send + 'static>(pub(super) Box<Inner<B>>);
 
 impl<B: Send + 'static> Active<B> {
-    /// Waits until the operation is over, and gives what can be started again, and the status.
+    /// Waits until the operation is complete. Returns the request, which can be started again, and the status.
     ///
-    /// The status of a send says nothing. With the error the request is lost; [`complete`](Self::complete) gives both.
+    /// The status of a send has no content. With an error the request is lost; [`complete`](Self::complete) returns both.
     ///
     /// # Errors
     /// Those of the operation, see [`Request::wait`](crate::Request::wait).
@@ -37,8 +37,8 @@ impl<B: Send + 'static> Active<B> {
     /// As [`wait`](Self::wait), but gives the request back even if the operation has failed.
     ///
     /// # Errors
-    /// [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized): the operation goes on
-    /// without you.
+    /// [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized): the operation is still
+    /// pending and now owned by the runtime.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     pub fn complete(mut self) -> Result<(Persistent<B>, Result<Status>)> {
@@ -49,15 +49,15 @@ impl<B: Send + 'static> Active<B> {
     /// Waits for all of them. Their statuses are in [`Persistent::status`].
     ///
     /// # Errors
-    /// If any has failed, as the first that has, with the [statuses](Error::statuses) of all; all of them are over and lost
-    /// then. [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized): they go on
-    /// without you.
+    /// If any has failed, the error of the first failure, with the [statuses](Error::statuses) of all; all of them are complete and
+    /// lost then. [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized): they are still
+    /// pending and now owned by the runtime.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     #[doc(alias = "MPI_Waitall")]
     pub fn wait_all(mut requests: Vec<Self>) -> Result<Vec<Persistent<B>>> {
         let mut outcomes = Vec::with_capacity(requests.len());
-        // What the library has goes on by itself while the others are looked at.
+        // The library's operations progress by themselves while the others are completed.
         for (index, request) in requests.iter_mut().enumerate() {
             if request.0.phase != Phase::Started {
                 outcomes.push((index, request.0.wait()?));
@@ -87,11 +87,11 @@ impl<B: Send + 'static> Active<B> {
             .collect())
     }
 
-    /// Whether the operation is over; does not wait. If it is, [`wait`](Self::wait) returns at once.
+    /// Tests for completion. Nonblocking; after `true`, [`wait`](Self::wait) does not block.
     ///
     /// # Errors
-    /// [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized). How the operation
-    /// itself went is told by `wait`.
+    /// [`WrongThread`](crate::ErrorKind::WrongThread) and [`Finalized`](crate::ErrorKind::Finalized). Errors of the operation
+    /// itself are returned by `wait`.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Test`).
     #[doc(alias = "MPI_Test")]
@@ -99,7 +99,7 @@ impl<B: Send + 'static> Active<B> {
         self.0.test()
     }
 
-    /// As [`test`](Self::test), but waits for up to `limit`.
+    /// As [`test`](Self::test), but waits up to `limit`.
     ///
     /// # Errors
     /// As [`test`](Self::test).

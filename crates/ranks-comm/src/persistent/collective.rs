@@ -1,4 +1,4 @@
-//! What sibling crates prepare: operations from one buffer to another, or on one, or on none.
+//! Persistent operations of sibling crates: from one buffer to another, on one, or on none.
 #![allow(unsafe_code)]
 
 use super::{Persistent, Plan, What};
@@ -9,20 +9,20 @@ use crate::in_flight::InFlight;
 use crate::landing::Role;
 use crate::owned::{RecvBuffer, SendBuffer};
 
-/// Begins an operation on the memory of a buffer, each time that it is called.
+/// Starts an operation on the memory of a buffer, at each call.
 pub type Again<B> = Box<dyn FnMut(&Communicator, &mut B) -> Result<Begun> + Send>;
 
 impl<B: Send + 'static> Persistent<B> {
-    /// An operation that the library keeps, as `prepare` has it made by a function whose name ends in `_init`; or where that returns
-    /// nothing, one that `again` begins at each start, on a communicator that is made for it alone, so that it meets nothing but
-    /// itself. Collective.
+    /// Makes a persistent operation: with the library's request, which `prepare` makes with a function whose name ends in
+    /// `_init`; or, where `prepare` returns `None`, with an operation that `again` starts at each start. The latter gets a
+    /// communicator of its own, so that it matches nothing but itself. Collective.
     ///
     /// # Errors
-    /// Those of `prepare` and of [`Communicator::dup`]; [`ErrorKind::Argument`] if what was made is not the library's.
+    /// Those of `prepare` and of [`Communicator::dup`]; [`ErrorKind::Argument`] if the request is not the library's.
     ///
     /// # Safety
-    /// What is made is not started. The memory that it works on, and what `again` begins works on, belongs to the buffer, and stays
-    /// where it is when that is moved.
+    /// The request that `prepare` makes is not started. The memory that it works on, and that the operations of `again` work on,
+    /// belongs to the buffer, and stays where it is when that is moved.
     #[doc(hidden)]
     pub unsafe fn prepared(
         comm: &Communicator,
@@ -69,7 +69,7 @@ where
     S: SendBuffer + Send + 'static,
     R: RecvBuffer + Send + 'static,
 {
-    /// What is sent next.
+    /// The elements that the next start sends.
     #[must_use]
     pub fn send(&self) -> &[S::Element] {
         match self.0.get() {
@@ -78,7 +78,7 @@ where
         }
     }
 
-    /// The same, to be changed.
+    /// The same elements, mutably.
     #[must_use]
     pub fn send_mut(&mut self) -> &mut [S::Element]
     where
@@ -90,7 +90,7 @@ where
         }
     }
 
-    /// What was received last.
+    /// The elements that were received last.
     #[must_use]
     pub fn recv(&self) -> &[R::Element] {
         match self.0.get() {
@@ -99,7 +99,7 @@ where
         }
     }
 
-    /// The same, to be changed.
+    /// The same elements, mutably.
     #[must_use]
     pub fn recv_mut(&mut self) -> &mut [R::Element] {
         match self.0.get_mut() {

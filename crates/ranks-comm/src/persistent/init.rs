@@ -1,4 +1,4 @@
-//! Preparing what is done many times.
+//! Preparation of persistent sends and receives.
 #![allow(unsafe_code)]
 
 use super::{Persistent, Plan, What};
@@ -12,7 +12,7 @@ use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
 impl Communicator {
-    /// Prepares to send `buffer`, as often as the result is started. Local.
+    /// Prepares a persistent send of `buffer`. Local.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library reports.
@@ -33,7 +33,7 @@ impl Communicator {
         unsafe { self.any_send_init(SendMode::Standard, buffer, dest, tag) }
     }
 
-    /// As [`send_init`](Self::send_init), each send over only when the receiver has begun to receive.
+    /// As [`send_init`](Self::send_init), but synchronous: each send is complete only when the matching receive has started.
     ///
     /// # Errors
     /// As [`send_init`](Self::send_init).
@@ -54,10 +54,10 @@ impl Communicator {
         unsafe { self.any_send_init(SendMode::Synchronous, buffer, dest, tag) }
     }
 
-    /// As [`send_init`](Self::send_init), each send by way of the [attached buffer](Self::buffer_attach).
+    /// As [`send_init`](Self::send_init), but each send uses the [attached buffer](Self::buffer_attach).
     ///
     /// # Errors
-    /// As [`send_init`](Self::send_init); where the message does not fit, [`Persistent::start`] says so.
+    /// As [`send_init`](Self::send_init); a message that does not fit is an error of [`Persistent::start`].
     ///
     /// MPI 5.0 §3.9 (`MPI_Bsend_init`).
     #[doc(alias = "MPI_Bsend_init")]
@@ -75,7 +75,7 @@ impl Communicator {
         unsafe { self.any_send_init(SendMode::Buffered, buffer, dest, tag) }
     }
 
-    /// As [`send_init`](Self::send_init), for receives that were begun before.
+    /// As [`send_init`](Self::send_init), but ready: the matching receives must have been posted before.
     ///
     /// # Safety
     /// That of [`rsend`](Self::rsend), whenever the result is started.
@@ -99,9 +99,9 @@ impl Communicator {
         unsafe { self.any_send_init(SendMode::Ready, buffer, dest, tag) }
     }
 
-    /// Prepares to receive messages of at most the length of `buffer`, one for each start. Local.
+    /// Prepares a persistent receive of messages of at most the length of `buffer`, one for each start. Local.
     ///
-    /// On libraries that write past the end of a buffer (Open MPI does) each start begins a receive of its own, which is
+    /// On libraries that write past the end of a buffer (Open MPI does) each start makes a receive of its own, which is
     /// matched when the length of its message is known.
     ///
     /// # Errors

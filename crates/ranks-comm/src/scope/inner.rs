@@ -1,4 +1,4 @@
-//! What is under way in a scope: how it is waited for, and given up.
+//! The pending operations of a scope: waiting for them and giving them up.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -13,34 +13,34 @@ use crate::run::last_words;
 use crate::status::Status;
 use crate::under_way::UnderWay;
 
-/// Waiting for all of a scope.
+/// The call site of waiting for all operations of a scope.
 const WAITALL: &record::Kind = &record::Kind::of(Class::Message, "MPI_Waitall");
 
-/// How long a scope that unwinds waits for what cannot be cancelled, before it ends the process.
+/// The time for which a scope that unwinds waits for operations that cannot be cancelled, before it aborts the job.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The same for one in which something has come to its time limit.
+/// The same time for a scope in which an operation has timed out.
 const LAST_CHANCE: Duration = Duration::from_millis(300);
 
-/// What is under way in a scope.
+/// The pending operations of a scope.
 pub(super) struct Inner<'a> {
     pub(super) comm: &'a Communicator,
     /// A scope stays on its thread.
     pub(super) lanes: Lanes<'a>,
-    /// With the library, side by side.
+    /// Small operations over MPI, whose native requests lie side by side.
     pub(super) batch: Batch<'a>,
-    /// All others, by number; `None` where one is over.
+    /// All others, by number; `None` where one is complete.
     others: RefCell<Vec<Option<Flight>>>,
     finished: Cell<bool>,
-    /// Whether one may have been begun that is not kept here yet.
+    /// `true` while an operation may have been started that is not kept here yet.
     beginning: Cell<bool>,
-    /// Whether one of them has come to its time limit.
+    /// `true` if one of them has timed out.
     late: Cell<bool>,
-    /// What was seen to have failed and was not told.
+    /// The first failure that no call has returned.
     failed: Cell<Option<Error>>,
 }
 
-/// Where an operation is kept.
+/// The place where an operation is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Batch(u32),
@@ -62,7 +62,7 @@ impl<'a> Inner<'a> {
         }
     }
 
-    /// Has one begun. What unwinds from here on may have begun one, so that the scope does not end then.
+    /// Starts an operation and keeps it. If `begin` unwinds, it may have started one, and the scope counts as busy from then on.
     pub(super) fn begin(&self, begin: impl FnOnce() -> Result<Flight>) -> Result<Place> {
         self.beginning.set(true);
         let begun = begin().map(|flight| self.keep(flight));
@@ -70,7 +70,7 @@ impl<'a> Inner<'a> {
         begun
     }
 
-    /// An operation has failed, which only the end of the scope can tell.
+    /// Records the failure of an operation, which only the end of the scope can report.
     #[cold]
     pub(super) fn fails(&self, error: Error) {
         let first = self.failed.take();
@@ -88,7 +88,7 @@ impl<'a> Inner<'a> {
         Place::Other(index)
     }
 
-    /// Whether the one at `place` is over; what became of it, if so.
+    /// Tests the operation at `place`; its outcome, if it is complete.
     pub(super) fn test(&self, place: Place) -> Result<Option<Result<Status>>> {
         match place {
             Place::Batch(index) => {
@@ -110,7 +110,8 @@ impl<'a> Inner<'a> {
         }
     }
 
-    /// An error if the one at `place` was waited for since then, and not all ranks have come to it within the limit of comparisons.
+    /// Returns an error if the operation has been waited for since `waiting`, and not all ranks have come to it within the limit
+    /// of comparisons.
     pub(super) fn is_in_time(&self, place: Place, waiting: Instant) -> Result<()> {
         let Place::Other(index) = place else {
             return Ok(());
@@ -151,7 +152,7 @@ impl<'a> Inner<'a> {
         }
     }
 
-    /// Waits for everything; the first error.
+    /// Waits for all operations; returns the first error.
     #[inline]
     pub(super) fn finish(&self) -> Result<()> {
         let mut outcome = if self.batch.is_empty() {
@@ -163,7 +164,7 @@ impl<'a> Inner<'a> {
             let rest = self.finish_others();
             outcome = outcome.and(rest);
         }
-        // What is left after an error (a forbidden thread, say) is for `drop`.
+        // Operations left after an error (a forbidden thread, say) are given up by `drop`.
         self.finished.set(outcome.is_ok() || self.is_idle());
         match self.failed.take() {
             None => outcome,
@@ -188,7 +189,7 @@ impl<'a> Inner<'a> {
         }
     }
 
-    /// A time limit was set while they were under way.
+    /// Waits for the batch under a time limit that was set while it was pending.
     #[cold]
     fn finish_batch_in_time(&self, under_way: &UnderWay) -> Result<()> {
         let mut outcome = Ok(());
@@ -208,7 +209,7 @@ impl<'a> Inner<'a> {
         let count = self.others.borrow().len();
         for index in 0..count {
             if self.late.get() {
-                // All that is left is given up, see `drop`.
+                // The operations that are left are given up, see `drop`.
                 break;
             }
             let waited = self.wait(Place::Other(index)).map(drop);
@@ -217,7 +218,7 @@ impl<'a> Inner<'a> {
         outcome
     }
 
-    /// What is still under way.
+    /// The names of the pending operations.
     fn left(&self) -> String {
         let others = self.others.borrow();
         let others = others.iter().flatten().map(Flight::operation);
@@ -232,7 +233,7 @@ impl<'a> Inner<'a> {
         self.batch.is_empty() && others.iter().all(Option::is_none) && !self.beginning.get()
     }
 
-    /// After an error: their messages may never come.
+    /// Cancels receives after an error: their messages may never come.
     #[cold]
     #[inline(never)]
     pub(super) fn cancel_receives(&self) {
@@ -242,13 +243,13 @@ impl<'a> Inner<'a> {
         if let Ok(_entered) = self.comm.enter("MPI_Cancel") {
             self.batch.cancel_all();
             for flight in self.others.borrow_mut().iter_mut().flatten() {
-                // What cannot be cancelled is waited for.
+                // An operation that cannot be cancelled is waited for.
                 let _ = flight.cancel(self.comm);
             }
         }
     }
 
-    /// Ends the receives that have no message. The caller was let in.
+    /// Cancels the receives that have no message. The caller has entered the library.
     #[cold]
     fn cancel(&self) {
         self.batch.cancel_all();
@@ -257,7 +258,7 @@ impl<'a> Inner<'a> {
         }
     }
 
-    /// Their memory is touched by nobody but who asks.
+    /// Drops the operations among threads: only the rank that asks touches their memory.
     #[cold]
     fn leave_those_among_threads(&self) {
         for place in self.others.borrow_mut().iter_mut() {
@@ -267,7 +268,7 @@ impl<'a> Inner<'a> {
         }
     }
 
-    /// Ends everything as fast as it can be, without the right to fail.
+    /// Ends everything as fast as possible; cannot fail.
     #[cold]
     fn give_up(&self) {
         let patience = if self.late.get() {

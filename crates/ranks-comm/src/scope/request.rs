@@ -1,4 +1,4 @@
-//! An operation of a scope: it holds its slice, and gives it back when it is over.
+//! An operation of a scope: it holds its slice, and gives it back on completion.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -13,19 +13,19 @@ use crate::status::Status;
 
 /// An operation of a [`Scope`](crate::Scope) on a slice of type `B`.
 ///
-/// Dropping it lets the operation go on; it is over at the end of the scope.
+/// Dropping it leaves the operation pending; it is completed at the end of the scope.
 pub struct ScopedRequest<'scope, B> {
     inner: &'scope Inner<'scope>,
     place: Place,
-    /// The slice, as an address: nobody may have it while it is in use.
+    /// The slice, as an address: nobody may hold a reference to it while it is in use.
     start: *mut (),
     length: usize,
-    /// What became of it, if it was seen to be over.
+    /// The outcome, if a test has found it complete.
     over: Option<Result<Status>>,
     buffer: PhantomData<B>,
 }
 
-/// What a [`ScopedRequest`] holds; `&[T]` or `&mut [T]`.
+/// The slice that a [`ScopedRequest`] holds: `&[T]` or `&mut [T]`.
 pub trait Borrowed: sealed::Sealed {}
 
 mod sealed {
@@ -86,10 +86,10 @@ impl<B: Borrowed> ScopedRequest<'_, B> {
         }
     }
 
-    /// Waits until the operation is over, and gives the slice back.
+    /// Waits until the operation is complete, and gives the slice back.
     ///
     /// # Errors
-    /// As [`Request::wait`](crate::Request::wait). With the error the slice stays in use until the scope ends.
+    /// As [`Request::wait`](crate::Request::wait). With an error the slice stays in use until the scope ends.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
@@ -103,7 +103,7 @@ impl<B: Borrowed> ScopedRequest<'_, B> {
         Ok((buffer, status))
     }
 
-    /// Whether the operation is over; does not wait. If it is, [`wait`](Self::wait) returns at once.
+    /// Tests for completion. Nonblocking; after `true`, [`wait`](Self::wait) does not block.
     ///
     /// # Errors
     /// As [`Request::test`](crate::Request::test).
@@ -117,7 +117,7 @@ impl<B: Borrowed> ScopedRequest<'_, B> {
         Ok(self.over.is_some())
     }
 
-    /// As [`test`](Self::test), but waits for up to `limit`.
+    /// As [`test`](Self::test), but waits up to `limit`.
     ///
     /// # Errors
     /// As [`Request::test`](crate::Request::test).
@@ -126,7 +126,7 @@ impl<B: Borrowed> ScopedRequest<'_, B> {
     }
 }
 
-/// What nobody has waited for is told at the end of the scope.
+/// An error that nobody has waited for is returned at the end of the scope.
 impl<B> Drop for ScopedRequest<'_, B> {
     #[inline]
     fn drop(&mut self) {

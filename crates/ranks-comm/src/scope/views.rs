@@ -1,4 +1,4 @@
-//! Operations of a scope on what layouts take of borrowed slices.
+//! Operations of a scope on the elements that a layout selects.
 #![allow(unsafe_code)]
 
 use super::{Scope, ScopedRequest};
@@ -10,7 +10,7 @@ use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
 impl<'scope> Scope<'scope, '_> {
-    /// As [`isend`](Self::isend), of what a [layout](crate::layout) takes.
+    /// As [`isend`](Self::isend), of the elements that a [layout](crate::layout) selects.
     ///
     /// ```
     /// # use ranks_comm::{Communicator, Layout, Result};
@@ -46,10 +46,10 @@ impl<'scope> Scope<'scope, '_> {
         Ok(self.request(place, start, length))
     }
 
-    /// As [`irecv`](Self::irecv), into what a [layout](crate::layout) takes; the request gives all of the slice back.
+    /// As [`irecv`](Self::irecv), into the elements that a [layout](crate::layout) selects; the request gives the whole slice back.
     ///
-    /// A shorter message fills the beginning, in the order of the layout. The message is put in its places when it is
-    /// waited for, or when the scope ends, and lies in other memory until then.
+    /// A shorter message fills the first elements, in the order of the layout. The message is unpacked by the wait, or when the
+    /// scope ends, and lies in other memory until then.
     ///
     /// # Errors
     /// As [`irecv`](Self::irecv).
