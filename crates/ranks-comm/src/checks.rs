@@ -30,9 +30,8 @@ pub enum Checks {
     ///
     /// Persistent collectives are compared when they are prepared, not when they are started. Nonblocking collectives are
     /// compared while they are pending: the start does not block, and the wait returns the error. As some ranks have started an
-    /// operation that
-    /// others never will, the operation is left to the runtime then, and the communicator is out of step. The end of the runtime is the
-    /// last collective of the world: ranks that are in another one get the same error as those that end.
+    /// operation that others never will, the operation is left to the runtime then, and the communicator is out of step. The end
+    /// of the runtime is the last collective of the world: ranks that are in another one get the same error as those that end.
     ///
     /// Only calls that all ranks of one communicator make are compared, and a window has a communicator of its own. Ranks that
     /// wait for each other in calls on different ones (a barrier here and a fence there, fences of two windows in different
@@ -41,8 +40,8 @@ pub enum Checks {
     /// whose error names the call that each of them is in; without a limit, for ever. Calls on intercommunicators are not
     /// compared, nor calls on communicators that another part of the program has made.
     ///
-    /// Where Open MPI might write past a slice ([`Facts::receives`](crate::Facts::receives)), all collectives are always
-    /// compared, and before they start: nonblocking ones wait for the other ranks there.
+    /// Open MPI might write past a slice in some configurations ([`Facts::receives`](crate::Facts::receives)): there all
+    /// collectives are always compared, and before they start; nonblocking ones wait for the other ranks there.
     Collective,
 }
 

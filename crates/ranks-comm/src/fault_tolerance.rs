@@ -146,7 +146,7 @@ impl Communicator {
     /// Returns `true` if a rank has revoked this communicator, as far as this rank knows. Local.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// ULFM (`MPIX_Comm_is_revoked`).
     #[doc(alias = "MPIX_Comm_is_revoked")]

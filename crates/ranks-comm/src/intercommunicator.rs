@@ -198,7 +198,7 @@ impl Intercommunicator {
     /// A new intercommunicator of the same groups. Collective over both.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_dup`).
     pub fn dup(&self) -> Result<Self> {
@@ -209,7 +209,7 @@ impl Intercommunicator {
     /// passes `true`. If both pass the same, either may come first. Collective over both; all ranks of a group pass the same.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §7.6.2 (`MPI_Intercomm_merge`).
     #[doc(alias = "MPI_Intercomm_merge")]

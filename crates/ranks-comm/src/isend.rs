@@ -70,7 +70,7 @@ impl Communicator {
     /// As [`isend`](Self::isend), but ready: the matching receive must have been posted before.
     ///
     /// # Safety
-    /// When this is called, `dest` has posted a receive into a buffer that the message matches, and no receive of unknown
+    /// At the call, `dest` has posted a receive into a buffer that the message matches, and no receive of unknown
     /// length is pending there. Otherwise the behaviour is undefined by the standard; no check can detect it.
     ///
     /// # Errors

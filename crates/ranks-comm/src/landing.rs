@@ -1,4 +1,4 @@
-//! Where a message lands that is received later: an address that stays good until then.
+//! Memory that a message is received into while its receive is pending.
 #![allow(unsafe_code)]
 
 use std::alloc::{self, Layout};
@@ -8,12 +8,12 @@ use std::ptr::NonNull;
 use crate::element::Pod;
 use crate::error::{self, Error, Result};
 
-/// What an operation under way is called, and what it receives.
+/// The C name of a pending operation, and the type of element that it receives.
 #[derive(Debug)]
 pub struct Role {
     /// The C name.
     pub(crate) operation: &'static str,
-    /// What is received; `None` if nothing is.
+    /// The type that is received; `None` if nothing is.
     pub(crate) element: Option<Element>,
 }
 
@@ -42,7 +42,7 @@ impl Role {
     }
 }
 
-/// A type of element, as far as lengths and texts need it.
+/// The properties of an element type that lengths and texts need.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Element {
     /// Its size in bytes.
@@ -50,7 +50,7 @@ pub(crate) struct Element {
     name: fn() -> &'static str,
 }
 
-/// The types of elements that are told apart, by name. Bytes are not among them: they may be parts of anything.
+/// The element types that are compared by name. Bytes are not among them: they may be parts of any type.
 const TOLD_APART: [&str; 10] = [
     "i16", "u16", "i32", "u32", "i64", "u64", "i128", "u128", "f32", "f64",
 ];
@@ -63,7 +63,7 @@ impl Element {
         }
     }
 
-    /// Whether `bytes` are a whole number of elements.
+    /// Returns `true` if `bytes` are a whole number of elements.
     pub(crate) fn divides(self, bytes: usize) -> bool {
         match self.width {
             0 => bytes == 0,
@@ -71,8 +71,8 @@ impl Element {
         }
     }
 
-    /// An error if elements of type `sent` must not be received as these: if both are numbers, of different types. Bytes and
-    /// structs, of which nobody knows the parts, are received as anything of the same size.
+    /// Returns an error if elements of type `sent` must not be received as these: if both are numbers, of different types. Bytes
+    /// and structs, whose parts are unknown, are received as any type of the same size.
     pub(crate) fn takes(self, operation: &'static str, bytes: usize, sent: Self) -> Result<()> {
         if std::ptr::fn_addr_eq(sent.name, self.name) || bytes == 0 {
             return Ok(());
@@ -91,7 +91,7 @@ impl Element {
     }
 }
 
-/// Memory of somebody else's, promised for as long as a message is under way.
+/// An address and a length of memory that an operation may use while it is pending.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     start: NonNull<u8>,
@@ -115,7 +115,7 @@ impl Span {
         }
     }
 
-    /// The memory of `data`, which nobody must write to by way of the span.
+    /// The memory of `data`, which must not be written through the span.
     pub(crate) fn to_read<T: Pod>(data: &[T]) -> Self {
         Self {
             bytes: size_of_val(data),
@@ -123,7 +123,7 @@ impl Span {
         }
     }
 
-    /// What is in the memory.
+    /// The bytes of the memory.
     ///
     /// # Safety
     /// All of it is initialised, and for as long as the slice is used it stays there and does not change.
@@ -132,7 +132,7 @@ impl Span {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
     }
 
-    /// How much memory it is.
+    /// The number of bytes.
     #[must_use]
     pub fn bytes(self) -> usize {
         self.bytes
@@ -153,7 +153,7 @@ impl Span {
         self.start.as_ptr()
     }
 
-    /// Copies as much of `payload` as there is room for to the beginning.
+    /// Copies as much of `payload` as fits to the beginning.
     pub fn fill(self, payload: &[u8]) {
         let length = payload.len().min(self.bytes);
         // SAFETY: the span has room for `length` bytes, which are nobody else's now (see `of`).
@@ -163,7 +163,7 @@ impl Span {
 
 /// New memory for a message, of the layout that a `Vec` of its elements has.
 ///
-/// One that comes out of a landing (see `Landed`) was written in full: the message is as long as it.
+/// After the receive is complete (see `Landed`) all of it is written: the message is as long as the memory.
 #[derive(Debug)]
 pub(crate) struct Room {
     start: NonNull<u8>,
@@ -176,7 +176,7 @@ unsafe impl Send for Room {}
 unsafe impl Sync for Room {}
 
 impl Room {
-    /// Memory for `bytes`, aligned to `align`; what is in it is anything.
+    /// Memory for `bytes`, aligned to `align`, uninitialised.
     pub(crate) fn new(operation: &'static str, bytes: usize, align: usize) -> Result<Self> {
         let layout = Layout::from_size_align(bytes, align)
             .map_err(|reason| error::no_memory(operation, bytes, &reason))?;
@@ -206,7 +206,7 @@ impl Room {
         }
     }
 
-    /// The elements of a room that a message was received into.
+    /// The elements of memory that a message was received into.
     pub(crate) fn into_initialised<T: Pod>(self) -> Vec<T> {
         // SAFETY: a room is handed out with what landed only when a message of its length was received.
         unsafe { self.into_vec() }
@@ -242,17 +242,17 @@ impl Drop for Room {
     }
 }
 
-/// Where a message goes.
+/// The destination of a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Landing {
-    /// Into memory that is there.
+    /// Existing memory.
     Into(Span),
-    /// Into new memory with this alignment, as long as the message.
+    /// New memory with this alignment, as long as the message.
     New(usize),
 }
 
 impl Landing {
-    /// How many elements there is room for; any number if it is new memory.
+    /// The number of elements that fit; unlimited for new memory.
     pub(crate) fn capacity(self, element: Element) -> usize {
         match self {
             Self::Into(span) => span.bytes() / element.width.max(1),
@@ -260,7 +260,7 @@ impl Landing {
         }
     }
 
-    /// Whether a message of that many bytes may go there; `None` if it may.
+    /// The error if a message of that many bytes does not fit; `None` if it does.
     pub(crate) fn refuses(
         self,
         operation: &'static str,

@@ -1,13 +1,14 @@
 //! Time limits of operations that wait for other ranks.
 //!
-//! While any limit is set, every call is in the list of those under way (`under_way.rs`), with its limit. Three things look at that:
+//! While any limit is set, every call is in the list of calls in flight (`under_way.rs`), with its limit. Three things look at
+//! that:
 //!
 //! * waits among threads, which end at the limit ([`in_time()`]);
-//! * over MPI, what can be done by an operation that returns at once: it is asked until the limit, and then left to the runtime
+//! * over MPI, the calls that can be made with a nonblocking operation: it is tested until the limit, and then left to the runtime
 //!   or cancelled ([`may_end`]);
-//! * the watchdog, for all else over MPI: it says what waits for whom, and ends the job.
+//! * the watchdog, for all other calls over MPI: it reports which rank waits for which, and aborts the job.
 //!
-//! Without a limit nothing of this is reached but one load on the ways that are slow anyway.
+//! Without a limit the cost is one load on the slow path.
 
 mod in_time;
 mod report;
@@ -31,13 +32,13 @@ pub(crate) use report::{Others, State};
 pub(crate) use text::parse;
 pub(crate) use watchdog::{is_watchdog, stop, watch};
 
-/// What becomes of an operation at its time limit. From [`Builder::on_time_limit`] or `RANKS_TIMEOUT`.
+/// The effect of a time limit on an operation. From [`Builder::on_time_limit`] or `RANKS_TIMEOUT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum OnTimeLimit {
-    /// It is an error of kind [`TimedOut`](ErrorKind::TimedOut), and the program may go on. Where the library has no way out of
-    /// an operation (it makes communicators, say, or fences a window), the job is aborted. `RANKS_TIMEOUT=3s,error`, and the
-    /// default.
+    /// The operation is an error of kind [`TimedOut`](ErrorKind::TimedOut), and the program may go on. Where the library cannot
+    /// leave an operation (it makes communicators, say, or fences a window), the job is aborted. `RANKS_TIMEOUT=3s,error`, and
+    /// the default.
     #[default]
     Error,
     /// The job is aborted, with a report on standard error. `RANKS_TIMEOUT=3s,abort`.
@@ -46,7 +47,7 @@ pub enum OnTimeLimit {
     Warn,
 }
 
-/// A limit, and where it comes from.
+/// A limit, and its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) duration: Duration,
@@ -54,14 +55,14 @@ pub(crate) struct Limit {
     pub(crate) origin: Origin,
 }
 
-/// Who has set a limit.
+/// The setter of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     Environment,
     Builder,
     Communicator,
     Call,
-    /// The limit of comparisons, for what ranks cannot compare.
+    /// The limit of comparisons, for calls that ranks cannot compare.
     Comparison,
 }
 
@@ -80,15 +81,15 @@ impl fmt::Display for Origin {
 /// The limit of the job, over MPI.
 static JOB: Mutex<Option<(Limit, Hold)>> = Mutex::new(None);
 
-/// The longest limit to which an operation over MPI has come.
+/// The longest limit at which an operation over MPI has timed out.
 static PASSED: Mutex<Option<Limit>> = Mutex::new(None);
 
 thread_local! {
-    /// Those that `within` has set for this thread: the innermost.
+    /// The limit that `within` has set for this thread: the innermost.
     static OF_CALLS: Cell<Option<Limit>> = const { Cell::new(None) };
 }
 
-/// What a process exits with whose job is aborted at a time limit.
+/// The exit status of a process whose job is aborted at a time limit.
 const STATUS: i32 = 1;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -105,7 +106,7 @@ pub(crate) fn of_job() -> Option<Limit> {
     lock(&JOB).as_ref().map(|(limit, _)| *limit)
 }
 
-/// Remembers that an operation over MPI has come to its limit.
+/// Notes that an operation over MPI has timed out.
 fn has_passed(limit: Limit) {
     let mut passed = lock(&PASSED);
     if passed.is_none_or(|before| before.duration < limit.duration) {
@@ -113,18 +114,18 @@ fn has_passed(limit: Limit) {
     }
 }
 
-/// Whether one has.
+/// Returns `true` if one has.
 pub(crate) fn one_has_passed() -> bool {
     lock(&PASSED).is_some()
 }
 
-/// How long the end may take, over MPI: as long as any operation of the job, or else as the longest that has come to its limit.
+/// The time that the end may take, over MPI: the limit of the job, or else the longest limit at which an operation has timed out.
 pub(crate) fn of_end() -> Option<Limit> {
     of_job().or(*lock(&PASSED))
 }
 
-/// What only some ranks of a communicator call together, which therefore all of them cannot compare; and the phases of a shared window, whose
-/// ranks meet in its memory.
+/// The calls that only some ranks of a communicator make together, and which therefore cannot be compared by all; and the epochs
+/// of a shared window, whose ranks meet in its memory.
 const NOT_COMPARED: [&str; 5] = [
     "MPI_Comm_create_group",
     "MPI_Win_complete",
@@ -133,7 +134,7 @@ const NOT_COMPARED: [&str; 5] = [
     "SharedWindow::fence",
 ];
 
-/// The limit for a call on a communicator, if there is no other: where ranks compare what all of them call, that of comparisons.
+/// The limit of a call that is not compared, if it has no other: where ranks compare collectives, the limit of that.
 pub(crate) fn of_what_is_not_compared(comm: &Communicator, operation: &str) -> Option<Limit> {
     let duration = comm.check_limit();
     let is_one = duration < Duration::MAX && NOT_COMPARED.contains(&operation);
@@ -144,7 +145,7 @@ pub(crate) fn of_what_is_not_compared(comm: &Communicator, operation: &str) -> O
     })
 }
 
-/// The limit for what this thread does on a communicator: that of the call, else the communicator's, else the job's.
+/// The limit of this thread's calls on a communicator: that of `within`, else the communicator's, else the job's.
 pub(crate) fn limit_of(comm: &Communicator) -> Option<Limit> {
     OF_CALLS
         .get()
@@ -155,7 +156,7 @@ pub(crate) fn limit_of(comm: &Communicator) -> Option<Limit> {
         })
 }
 
-/// The limit that a communicator was given.
+/// The limit of a communicator of its own.
 #[derive(Debug, Default)]
 pub(crate) struct OwnLimit(Mutex<Option<(Limit, Hold)>>);
 
@@ -177,13 +178,13 @@ impl OwnLimit {
 }
 
 impl Builder {
-    /// How long an operation may wait for other ranks, whatever `RANKS_TIMEOUT` says; the same on every rank.
+    /// Sets the time that an operation may wait for other ranks, whatever `RANKS_TIMEOUT` says; the same on every rank.
     ///
-    /// `RANKS_TIMEOUT` is a number of seconds or has a unit (`3`, `3s`, `500ms`, `2m`), and may say what happens then (`3s,abort`;
-    /// see [`on_time_limit`](Self::on_time_limit)). For ever if neither is given, and then nothing is spent on it.
+    /// `RANKS_TIMEOUT` is a number of seconds or has a unit (`3`, `3s`, `500ms`, `2m`), and may name the effect (`3s,abort`;
+    /// see [`on_time_limit`](Self::on_time_limit)). If neither is given there is no limit, and no cost.
     ///
-    /// The limit is for each operation, not for the program. At its end the operation is an error of kind
-    /// [`TimedOut`](ErrorKind::TimedOut), whose text says which operation it was, which ranks wait too and which are silent. Over
+    /// The limit is for each operation, not for the program. An operation that times out is an error of kind
+    /// [`TimedOut`](ErrorKind::TimedOut), whose text names the operation, the ranks that wait too and those that are silent. Over
     /// MPI all blocking operations work on copies while a limit is set.
     /// See [`Communicator::set_time_limit`] and [`Communicator::within`] for limits of less than the job.
     pub fn time_limit(mut self, limit: Duration) -> Self {
@@ -191,7 +192,7 @@ impl Builder {
         self
     }
 
-    /// What happens at the time limit, whatever `RANKS_TIMEOUT` says.
+    /// Sets the effect of the time limit, whatever `RANKS_TIMEOUT` says.
     pub fn on_time_limit(mut self, then: OnTimeLimit) -> Self {
         self.on_time_limit = Some(then);
         self
@@ -199,17 +200,17 @@ impl Builder {
 }
 
 impl Communicator {
-    /// How long operations on this communicator may wait, in place of the job's limit, by way of any of its handles;
+    /// Sets the time that operations on this communicator may wait, through any of its handles, in place of the job's limit;
     /// `None` for no limit of its own. Local. Communicators made from this one do not inherit it.
     ///
-    /// Over MPI a collective under a limit is another operation than one without, so that all ranks set one, or none does, for the
-    /// collectives on a communicator. How long it is may differ.
+    /// Over MPI a collective with a limit is implemented by another operation than one without, so that all ranks set one, or
+    /// none does, for the collectives on a communicator. The limits may differ.
     ///
-    /// An operation that has come to its limit is over for this rank, with an error of kind
-    /// [`TimedOut`](ErrorKind::TimedOut). A receive has taken no message then. A message that was sent may still arrive, and a
-    /// collective may still be completed by the others, in memory of the runtime's own. Where ranks compare their
-    /// calls ([`Checks::Collective`](crate::Checks)), and in process, no collective is possible any more on a communicator on which one has come to
-    /// its limit. What has no way out ends the job, see [`OnTimeLimit::Error`].
+    /// An operation that has timed out has ended for this rank, with an error of kind [`TimedOut`](ErrorKind::TimedOut). A
+    /// receive has taken no message then. A message that was sent may still arrive, and the others may still complete a
+    /// collective, in memory of the runtime's own. Where ranks compare their calls ([`Checks::Collective`](crate::Checks)), and
+    /// in process, no collective is possible any more on a communicator on which one has timed out. An operation that the
+    /// library cannot leave aborts the job, see [`OnTimeLimit::Error`].
     ///
     /// ```
     /// # use std::time::Duration;
@@ -232,7 +233,7 @@ impl Communicator {
         Ok(())
     }
 
-    /// How long what this thread does here may wait, if it ends with an error then.
+    /// The time that this thread's operations here may wait, if they end with an error then.
     #[doc(hidden)]
     #[must_use]
     pub fn time_limit(&self) -> Option<Duration> {
@@ -240,8 +241,8 @@ impl Communicator {
         limit.map(|limit| limit.duration)
     }
 
-    /// Calls `f` with this communicator; each operation of this thread in it may wait as long as `limit`, whatever other limits
-    /// say.
+    /// Calls `f` with this communicator; each operation of this thread in it may wait up to `limit`, whatever other limits
+    /// are set.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -257,7 +258,7 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// What `f` returns: of an operation that has come to the limit [`ErrorKind::TimedOut`], and as
+    /// Those of `f`: of an operation that has timed out [`ErrorKind::TimedOut`], and as
     /// [`set_time_limit`](Self::set_time_limit) says. [`ErrorKind::Argument`] if the limit is zero.
     pub fn within<R, E: From<Error>>(
         &self,
@@ -283,7 +284,7 @@ impl Communicator {
     }
 }
 
-/// The limit of the calls around, which holds again afterwards.
+/// The limit of the enclosing `within`, restored on drop.
 struct Before(Option<Limit>);
 
 impl Drop for Before {

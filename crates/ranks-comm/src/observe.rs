@@ -1,6 +1,6 @@
-//! What a person sees of a rank's calls: statistics (`RANKS_STATS`), a timeline (`RANKS_TIMELINE`) and spans of `tracing`.
+//! Observation of a rank's calls: statistics (`RANKS_STATS`), a timeline (`RANKS_TIMELINE`) and spans of `tracing`.
 //!
-//! All of them are observers of what is `under_way`: without one of them nothing here is reached. What is kept belongs to a
+//! All of them observe the calls in flight (`under_way`): without one of them nothing here is reached. Data belongs to a
 //! rank, of which an in-process world has several ([`Home`]). When communication ends it becomes one table and a file of
 //! each rank: here for ranks that are threads, in `mpi/backstage` for those that are processes.
 
@@ -34,21 +34,21 @@ use wanted::Target;
 
 use crate::record::{Home, Recorder};
 
-/// Looks what is wanted, before there are ranks whose calls could be observed.
+/// Reads the settings, before there are ranks whose calls could be observed.
 pub(crate) fn start() {
     Keeper::start();
     #[cfg(feature = "tracing")]
     spans::look_for_subscriber();
 }
 
-/// What ranks have to bring together.
+/// The data that ranks have to gather.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Together {
     pub(crate) statistics: bool,
     pub(crate) clocks: bool,
 }
 
-/// What this process wants; `None` if nothing.
+/// The data that this process asks for; `None` if nothing.
 pub(crate) fn together() -> Option<Together> {
     let wanted = &Keeper::get()?.wanted;
     Some(Together {
@@ -57,25 +57,25 @@ pub(crate) fn together() -> Option<Together> {
     })
 }
 
-/// A number for a job that begins now.
+/// A number for a job that starts now.
 pub(crate) fn new_job() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(1, |now| u64::try_from(now.as_nanos()).unwrap_or(1))
 }
 
-/// The time here in nanoseconds, as timelines have it.
+/// The local time in nanoseconds, as in timelines.
 pub(crate) fn now() -> i64 {
     Keeper::get().map_or(0, |keeper| keeper.now())
 }
 
-/// From now on the rank is there, with a clock of which so much is known.
+/// Registers a rank, with a first sample of its clock.
 pub(crate) fn begin(home: Home, who: Who, clock: Clock) {
     if let Some(keeper) = Keeper::get() {
         keeper.begin(home, who, clock);
     }
 }
 
-/// How the rank's clock goes was looked at once more.
+/// Records a second clock sample of the rank, for drift correction.
 pub(crate) fn look_again(home: Home, last: Option<Reading>) {
     if let Some(keeper) = Keeper::get() {
         keeper.with(home, |kept| kept.clock.last = last);
@@ -96,7 +96,7 @@ pub(crate) fn end(home: Home) {
     }
 }
 
-/// Writes the timelines of all ranks of this process as they are: it is about to be ended.
+/// Writes the timelines of all ranks of this process as they are, before it is ended.
 pub(crate) fn write_timelines() {
     if let Some(keeper) = Keeper::get() {
         for home in keeper.homes() {
@@ -105,12 +105,12 @@ pub(crate) fn write_timelines() {
     }
 }
 
-/// Puts the statistics of the job where they are wanted.
+/// Writes the statistics of the job to their destination.
 pub(crate) fn publish(job: &Job) {
     let target = Keeper::get().and_then(|keeper| keeper.wanted.statistics.as_ref());
     match target {
         None => {}
-        // In one write, so that nothing comes between. If standard error is closed, nobody is left to tell.
+        // In one write, so that nothing comes between. An error here could not be reported.
         Some(Target::Screen) => drop(std::io::stderr().write_all(job.summary().as_bytes())),
         Some(Target::File(path)) => {
             if let Err(error) = fs::write(path, job.report()) {
@@ -121,7 +121,7 @@ pub(crate) fn publish(job: &Job) {
     }
 }
 
-/// Publishes what all ranks of an in-process world have done, which make no more calls; once.
+/// Publishes the statistics of all ranks of an in-process world, which make no more calls; once.
 pub(crate) fn end_of_world(world: u64) {
     let Some(keeper) = Keeper::get() else { return };
     let mut homes = keeper.homes();
@@ -142,7 +142,7 @@ pub(crate) fn end_of_world(world: u64) {
     publish(&job);
 }
 
-/// What a rank has done by now, on one communicator or on all; empty if nothing is kept.
+/// The statistics of a rank so far, on one communicator or on all; empty if nothing is kept.
 pub(crate) fn statistics(recorder: &Recorder, all: bool) -> Statistics {
     let of = (!all).then_some(recorder.id);
     let kept =

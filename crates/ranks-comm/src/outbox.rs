@@ -1,4 +1,4 @@
-//! Sends that need not wait for their receiver, within a limit of memory.
+//! Sends that do not wait for their receiver, up to a limit of memory.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,19 +12,19 @@ use crate::source::Destination;
 
 const OPERATION: &str = "MPI_Isend";
 
-/// What errors call the wait for room.
+/// The name of the wait for memory in errors.
 const SEND: &str = "Outbox::send";
 
-/// Sends copies, so that the caller goes on at once and has its buffer back, and holds at most so many bytes of them.
+/// Nonblocking sends of copies, so that the caller has its buffer back immediately; holds a limited number of bytes of them.
 ///
 /// For programs in which every rank sends before it receives: neighbours in a pipeline whose stages pass activations
-/// to the right and gradients to the left, say. With [`Communicator::send`] such ranks wait for each other for ever as soon as
+/// to the right and gradients to the left, say. With [`Communicator::send`] such ranks deadlock as soon as
 /// the messages are longer than the library's own buffers; with `isend` each needs a place to keep its requests. If the
-/// receives can be begun first, [`Communicator::scope`] does without the copy.
+/// receives can be posted first, [`Communicator::scope`] needs no copy.
 ///
-/// [`send`](Self::send) waits only while the copies of earlier messages that are still needed leave no room under the limit.
-/// A rank that must send more than the limit before its neighbour receives waits for ever, as it would without: let the
-/// limit be what a rank sends between two receives.
+/// [`send`](Self::send) blocks only while copies of pending messages leave no room under the limit.
+/// A rank that must send more than the limit before its neighbour receives deadlocks, as it would without: set the
+/// limit to what a rank sends between two receives.
 ///
 /// ```
 /// # use ranks_comm::{Communicator, Outbox, Result};
@@ -38,23 +38,23 @@ const SEND: &str = "Outbox::send";
 /// # ranks_comm::run(|world| exchange(&world, &[1.0; 1000], &mut [0.0; 1000])).unwrap();
 /// ```
 ///
-/// What is not over when an outbox is dropped goes on, as a dropped [`Request`] does.
+/// Messages that are pending when an outbox is dropped stay pending, as a dropped [`Request`] does.
 #[must_use = "messages are sent by it; `finish` tells whether they were"]
 pub struct Outbox {
     comm: Communicator,
     limit: usize,
     held: usize,
-    /// In the order in which they were begun.
+    /// In the order in which they were started.
     staged: VecDeque<Staged>,
 }
 
-/// A copy that is under way.
+/// A copy that is in flight.
 struct Staged {
     bytes: usize,
     request: Box<dyn Pending>,
 }
 
-/// A send, whatever the type of its elements.
+/// A send of elements of any type.
 trait Pending: Send {
     fn is_over(&mut self) -> Result<bool>;
     fn finish(self: Box<Self>) -> Result<()>;
@@ -81,11 +81,11 @@ impl Outbox {
         }
     }
 
-    /// Copies `data` and begins to send the copy; waits until there is room for it under the limit.
+    /// Starts a nonblocking send of a copy of `data`; waits until there is room for it under the limit.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`], [`ErrorKind::Length`] if there is no memory for the copy, or what became
-    /// of an earlier message; [`ErrorKind::TimedOut`] if there is no room at the time limit. This one was not sent then.
+    /// [`ErrorKind::Rank`], [`ErrorKind::Tag`], [`ErrorKind::Length`] if there is no memory for the copy, or the error
+    /// of an earlier message; [`ErrorKind::TimedOut`] if there is no room at the time limit. This message was not sent then.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Isend`).
     pub fn send<T: Pod + Send>(
@@ -118,10 +118,10 @@ impl Outbox {
         Ok(self.sync()? == 0 || self.held.saturating_add(bytes) <= self.limit)
     }
 
-    /// Lets go of the copies that are no longer needed, and says how many messages are still under way. Waits for none.
+    /// Frees the copies of messages that are complete, and returns the number of those that are pending. Nonblocking.
     ///
     /// # Errors
-    /// What became of a message, [`ErrorKind::WrongThread`] or [`ErrorKind::Finalized`]; the others go on.
+    /// The error of a message, [`ErrorKind::WrongThread`] or [`ErrorKind::Finalized`]; the others stay pending.
     pub fn sync(&mut self) -> Result<usize> {
         let mut index = 0;
         while let Some(staged) = self.staged.get_mut(index) {
@@ -135,16 +135,16 @@ impl Outbox {
         Ok(self.staged.len())
     }
 
-    /// How many bytes of copies are held.
+    /// The number of bytes of copies that are held.
     #[must_use]
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Waits until all messages are on their way to their receivers.
+    /// Waits until all sends are complete.
     ///
     /// # Errors
-    /// The first of what became of the messages; all are waited for.
+    /// The first error of the messages; all are waited for.
     ///
     /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
     pub fn finish(mut self) -> Result<()> {

@@ -1,7 +1,7 @@
-//! Files that are written for the user under names that anybody may guess: dumps, timelines.
+//! Files for the user under predictable names: dumps, timelines.
 //!
-//! In a folder that others can write to too, somebody may have put a link there before. So a file is made anew, for its user alone, and
-//! comes under its name when it is whole.
+//! In a folder that others can write to, somebody may have put a link there before. So a file is created anew, for its user
+//! alone, and renamed when it is complete.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writes a file into a folder, which is made if there is none. What bore the name, a link too, is replaced and not followed.
+/// Writes a file into a folder, which is made if there is none. An existing file or link of that name is replaced, not followed.
 pub(crate) fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     make(folder)?;
     let unfinished = folder.join(format!(".{name}.{}", std::process::id()));
@@ -19,7 +19,7 @@ pub(crate) fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()>
         .and_then(|()| fs::rename(&unfinished, folder.join(name)))
 }
 
-/// Whether files can be written to a folder, found out by one that is gone again.
+/// Tests with a temporary file that files can be written to a folder.
 pub(crate) fn try_folder(folder: &Path) -> io::Result<()> {
     make(folder)?;
     // Ranks of this process, and processes of this number on other hosts, may try at the same time.
@@ -36,7 +36,7 @@ fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// A new file. One of this user's that an earlier process of the same number has left goes first; nothing else does.
+/// Creates a file. A file of this user that an earlier process of the same number has left is removed first; nothing else is.
 fn create(path: &Path) -> io::Result<fs::File> {
     let new = || {
         let mut options = OpenOptions::new();

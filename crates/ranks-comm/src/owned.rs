@@ -1,4 +1,4 @@
-//! Memory that a request can hold while a message travels.
+//! Buffers that a request can own while a message is in flight.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -6,23 +6,23 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::element::Pod;
 
-/// Memory from which a message can be sent while its owner waits in a request.
+/// Memory from which a message can be sent while a request owns it.
 ///
-/// Implemented for `Vec<T>`, [`Buffer<T>`](Buffer), `Box<[T]>`, `Arc<[T]>`, `Arc<Vec<T>>` and `&[T]`; implement it for an array type of your own,
-/// if it keeps its elements on the heap and side by side.
+/// Implemented for `Vec<T>`, [`Buffer<T>`](Buffer), `Box<[T]>`, `Arc<[T]>`, `Arc<Vec<T>>` and `&[T]`; implement it for an array
+/// type of your own, if it keeps its elements on the heap and contiguous.
 ///
 /// # Safety
 /// However often the value is moved, and until it is dropped or borrowed mutably, [`as_slice`](Self::as_slice) returns
 /// the same elements at the same address, and nobody else changes them.
 pub unsafe trait SendBuffer {
-    /// What travels.
+    /// The type of the elements.
     type Element: Pod;
 
     /// The elements.
     fn as_slice(&self) -> &[Self::Element];
 }
 
-/// Memory into which a message can be received while its owner waits in a request.
+/// Memory into which a message can be received while a request owns it.
 ///
 /// # Safety
 /// As for [`SendBuffer`]: the address stays the same when the value is moved; and nobody else looks at the elements
@@ -121,13 +121,13 @@ unsafe impl<T: Pod> RecvBuffer for &mut [T] {
 pub struct Plain<T: Pod>(Buffer<T>);
 
 impl<T: Pod> Plain<T> {
-    /// A copy of these.
+    /// A copy of `data`.
     #[must_use]
     pub fn copy(data: &[T]) -> Self {
         Self(Buffer::from(data))
     }
 
-    /// A copy of these parts, `length` elements in all, one after the other.
+    /// A copy of these parts, `length` elements in all, concatenated.
     #[must_use]
     pub fn joined<'a>(length: usize, parts: impl Iterator<Item = &'a [T]>) -> Self {
         let mut joined = Buffer::zeroed(length);

@@ -191,7 +191,7 @@ impl<B: Send + 'static> Persistent<B> {
     /// Frees the request and gives the buffer back. Dropping it frees the request as well.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Request_free`).
     #[doc(alias = "MPI_Request_free")]

@@ -1,9 +1,9 @@
-//! What every rank has called last: always on, read when something went wrong.
+//! The recorder: the last calls of every rank, always on, read when something went wrong.
 //!
-//! Each communicator has two rings of its last calls, one of collectives and one of everything else (`recorder.rs`). Writing
-//! there is a few stores with no lock, so that it is done on the express ways too; there is no clock in it. Where somebody
-//! wants to know more (a time limit, statistics, a timeline), the express ways are held closed and each call
-//! is in the list of those under way besides (`under_way.rs`).
+//! Each communicator has two rings of its last calls, one of collectives and one of all others (`recorder.rs`). Writing
+//! to them is a few stores without a lock, so that it is done on the fast path too; no clock is read. Where more is
+//! wanted (a time limit, statistics, a timeline), the fast path is held closed and each call
+//! is in the list of calls in flight besides (`under_way.rs`).
 
 mod call;
 pub(crate) mod dump;

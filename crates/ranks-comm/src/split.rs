@@ -1,4 +1,4 @@
-//! New communicators from old ones. All of these are collective: every rank of the old communicator calls them.
+//! Construction of communicators from others. All of these are collective: every rank of the old communicator calls them.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
 use crate::info::Info;
 
-/// What the ranks of one part have in common after [`Communicator::split_type`].
+/// The property that the ranks of one part share after [`Communicator::split_type`].
 ///
 /// MPI 5.0 §7.4.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,18 +22,18 @@ pub enum SplitType {
     /// They share a kind of hardware that not all ranks of the communicator share: the next level down. Since MPI 4.0.
     #[doc(alias = "MPI_COMM_TYPE_HW_UNGUIDED")]
     HwUnguided,
-    /// They share what the info names under `mpi_hw_resource_type` or `mpi_pset_name`. Since MPI 4.1.
+    /// They share the resource that the info names under `mpi_hw_resource_type` or `mpi_pset_name`. Since MPI 4.1.
     #[doc(alias = "MPI_COMM_TYPE_RESOURCE_GUIDED")]
     ResourceGuided,
 }
 
 impl Communicator {
-    /// A new communicator of the same ranks: its messages are apart from this one's.
+    /// Duplicates the communicator: the new one has the same ranks and a context of its own.
     ///
-    /// Attributes are copied as their [keys](crate::AttributeKey) say; name and hints are not.
+    /// Attributes are copied according to their [keys](crate::AttributeKey); name and hints are not.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_dup`).
     #[doc(alias = "MPI_Comm_dup")]
@@ -41,7 +41,7 @@ impl Communicator {
         self.dup_for("MPI_Comm_dup")
     }
 
-    /// The same as a part of that operation, by whose name the calls of ranks are compared.
+    /// As [`dup`](Self::dup), as a part of `operation`, under whose name the ranks compare their calls.
     #[doc(hidden)]
     pub fn dup_for(&self, operation: &'static str) -> Result<Self> {
         self.dispatch(
@@ -79,12 +79,12 @@ impl Communicator {
         .map(|new| self.inherited_by(new))
     }
 
-    /// The duplicate with the attributes that it gets.
+    /// Gives a duplicate its attributes.
     fn inherited_by(&self, new: Self) -> Self {
         new.with_attributes(Arc::new(self.attributes().for_duplicate()))
     }
 
-    /// One new communicator for each color, in which ranks are ordered by `key`, then by rank here.
+    /// Makes one communicator for each color, in which ranks are ordered by `key`, then by rank here.
     ///
     /// A rank that passes `None` for the color gets `None`.
     ///
@@ -111,12 +111,12 @@ impl Communicator {
         )
     }
 
-    /// One new communicator for each set of ranks that can share memory: the ranks of a node.
+    /// Makes one communicator for each set of ranks that can share memory: the ranks of a node.
     ///
     /// Ranks are ordered by `key`, then by rank here. In process all ranks share memory.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`).
     pub fn split_shared(&self, key: i32) -> Result<Self> {
@@ -136,11 +136,11 @@ impl Communicator {
         })
     }
 
-    /// One new communicator for each set of ranks that have in common what `kind` and `info` say.
+    /// Makes one communicator for each set of ranks that share what `kind` and `info` name.
     ///
     /// Ranks are ordered by `key`, then by rank here. A rank that passes `None` for the kind gets `None`, and so does one
-    /// whose kind of hardware is not known to the library or says nothing here; the others pass one and the
-    /// same kind. In process all ranks share memory and nothing else is known of their hardware.
+    /// whose kind of hardware is unknown to the library or has no meaning here; the others pass one and the
+    /// same kind. In process all ranks share memory and no other hardware is known.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] if the library does not have this kind; what the library reports.
@@ -171,7 +171,7 @@ impl Communicator {
         )
     }
 
-    /// A new communicator of the processes of `group`, which must be the same on every rank here; `None` elsewhere.
+    /// Makes a communicator of the processes of `group`, which must be the same on every rank here; `None` elsewhere.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] if a process of the group is not in this communicator; what the library reports.
@@ -191,8 +191,8 @@ impl Communicator {
 
     /// As [`create`](Self::create), but the other ranks of this communicator need not call: collective over the group.
     ///
-    /// A process that is not in the group gets `None`. `tag` tells apart calls that several threads make for the same
-    /// group at the same time; else any will do. One that is dropped is freed when the same ranks, in the same order,
+    /// A process that is not in the group gets `None`. `tag` distinguishes concurrent calls of several threads for the same
+    /// group; otherwise any will do. A communicator that is dropped is freed when the same ranks, in the same order,
     /// make another one in this way, or when the runtime ends.
     ///
     /// # Errors
@@ -216,7 +216,7 @@ impl Communicator {
         )
     }
 
-    /// All processes of the group must be in this communicator.
+    /// Checks that all processes of the group are in this communicator.
     fn check_group(&self, operation: &'static str, group: &Group) -> Result<()> {
         let outside = group.difference(&self.group()?).size();
         if outside == 0 {

@@ -1,4 +1,4 @@
-//! What a rank tells of a collective call, where ranks compare them, and the comparison.
+//! The description of a collective call that ranks exchange, and its comparison.
 
 use std::fmt::{self, Display, Write as _};
 use std::sync::Arc;
@@ -13,27 +13,27 @@ use crate::flight::Flight;
 use crate::in_flight::InFlight;
 use crate::landing::Role;
 
-/// How many bytes a rank tells of its call.
+/// The number of bytes of a description.
 const ROOM: usize = 256;
 
-/// What a rank does with a call: the first byte of what it tells.
+/// The first byte: the action of the rank.
 const CALLS: u8 = 0;
 const REFUSES: u8 = 1;
-/// It goes on meanwhile.
+/// It calls, and does not wait for the others.
 const BEGINS: u8 = 2;
 
-/// What a rank tells of its call: whether it refuses it, a digest of all that must be the same, and a text.
+/// The description of a call: whether the rank refuses it, a digest of all that must be equal, and a text.
 #[derive(Debug)]
 pub struct Told([u8; ROOM]);
 
 impl Told {
-    /// A call as `text` describes it; of calls of one digest all that must be the same is.
+    /// The description of a call, with a text; equal digests mean that all that must be equal is.
     #[must_use]
     pub fn calling(digest: u64, text: &str) -> Self {
         Self::new(CALLS, digest, text)
     }
 
-    /// The same call, which this rank does not wait for.
+    /// Marks the call as one that this rank does not wait for.
     #[must_use]
     pub fn beginning(mut self) -> Self {
         if self.0[0] == CALLS {
@@ -42,13 +42,13 @@ impl Told {
         self
     }
 
-    /// A call of which its name is all that must be the same.
+    /// The description of a call of which only the name must be equal.
     pub(crate) fn named(operation: &'static str) -> Self {
         let name = operation.bytes().map(u64::from);
         Self::calling(digest(name), operation)
     }
 
-    /// Why a rank does not call.
+    /// The description of a refused call, with the reason.
     #[must_use]
     pub fn refusing(error: &Error) -> Self {
         Self::new(REFUSES, 0, &error.to_string())
@@ -62,18 +62,18 @@ impl Told {
         Self(told)
     }
 
-    /// As it is sent.
+    /// The bytes that are exchanged.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Whether some rank goes on meanwhile.
+    /// Returns `true` if some rank does not wait for the others.
     pub(crate) fn any_begins(all: &[u8]) -> bool {
         all.chunks(ROOM).any(|told| told.first() == Some(&BEGINS))
     }
 
-    /// Compares what all ranks have told, in rank order.
+    /// Compares the descriptions of all ranks, in rank order.
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
@@ -84,7 +84,7 @@ impl Told {
         if told.all(|told| told.get(..9) == first && !refused(&told)) {
             return Ok(());
         }
-        // Those that call the same, with the ranks that do.
+        // Equal calls, with their ranks.
         let mut groups: Vec<(&[u8], Vec<usize>)> = Vec::new();
         for (rank, told) in all.chunks(ROOM).enumerate() {
             match groups.iter_mut().find(|(other, _)| *other == told) {
@@ -110,7 +110,7 @@ impl Told {
 }
 
 impl Communicator {
-    /// Whether all ranks are about to call the same, as a part of `operation`, which was entered. Collective.
+    /// Compares the calls that all ranks are about to make, as a part of `operation`, which was entered. Collective.
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
@@ -120,10 +120,10 @@ impl Communicator {
         compare_all(self.step(), operation, &all)
     }
 
-    /// Begins to compare a call that returns at once, which is over when all ranks have told of theirs. Collective.
+    /// Starts the comparison of a nonblocking call, which is complete when all ranks have described theirs. Collective.
     ///
     /// # Errors
-    /// What the library reports. What is begun ends in an [`ErrorKind::Mismatch`] if two ranks call differently.
+    /// Errors of the library. The operation ends in an [`ErrorKind::Mismatch`] if two ranks call differently.
     #[doc(hidden)]
     pub fn begin_comparing(&self, operation: &'static str, told: &Told) -> Result<Begun> {
         let step = Arc::clone(self.step());
@@ -141,7 +141,7 @@ impl Communicator {
         Flight::begun(self, &COMPARING, begun).abandon(self, InFlight::new(()).into_keep_alive());
     }
 
-    /// The same for a call of which its name is all that must be the same, where ranks compare their calls; `ready` may be an
+    /// Compares a call of which only the name must be equal, where ranks compare their calls; `ready` may be an
     /// error, which the other ranks are told of then.
     pub(crate) fn all_call<A>(&self, operation: &'static str, ready: Result<A>) -> Result<A> {
         if !self.compares_calls() {
@@ -152,14 +152,14 @@ impl Communicator {
             Err(error) => Told::refusing(error),
         };
         let compared = self.compare_told(operation, &told);
-        // Why this rank refuses is more to the point than that one does.
+        // This rank's own reason is more to the point than that a rank refuses.
         let ready = ready?;
         compared.map(|()| ready)
     }
 }
 
-/// Compares what all ranks have told. If they do not call the same, and some have begun what others never will, nothing on the
-/// communicator fits any more, which is out of step then.
+/// Compares the descriptions of all ranks. If they differ, and some ranks have started an operation that others never will,
+/// no later operation on the communicator would match, and it is out of step.
 fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) -> Result<()> {
     let compared = Told::compare(operation, all);
     if compared.is_err() && Told::any_begins(all) {
@@ -168,7 +168,7 @@ fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) ->
     compared
 }
 
-/// `rank 3`, `ranks 0, 1 and 4`, or the first few of many.
+/// Ranks as text: `rank 3`, `ranks 0, 1 and 4`, or the first few of many.
 struct Ranks<'a>(&'a [usize]);
 
 impl Display for Ranks<'_> {

@@ -1,4 +1,4 @@
-//! Who is next to whom: the topology that a communicator may have.
+//! Virtual topologies and neighbourhoods of communicators.
 
 use std::ops::Deref;
 
@@ -9,13 +9,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Adjacency, Graph};
 use crate::grid::Grid;
 
-/// The topology of a communicator, with the communicator.
+/// The virtual topology of a communicator, with the communicator.
 ///
 /// MPI 5.0 §8.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum VirtualTopology {
-    /// A grid (`MPI_CART`).
+    /// A Cartesian grid (`MPI_CART`).
     #[doc(alias = "MPI_CART")]
     Cartesian(Cartesian),
     /// A graph that every rank knows in full (`MPI_GRAPH`).
@@ -26,21 +26,21 @@ pub enum VirtualTopology {
     DistGraph(DistGraph),
 }
 
-/// A communicator whose ranks have neighbours: what operations among neighbours work on.
+/// A communicator whose ranks have neighbours: the argument of neighbourhood collectives.
 ///
-/// The order of the neighbours is that of the blocks in such an operation. `None` stands for a neighbour that is
-/// missing at the border of a grid: its block is there, but nothing is sent or received. One rank may be a neighbour
+/// The order of the neighbours is that of the blocks in such a collective. `None` stands for a neighbour beyond
+/// the border of a grid: its block is there, but nothing is sent or received. One rank may be a neighbour
 /// several times.
 ///
 /// MPI 5.0 §8.6. The trait is implemented by [`Cartesian`], [`Graph`], [`DistGraph`] and [`VirtualTopology`] and is sealed.
 pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
-    /// Those who send to this rank.
+    /// The ranks that send to this rank.
     fn in_neighbors(&self) -> &[Option<usize>];
 
-    /// Those to whom this rank sends.
+    /// The ranks that this rank sends to.
     fn out_neighbors(&self) -> &[Option<usize>];
 
-    /// Tells apart what comes from the same rank several times: what arrives as block `index` was sent on this lane.
+    /// The lane on which block `index` was sent, which distinguishes several blocks from the same rank.
     #[doc(hidden)]
     fn in_lane(&self, index: usize) -> usize {
         occurrence(self.in_neighbors(), index)
@@ -52,14 +52,14 @@ pub trait Neighborhood: sealed::Sealed + Deref<Target = Communicator> {
         occurrence(self.out_neighbors(), index)
     }
 
-    /// The indices of the blocks that arrive, so that those of one source are in the order in which it sends them;
+    /// The indices of the received blocks, so that those of one source are in the order in which it sends them;
     /// `None` if that is the order of the indices.
     #[doc(hidden)]
     fn order_of_arrival(&self) -> Option<Vec<usize>> {
         None
     }
 
-    /// Whether each edge has an end on both ranks: without that there is no communication among neighbours.
+    /// Returns `true` if each edge has an end on both ranks: otherwise neighbourhood collectives are refused.
     #[doc(hidden)]
     fn is_two_sided(&self) -> bool {
         true
@@ -71,7 +71,7 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// How often the neighbour at `index` stands in the list before that.
+/// The number of times that the neighbour at `index` occurs in the list before.
 fn occurrence(neighbors: &[Option<usize>], index: usize) -> usize {
     let before = &neighbors[..index];
     before
@@ -113,7 +113,7 @@ impl Communicator {
     }
 }
 
-/// What a call has made: a communicator of as many ranks as the topology has, where this rank is in it.
+/// Checks a new communicator: it has as many ranks as the topology, where this rank is in it.
 pub(crate) fn made(
     operation: &'static str,
     comm: Option<Communicator>,

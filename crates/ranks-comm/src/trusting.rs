@@ -1,19 +1,21 @@
-//! Giving up one promise for speed.
+//! Messages and collectives without a check of lengths, for speed.
 #![allow(unsafe_code)]
 
 use crate::runtime::Builder;
 
 impl Builder {
-    /// Believes that no message is longer than the memory that it is received into, and that ranks pass lengths to collectives that agree.
+    /// Trusts that no message is longer than the memory that it is received into, and that ranks pass matching lengths to
+    /// collectives.
     ///
-    /// It matters where Open MPI may write past the end of a slice, as [`Facts::receives`](crate::Facts::receives) tells: messages are claimed
-    /// there, measured, and then received, and all collectives are compared. With this, both are given to Open MPI as to any other library.
-    /// Better is to set what keeps it from that: `OMPI_MCA_pml_ob1_max_rdma_per_request=0` in the environment of the job.
+    /// It matters where Open MPI may write past the end of a slice, as [`Facts::receives`](crate::Facts::receives) tells: there
+    /// messages are received by a matched probe, and all collectives are compared. With this, both are passed to Open MPI as to
+    /// any other library. It is better to set the parameter that prevents it: `OMPI_MCA_pml_ob1_max_rdma_per_request=0` in the
+    /// environment of the job.
     ///
-    /// Messages to oneself, which Open MPI has to pack lest it cut them and not say so, are sent as they are.
+    /// Messages to oneself, which have to be packed for Open MPI lest it truncate them without an error, are sent as they are.
     ///
-    /// So messages are received on MPICH up to 3.4 with its device ch3, which may wait for ever when one is too long. Elsewhere it changes
-    /// nothing.
+    /// The same holds for receives on MPICH up to 3.4 with its device ch3, which may deadlock when a message is too long.
+    /// Elsewhere it has no effect.
     ///
     /// # Safety
     /// From now on until the runtime ends, no rank sends a message to a rank of this process that is longer than the

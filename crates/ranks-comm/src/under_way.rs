@@ -1,8 +1,8 @@
-//! The calls that the threads of this process are in: one list, for all who want to know.
+//! The calls in flight: one list of the calls that the threads of this process are in.
 //!
-//! Those are time limits (`limit`), and what is kept of calls for a person (`observe`). While there is neither, nothing here is reached:
-//! calls of everyday sizes go the express way. A [`Hold`] keeps that way closed, so that every call passes
-//! `Communicator::enter`, which puts it into the list until its [`Held`] is dropped.
+//! Its users are time limits (`limit`) and observation (`observe`). While there is neither, nothing here is reached:
+//! calls of ordinary sizes take the fast path. A [`Hold`] keeps that closed, so that every call passes
+//! `Communicator::enter`, which adds it to the list until its [`Held`] is dropped.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,50 +23,50 @@ use crate::thread_level::this_thread;
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     pub(crate) what: Call,
-    /// How many collectives, or other calls, of this communicator were before it, if it is recorded.
+    /// The number of collectives, or other calls, on this communicator before it, if it is recorded.
     pub(crate) number: Option<u64>,
-    /// Whose it is.
+    /// The recorder of the communicator.
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) thread: u64,
-    /// Whether observers are told of it: of a call, and not of a part of one.
+    /// `true` if observers are told of it: it is a call, and not a part of one.
     pub(crate) is_whole: bool,
-    /// How many such calls of this thread are around it.
+    /// The number of calls of this thread around it.
     pub(crate) depth: usize,
     pub(crate) started: Instant,
-    /// In process, the ranks that there are.
+    /// The world, in process.
     pub(crate) world: Option<Arc<World>>,
-    /// How long it may take, if no call is around it, whose limit holds for it too.
+    /// The time limit, if no call is around it, whose limit holds for it too.
     pub(crate) limit: Option<Limit>,
-    /// Whether somebody looks at the clock besides the watchdog.
+    /// `true` if its own thread polls and watches the clock, besides the watchdog.
     pub(crate) is_looked_at: AtomicBool,
-    /// Whether it was said that it is late; nothing more becomes of it then.
+    /// `true` if it was reported as timed out; it has no further effect then.
     pub(crate) is_reported: AtomicBool,
-    /// Whether its own thread knows that it is late.
+    /// `true` if its own thread knows that it has timed out.
     pub(crate) is_told: AtomicBool,
-    /// What is waited for, if that is another operation.
+    /// The operation that it waits for, if that is another one.
     pub(crate) end_of: Mutex<Option<&'static str>>,
 }
 
-/// Gets to know of calls. It must not call what it observes. A panic of it goes no further than its hook.
+/// Observes calls. Must not itself communicate. A panic ends after the panic hook.
 pub(crate) trait Observer: Send + Sync {
-    /// A call begins, on the thread that makes it.
+    /// Called at the start of a call, on its thread.
     fn begun(&self, _call: &UnderWay) {}
 
-    /// It is over, on the same thread.
+    /// Called at the end of a call, on the same thread.
     fn ended(&self, call: &UnderWay, took: Duration, failed: Option<ErrorKind>);
 }
 
-/// How many want to know.
+/// The number of holds.
 static HOLDS: AtomicUsize = AtomicUsize::new(0);
 static OBSERVERS: RwLock<Vec<(Arc<dyn Observer>, Hold)>> = RwLock::new(Vec::new());
-/// The oldest first.
+/// The calls, the oldest first.
 static ALL: Mutex<Vec<Arc<UnderWay>>> = Mutex::new(Vec::new());
 
 fn all() -> MutexGuard<'static, Vec<Arc<UnderWay>>> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// While it lives, every call is put into the list.
+/// Keeps every call in the list while it lives.
 #[derive(Debug)]
 pub(crate) struct Hold(());
 
@@ -85,24 +85,24 @@ impl Drop for Hold {
     }
 }
 
-/// Whether anybody wants to know of calls.
+/// Returns `true` if calls are listed.
 #[inline]
 pub(crate) fn is_wanted() -> bool {
     HOLDS.load(Ordering::Relaxed) > 0
 }
 
-/// From now on every call is told to this one.
+/// Registers an observer of every later call.
 pub(crate) fn tell(observer: Arc<dyn Observer>) {
     let mut observers = OBSERVERS.write().unwrap_or_else(PoisonError::into_inner);
     observers.push((observer, Hold::new()));
 }
 
-/// What this process is in, the oldest first.
+/// The calls of this process, the oldest first.
 pub(crate) fn of_this_process() -> Vec<Arc<UnderWay>> {
     all().clone()
 }
 
-/// Of what this process is in, those calls that are within no other one of their thread: what the program has called.
+/// The outermost call of each thread of this process: those that the program has made.
 pub(crate) fn of_the_program() -> Vec<Arc<UnderWay>> {
     let mut calls = of_this_process();
     let mut threads = HashSet::new();
@@ -110,19 +110,19 @@ pub(crate) fn of_the_program() -> Vec<Arc<UnderWay>> {
     calls
 }
 
-/// Whether this thread is in a call.
+/// Returns `true` if this thread is in a call.
 pub(crate) fn is_within_another() -> bool {
     around().0 > 0
 }
 
-/// The outermost of what this thread is in that has a limit.
+/// The outermost call of this thread that has a limit.
 pub(crate) fn limited_here() -> Option<Arc<UnderWay>> {
     let thread = this_thread();
     let limited = |call: &&Arc<UnderWay>| call.thread == thread && call.limit.is_some();
     all().iter().find(limited).cloned()
 }
 
-/// The outermost of what this thread is in.
+/// The outermost call of this thread.
 pub(crate) fn here() -> Option<Arc<UnderWay>> {
     if !is_wanted() {
         return None;
@@ -131,7 +131,7 @@ pub(crate) fn here() -> Option<Arc<UnderWay>> {
     all().iter().find(|call| call.thread == thread).cloned()
 }
 
-/// That a thread is in a call; leaving is dropping it.
+/// Guard of a call in the list; dropping it ends the call.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) call: Arc<UnderWay>,
@@ -139,7 +139,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// This thread enters a call, recorded under that number if it is, or the part of one that is recorded itself.
+    /// Enters a call, with its number if it is recorded, or a part of one that is recorded itself.
     #[cold]
     #[inline(never)]
     pub(crate) fn enter(comm: &Communicator, call: Call, number: Option<u64>, whole: bool) -> Self {
@@ -160,7 +160,7 @@ impl Held {
         })
     }
 
-    /// The same for what is no operation on a communicator, and may take so long; observers are not told.
+    /// Enters something that is no operation on a communicator, with this limit; observers are not told.
     pub(crate) fn at_the_end(
         operation: &'static str,
         recorder: Arc<Recorder>,
@@ -181,7 +181,7 @@ impl Held {
         Self { call, failed: None }
     }
 
-    /// How the call went.
+    /// Notes the outcome.
     pub(crate) fn note(&mut self, failed: Option<ErrorKind>) {
         self.failed = failed;
     }
@@ -199,7 +199,7 @@ impl Drop for Held {
     }
 }
 
-/// How many calls of this thread are under way, and how many of them are whole.
+/// The number of this thread's calls in the list, and of those that are not parts.
 fn around() -> (usize, usize) {
     let thread = this_thread();
     let all = all();
@@ -209,12 +209,13 @@ fn around() -> (usize, usize) {
     })
 }
 
-/// A panic of one of them ends here, after its hook has told of it: they are called while the library has addresses (`in_flight`).
+/// Calls the observers. A panic of one ends here, after the panic hook: they are called while the library has addresses
+/// (`in_flight`).
 fn for_observers(what: impl Fn(&dyn Observer)) {
     let observers = OBSERVERS.read().unwrap_or_else(PoisonError::into_inner);
     for (observer, _) in observers.iter() {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| what(&**observer))) {
-            // What it was thrown with may panic when it goes.
+            // The panic's payload may panic when it is dropped.
             std::mem::forget(panic);
         }
     }
@@ -239,18 +240,18 @@ impl UnderWay {
         }
     }
 
-    /// Whether it has not ended.
+    /// Returns `true` if it is still in the list.
     pub(crate) fn goes_on(&self) -> bool {
         all().iter().any(|one| std::ptr::eq(&**one, self))
     }
 
-    /// The rank of the communicator whose message it waits for, or which takes its own.
+    /// The rank of the communicator that it receives from or sends to.
     pub(crate) fn peer(&self) -> Option<usize> {
         let peer = usize::try_from(self.what.peer).ok();
         peer.filter(|_| self.what.kind.class == Class::Message)
     }
 
-    /// The rank of the world that this rank of its communicator is, if that is known.
+    /// The world rank of a rank of its communicator, if that is known.
     pub(crate) fn world_rank(&self, rank: usize) -> Option<usize> {
         self.recorder.world_ranks.get(rank).copied()
     }

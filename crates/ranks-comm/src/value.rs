@@ -1,7 +1,7 @@
 //! Values of any type that serde can serialise, as messages of bytes (feature `serde`).
 //!
 //! The bytes are in postcard's format: compact, the same on every machine, and without names or types. So both sides
-//! must mean the same type; where they do not, the bytes may be a value of the other type all the same. A type whose form depends
+//! must use the same type; otherwise the bytes may decode as a value of the other type. A type whose form depends
 //! on names or on itself is an error, of the sender or of the receiver: serde's `untagged`, `tag`, `flatten`, and a field that
 //! `skip_serializing_if` leaves out.
 
@@ -35,8 +35,9 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] if the value's type says that it cannot be serialised, if a field is skipped, or if it is nested deeper, or has more elements without
-    /// bytes, than [`recv_value`](Self::recv_value) reads: nothing is sent then. Otherwise as [`send`](Self::send).
+    /// [`ErrorKind::Value`] if the value's type refuses to be serialised, if a field is skipped, or if it is nested deeper, or
+    /// has more elements without bytes, than [`recv_value`](Self::recv_value) reads: nothing is sent then. Otherwise as
+    /// [`send`](Self::send).
     ///
     /// MPI 5.0 §3.2.1 (`MPI_Send`).
     pub fn send_value<V: Serialize + ?Sized>(
@@ -48,15 +49,15 @@ impl Communicator {
         self.send(&to_bytes("MPI_Send", value)?, dest, tag)
     }
 
-    /// Receives a message of whatever length, and makes a value of its bytes.
+    /// Receives a message of any length, and decodes a value from its bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Value`] if the bytes are no value of this type: the message is gone then. From [`Source::Null`]
-    /// come no bytes, which make a value of few types. Otherwise as [`recv_vec`](Self::recv_vec).
+    /// [`ErrorKind::Value`] if the bytes are not a value of this type: the message is lost then. From [`Source::Null`]
+    /// come no bytes, which are a value of few types. Otherwise as [`recv_vec`](Self::recv_vec).
     ///
-    /// No bytes overflow the stack or take for ever: a value is nested 128 deep at most, such as a list whose elements are
-    /// in boxes of each other, the parts that are within each other take 128 KiB at most, and there are 65 536 elements
-    /// at most that take no bytes, such as `()`. Bytes that are wrong take no more memory than the type's own `Deserialize`
+    /// No bytes overflow the stack or loop for ever: a value is nested 128 deep at most, such as a list whose elements are
+    /// in boxes of each other, nested values take 128 KiB at most, and there are 65 536 elements
+    /// at most that take no bytes, such as `()`. Malformed bytes take no more memory than the type's own `Deserialize`
     /// reserves; that of the standard library's collections reserves a megabyte at most before elements arrive.
     ///
     /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
@@ -70,7 +71,7 @@ impl Communicator {
 }
 
 impl Message {
-    /// Receives the message and makes a value of its bytes.
+    /// Receives the message and decodes a value from its bytes.
     ///
     /// # Errors
     /// As [`Communicator::recv_value`].
@@ -91,7 +92,7 @@ fn received<V: DeserializeOwned>((bytes, status): (Buffer<u8>, Status)) -> Resul
     Ok((value, status))
 }
 
-/// The bytes of `value`, for `operation`.
+/// Encodes `value`, for `operation`.
 ///
 /// # Errors
 /// [`ErrorKind::Value`] if its type refuses.
@@ -103,10 +104,10 @@ pub fn to_bytes<V: Serialize + ?Sized>(operation: &'static str, value: &V) -> Re
     })
 }
 
-/// The value that `bytes` are, all of them; `origin` says where they come from.
+/// Decodes a value from all of `bytes`; `origin` names their sender.
 ///
 /// # Errors
-/// [`ErrorKind::Value`] if they are none.
+/// [`ErrorKind::Value`] if they are not one.
 #[doc(hidden)]
 pub fn from_bytes<V: DeserializeOwned, O: Display>(
     operation: &'static str,

@@ -1,4 +1,4 @@
-//! Communicators of other parts of the program, and ours for them.
+//! Communicators shared with other parts of the program, in both directions.
 
 use ranks_mpi_sys::MPI_Comm;
 use ranks_mpi_sys::native::CHandle;
@@ -9,21 +9,21 @@ use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::runtime::Runtime;
 
-/// Who frees a communicator that another part of the program has made.
+/// The owner of a communicator that another part of the program has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ownership {
-    /// The other part, when the last [`Communicator`] of it is gone.
+    /// The other part frees it, once the last [`Communicator`] of it was dropped.
     Borrowed,
-    /// This runtime: [`Communicator::free`] frees it, or else the end of the runtime, after it was dropped.
+    /// This runtime frees it: by [`Communicator::free`], or at the end of the runtime, after it was dropped.
     Owned,
 }
 
 impl Communicator {
-    /// The handle in the terms of the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
+    /// The handle in the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
     /// library; `None` in process.
     ///
-    /// It is good for as long as a handle of this communicator is kept. Do not free it. To use it unsafe code calls
-    /// MPI, which has to let nothing stay on the communicator that safe code would trip over: a message that nobody
+    /// It is valid as long as a handle of this communicator is kept. Do not free it. Unsafe code that uses it
+    /// must leave nothing on the communicator that safe code does not expect: a message that nobody
     /// receives, or an error handler that ends the program.
     #[must_use]
     pub fn as_raw(&self) -> Option<MPI_Comm> {
@@ -33,8 +33,8 @@ impl Communicator {
         }
     }
 
-    /// The library's own handle, which a C function takes that was compiled with the library's `mpi.h`; `None` in
-    /// process. What is said of [`as_raw`](Self::as_raw) holds for it.
+    /// The library's own handle, for a C function that was compiled with the library's `mpi.h`; `None` in
+    /// process. The rules of [`as_raw`](Self::as_raw) hold for it.
     ///
     /// ```
     /// use ranks_comm::Communicator;
@@ -67,17 +67,17 @@ impl Communicator {
 }
 
 impl Runtime {
-    /// A communicator that another part of the program has made, by its handle in the terms of the standard ABI.
+    /// A communicator that another part of the program has made, from its handle in the standard ABI.
     ///
-    /// Errors on it are returned from now on (`MPI_ERRORS_RETURN`), to the other part as well. Messages are those of
-    /// the other part: what it sends can be received here, and the other way round. [`Communicator::dup`] makes one of
-    /// the same ranks that has neither in common with it.
+    /// Errors on it are returned from now on (`MPI_ERRORS_RETURN`), to the other part as well. Both parts share its context:
+    /// a message that one sends, the other can receive. [`Communicator::dup`] makes a communicator of
+    /// the same ranks with a context of its own.
     ///
-    /// Local; but ranks that pass [`Ownership::Owned`] free it together, so all ranks of it must, and in the same
-    /// place among the communicators that they make.
+    /// Local; but [`Ownership::Owned`] means that its ranks free it collectively, so all of its ranks must pass it, and in the
+    /// same order among the communicators that they make.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if it is `MPI_COMM_NULL`, connects two groups, or is
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if it is `MPI_COMM_NULL`, an intercommunicator, or
     /// `MPI_COMM_WORLD` or `MPI_COMM_SELF` and [`Ownership::Owned`];
     /// [`ErrorKind::NotInLibrary`](crate::ErrorKind::NotInLibrary) in process;
     /// [`ErrorKind::Finalized`](crate::ErrorKind::Finalized), [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread), or what
@@ -106,7 +106,7 @@ impl Runtime {
         )
     }
 
-    /// The same, by the library's own handle, as C code has it.
+    /// As [`communicator_from_raw`](Self::communicator_from_raw), from the library's own handle, as C code has it.
     ///
     /// # Errors
     /// As [`communicator_from_raw`](Self::communicator_from_raw); [`ErrorKind::Argument`](crate::ErrorKind::Argument) also if the handle is a

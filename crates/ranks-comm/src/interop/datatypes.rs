@@ -1,4 +1,4 @@
-//! Our datatypes, for other parts of the program.
+//! Datatypes of this crate, for other parts of the program.
 
 use ranks_mpi_sys::MPI_Datatype;
 use ranks_mpi_sys::native::CHandle;
@@ -10,17 +10,17 @@ use crate::error::Result;
 use crate::layout::{Element, Fields, Layout};
 use crate::mpi::SharedDatatype;
 
-/// A committed datatype for other parts of the program, from [`Communicator::datatype`].
+/// A committed datatype for other parts of the program; from [`Communicator::datatype`].
 ///
-/// It stays committed as long as this is kept. Do not free it.
+/// It stays committed as long as this value lives. Do not free it.
 #[derive(Debug)]
 pub struct Datatype(SharedDatatype);
 
 impl Communicator {
     /// The datatype of a [layout](crate::layout) of elements of `T`.
     ///
-    /// One of it at the beginning of a slice is what [`Layout::of`] takes of the slice, and `count` of it are what
-    /// [`repeat(count)`](Layout::repeat) of the layout takes. Inside of it numbers are MPI's own, all else is bytes; for
+    /// One of it at the beginning of a slice selects the elements that [`Layout::of`] selects, and `count` of it those of
+    /// [`repeat(count)`](Layout::repeat) of the layout. Inside of it numbers are MPI's own, all else is bytes; for
     /// the numbers of a struct see [`datatype_of_fields`](Self::datatype_of_fields). The datatype of
     /// `Layout::contiguous(1)` is the predefined one if `T` is a number, so that it can be reduced: `MPI_DOUBLE` for `f64`.
     ///
@@ -51,7 +51,7 @@ impl Communicator {
         self.share(Element::whole::<T>(), layout)
     }
 
-    /// The same of these fields of each `T`.
+    /// As [`datatype`](Self::datatype), of these fields of each `T`.
     ///
     /// # Errors
     /// As [`datatype`](Self::datatype).
@@ -76,14 +76,14 @@ impl Communicator {
 }
 
 impl Datatype {
-    /// The handle in the terms of the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
+    /// The handle in the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
     /// library.
     #[must_use]
     pub fn as_raw(&self) -> MPI_Datatype {
         self.0.canonical()
     }
 
-    /// The library's own handle, which a C function takes that was compiled with the library's `mpi.h`.
+    /// The library's own handle, for a C function that was compiled with the library's `mpi.h`.
     #[must_use]
     pub fn as_native_raw(&self) -> CHandle {
         self.0.c_handle()

@@ -19,41 +19,41 @@ use crate::tag::Tag;
 
 /// A datatype that another part of the program has made, for slices of `T`; from [`Runtime::datatype_from_native_raw`].
 ///
-/// What it takes of a slice is counted in bytes from the beginning of the slice: [`true_extent`](Self::true_extent)
-/// of one of it, and the same again each [`extent`](Self::extent) further on. Every call compares that with the slice.
+/// It is measured in bytes from the beginning of the slice: [`true_extent`](Self::true_extent)
+/// of one of it, and the same again each [`extent`](Self::extent) further on. Every call checks these bounds against the slice.
 ///
-/// It is a duplicate: the other part may free its own at once.
+/// It is a duplicate: the other part may free its own immediately.
 pub struct ForeignDatatype<T> {
     handle: ForeignHandle,
     bounds: Bounds,
     of: PhantomData<fn(T) -> T>,
 }
 
-/// Where the bytes of a datatype are, which are nowhere before the beginning.
+/// The bounds of a datatype in bytes; none is before its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    /// How many bytes travel.
+    /// The number of bytes that are transferred.
     pub(crate) size: usize,
-    /// How far apart two of it lie.
+    /// The distance between two of it.
     pub(crate) extent: usize,
-    /// Where the first byte that travels is.
+    /// The start of the first byte that is transferred.
     pub(crate) start: usize,
-    /// Where the last one ends.
+    /// The end of the last one.
     pub(crate) end: usize,
 }
 
 impl Bounds {
-    /// How much memory `count` of it need; `None` if that is more than there can be.
+    /// The number of bytes of memory that `count` of it need; `None` if that is more than there can be.
     fn reach(self, count: usize) -> Option<usize> {
         let Some(gaps) = count.checked_sub(1).filter(|_| self.size > 0) else {
             return Some(0);
         };
-        // What travels must be countable as well.
+        // The number of transferred bytes must be countable as well.
         self.size.checked_mul(count)?;
         self.extent.checked_mul(gaps)?.checked_add(self.end)
     }
 
-    /// Whether `count` of it are inside of so many bytes.
+    /// Checks that `count` of it are inside of so many bytes.
     fn check(self, operation: &'static str, count: usize, bytes: usize) -> Result<()> {
         match self.reach(count) {
             Some(needed) if needed <= bytes => Ok(()),
@@ -74,13 +74,13 @@ impl Bounds {
 }
 
 impl Runtime {
-    /// A datatype that another part of the program has made, by its handle in the terms of the standard ABI.
+    /// A datatype that another part of the program has made, from its handle in the standard ABI.
     ///
     /// Local.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if it is `MPI_DATATYPE_NULL`, or takes bytes before the address that it is used
-    /// with, or steps backwards; [`ErrorKind::NotInLibrary`] in process; otherwise what the library reports.
+    /// [`ErrorKind::Argument`] if it is `MPI_DATATYPE_NULL`, or covers bytes before the address that it is used
+    /// with, or has a negative extent; [`ErrorKind::NotInLibrary`] in process; otherwise what the library reports.
     ///
     /// # Safety
     /// `raw` is a datatype of the library that this runtime has, or null; it is alive and committed until this returns.
@@ -101,7 +101,7 @@ impl Runtime {
         )
     }
 
-    /// The same, by the library's own handle, as C code has it.
+    /// As [`datatype_from_raw`](Self::datatype_from_raw), from the library's own handle, as C code has it.
     ///
     /// # Errors
     /// As [`datatype_from_raw`](Self::datatype_from_raw); [`ErrorKind::Argument`] also if the handle is a pointer and
@@ -137,7 +137,7 @@ impl<T: Pod> ForeignDatatype<T> {
         }
     }
 
-    /// How many bytes travel of one.
+    /// The number of bytes that one transfers.
     ///
     /// MPI 5.0 §5.1.5 (`MPI_Type_size`).
     #[must_use]
@@ -145,7 +145,7 @@ impl<T: Pod> ForeignDatatype<T> {
         self.bounds.size
     }
 
-    /// How many bytes two lie apart.
+    /// The distance between two, in bytes.
     ///
     /// MPI 5.0 §5.1.7 (`MPI_Type_get_extent`).
     #[must_use]
@@ -153,7 +153,7 @@ impl<T: Pod> ForeignDatatype<T> {
         self.bounds.extent
     }
 
-    /// From the first byte that travels of one to the end of the last; empty if none does.
+    /// The range from the first byte that one transfers to the end of the last; empty if there is none.
     ///
     /// MPI 5.0 §5.1.8 (`MPI_Type_get_true_extent`).
     #[must_use]
@@ -163,10 +163,10 @@ impl<T: Pod> ForeignDatatype<T> {
 }
 
 impl Communicator {
-    /// As [`send`](Self::send), of what `count` of a datatype take of `data`.
+    /// As [`send`](Self::send), of `count` of a datatype in `data`.
     ///
     /// # Errors
-    /// As [`send`](Self::send); [`ErrorKind::Length`] if they take more than `data` has; [`ErrorKind::NotInLibrary`]
+    /// As [`send`](Self::send); [`ErrorKind::Length`] if they reach beyond the end of `data`; [`ErrorKind::NotInLibrary`]
     /// in process.
     ///
     /// MPI 5.0 §3.2.1 (`MPI_Send`).
@@ -192,13 +192,13 @@ impl Communicator {
         )
     }
 
-    /// As [`recv`](Self::recv), into what `count` of a datatype take of `buf`; nothing else of the slice is touched.
+    /// As [`recv`](Self::recv), into `count` of a datatype in `buf`; other bytes of the slice are not touched.
     ///
     /// A shorter message fills the first of them.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv): [`ErrorKind::Truncated`] if the message is longer than what they take,
-    /// [`ErrorKind::Type`] if it is not a whole number of them; [`ErrorKind::Length`] if they take more than `buf` has;
+    /// As [`recv`](Self::recv): [`ErrorKind::Truncated`] if the message is longer than they are,
+    /// [`ErrorKind::Type`] if it is not a whole number of them; [`ErrorKind::Length`] if they reach beyond the end of `buf`;
     /// [`ErrorKind::NotInLibrary`] in process.
     ///
     /// MPI 5.0 §3.2.4 (`MPI_Recv`).

@@ -1,9 +1,9 @@
-//! Sharing communicators, datatypes and requests with other parts of the program that speak MPI: in C, C++, Fortran or
-//! Python.
+//! Interoperation with other parts of the program that use MPI, in C, C++, Fortran or Python: shared communicators, datatypes and
+//! requests.
 //!
-//! Such a part has opened or linked the MPI library itself. If it has initialised MPI, [`Builder::init`] takes that as
-//! it is and leaves it running; if it has not, the runtime does, and the part must not. Then communicators, datatypes
-//! and requests go both ways, as handles:
+//! Such a part has opened or linked the MPI library itself. If it has initialised MPI, [`Builder::init`] joins that
+//! and leaves it running; if it has not, the runtime initialises it, and the part must not. Then communicators, datatypes
+//! and requests can be shared in both directions, as handles:
 //!
 //! | | to others | from others |
 //! |---|---|---|
@@ -11,10 +11,10 @@
 //! | a datatype | [`Communicator::datatype`], [`Datatype::as_native_raw`] | [`Runtime::datatype_from_native_raw`] |
 //! | a request | [`Request::into_raw`], [`HandedOver::as_native_raw`] | [`Communicator::request_from_native_raw`], [`Communicator::recv_request_from_native_raw`] |
 //!
-//! These are handles as the library's `mpi.h` has them. Where the name has no `native`, as in
-//! [`Communicator::as_raw`], it is the form of the standard ABI, which the functions of `ranks-mpi-sys` take on every library.
+//! These are handles as the library's `mpi.h` defines them. A name without `native`, as [`Communicator::as_raw`], stands for the
+//! form of the standard ABI, which the functions of `ranks-mpi-sys` take on every library.
 //!
-//! A handle means something only in the process, and to the library, that it comes from.
+//! A handle is valid only in its process, and for the library that it comes from.
 //!
 //! [`Builder::init`]: crate::Builder::init
 //! [`Communicator::as_native_raw`]: crate::Communicator::as_native_raw

@@ -1,4 +1,4 @@
-//! Requests of other parts of the program, and ours for them.
+//! Requests shared with other parts of the program, in both directions.
 
 use std::fmt;
 
@@ -17,19 +17,19 @@ use crate::mpi;
 use crate::owned::RecvBuffer;
 use crate::request::Request;
 
-/// What another part of the program has begun is called in texts.
+/// The name of an operation of another part of the program in texts.
 static FOREIGN: Role = Role::of("MPI_Wait");
 
 /// A request that another part of the program completes, with the memory that its operation works on; from
 /// [`Request::into_raw`].
 ///
-/// When the other part has completed the request, [`over`](Self::over) gives the memory back. If this is dropped the
-/// memory is lost, for the library may still use it.
+/// After the other part has completed the request, [`over`](Self::over) gives the memory back. If this is dropped the
+/// memory is leaked, since the library may still use it.
 #[must_use = "the memory comes back from `over`"]
 pub struct HandedOver<B: Send + 'static> {
     cell: mpi::Cell,
     operation: &'static str,
-    /// So that it is not freed meanwhile.
+    /// Kept so that it is not freed meanwhile.
     _comm: Communicator,
     buffer: Option<InFlight<B>>,
     keep: Option<InFlight<Box<dyn Keep>>>,
@@ -39,9 +39,9 @@ impl<B: Send + 'static> Request<B> {
     /// Hands the operation over to another part of the program, which has to complete it, with `MPI_Wait` say.
     ///
     /// # Errors
-    /// With the request, which goes on as before: [`ErrorKind::NotInLibrary`] if the library does not have it, in process or
-    /// because it is a receive that is not given to the library before its message is there (as all are on Open MPI, and
-    /// those of unknown length everywhere); [`ErrorKind::Argument`] if it is over already, or is two requests in one.
+    /// With the request, which stays pending: [`ErrorKind::NotInLibrary`] if the library does not have it, in process or
+    /// because it is a receive that is not posted to the library before its message has arrived (as all are on Open MPI, and
+    /// those of unknown length everywhere); [`ErrorKind::Argument`] if it is complete already, or is two requests in one.
     #[expect(clippy::result_large_err, reason = "the request comes back")]
     pub fn into_raw(mut self) -> std::result::Result<HandedOver<B>, (Self, Error)> {
         let operation = self.flight_mut().operation();
@@ -73,14 +73,14 @@ impl<B: Send + 'static> Request<B> {
 }
 
 impl<B: Send + 'static> HandedOver<B> {
-    /// The handle in the terms of the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
+    /// The handle in the MPI 5.0 standard ABI, which the functions of `ranks-mpi-sys` take on every
     /// library.
     #[must_use]
     pub fn as_raw(&self) -> MPI_Request {
         mpi::request_handle(&self.cell)
     }
 
-    /// The library's own handle, which a C function takes that was compiled with the library's `mpi.h`.
+    /// The library's own handle, for a C function that was compiled with the library's `mpi.h`.
     #[must_use]
     pub fn as_native_raw(&self) -> CHandle {
         mpi::request_c_handle(&self.cell)
@@ -89,10 +89,10 @@ impl<B: Send + 'static> HandedOver<B> {
     /// The memory, after the other part has completed the request.
     ///
     /// # Errors
-    /// If an operation with counts of its own or with a function of the program's says so, as [`Request::wait`] would.
+    /// Those of an operation with its own counts or with a user-defined function, as [`Request::wait`] would return them.
     ///
     /// # Safety
-    /// The request was completed: a call of MPI has said that the operation is over.
+    /// The request was completed: a call of MPI has reported its completion.
     pub unsafe fn over(self) -> Result<B> {
         // SAFETY: by this function's contract.
         let over = || unsafe { Over::new() };
@@ -106,14 +106,14 @@ impl<B: Send + 'static> HandedOver<B> {
 }
 
 impl Communicator {
-    /// A request for an operation that another part of the program has begun on this communicator, and which works on
-    /// memory of `buffer`; by its handle in the terms of the standard ABI.
+    /// A request for an operation that another part of the program has started on this communicator, and which works on
+    /// memory of `buffer`; from its handle in the standard ABI.
     ///
-    /// The status that it ends with says nothing; for a receive there is
-    /// [`recv_request_from_raw`](Self::recv_request_from_raw). `MPI_REQUEST_NULL` is an operation that is over.
+    /// Its status has no content; for a receive there is
+    /// [`recv_request_from_raw`](Self::recv_request_from_raw). `MPI_REQUEST_NULL` is an operation that is complete.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] in process. With an error the buffer is lost, for something may be using it.
+    /// [`ErrorKind::NotInLibrary`] in process. With an error the buffer is leaked, since an operation may use it.
     ///
     /// # Safety
     /// `raw` is a request of the library that this runtime has, or null; it is active and not persistent, and nobody else
@@ -131,7 +131,7 @@ impl Communicator {
         unsafe { self.taken_over(OPERATION, |_| Ok(raw), (&FOREIGN, 0), buffer) }
     }
 
-    /// The same, by the library's own handle, as C code has it.
+    /// As [`request_from_raw`](Self::request_from_raw), from the library's own handle, as C code has it.
     ///
     /// # Errors
     /// As [`request_from_raw`](Self::request_from_raw); [`ErrorKind::Argument`] also if the handle is a pointer and
@@ -152,14 +152,14 @@ impl Communicator {
 
     /// As [`request_from_raw`](Self::request_from_raw), for a receive into the elements of `buffer`.
     ///
-    /// Its status says who sent how much, and a message that is not a whole number of elements is
+    /// Its status has the source and the length, and a message that is not a whole number of elements is
     /// [`ErrorKind::Type`], as with [`irecv`](Self::irecv).
     ///
     /// # Errors
     /// As [`request_from_raw`](Self::request_from_raw).
     ///
     /// # Safety
-    /// As [`request_from_raw`](Self::request_from_raw); it is a receive, begun with the address of the first element.
+    /// As [`request_from_raw`](Self::request_from_raw); it is a receive, started with the address of the first element.
     pub unsafe fn recv_request_from_raw<B: RecvBuffer + Send + 'static>(
         &self,
         raw: MPI_Request,
@@ -172,7 +172,7 @@ impl Communicator {
         unsafe { self.taken_over(OPERATION, |_| Ok(raw), receive, buffer) }
     }
 
-    /// The same, by the library's own handle, as C code has it.
+    /// As [`recv_request_from_raw`](Self::recv_request_from_raw), from the library's own handle, as C code has it.
     ///
     /// # Errors
     /// As [`request_from_native_raw`](Self::request_from_native_raw).
@@ -192,7 +192,7 @@ impl Communicator {
         unsafe { self.taken_over(OPERATION, raw, receive, buffer) }
     }
 
-    /// A request for what others have begun; `buffer` outlives it, also where this fails.
+    /// A request for an operation of another part; `buffer` outlives the operation, also where this fails.
     ///
     /// # Safety
     /// That of `request_from_raw` for what `raw` returns; an operation with an element in its role is a receive of so many.
@@ -210,12 +210,12 @@ impl Communicator {
             }),
             Backend::InProcess(_) => Err(no_handles(operation)),
         };
-        // With an error the buffer is kept for ever: something may still work on it.
+        // With an error the buffer is leaked: an operation may still work on it.
         Ok(Request::of(self, flight?, buffer))
     }
 }
 
-/// A buffer that others already work on, put away, and how many elements it has.
+/// A buffer on which an operation is already pending, and its number of elements.
 fn lent<B: RecvBuffer>(buffer: B) -> Result<(InFlight<B>, usize)> {
     InFlight::begun(buffer, |buffer| Ok(buffer.as_slice().len()))
 }

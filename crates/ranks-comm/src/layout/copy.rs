@@ -1,4 +1,4 @@
-//! Copies of what travels: the derived datatypes of the in-process backend.
+//! Copies of the elements that a layout selects: the derived datatypes of the in-process backend.
 
 use super::view::Taken;
 use super::{Element, View, ViewMut};
@@ -6,7 +6,7 @@ use crate::element::Pod;
 use crate::error::{self, Result};
 
 impl<T: Pod> View<'_, T> {
-    /// Appends the bytes that travel.
+    /// Appends the selected bytes.
     #[doc(hidden)]
     pub fn gather(&self, operation: &'static str, payload: &mut Vec<u8>) -> Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(self.data);
@@ -23,7 +23,7 @@ impl<T: Pod> View<'_, T> {
 }
 
 impl<T: Pod> ViewMut<'_, T> {
-    /// Puts the bytes where they belong, up to the end of the shorter one.
+    /// Copies the bytes to the selected places, up to the end of the shorter one.
     #[doc(hidden)]
     pub fn scatter(&mut self, payload: &[u8]) {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(self.data);
@@ -38,7 +38,7 @@ impl<T: Pod> ViewMut<'_, T> {
 }
 
 impl Taken {
-    /// Calls `each` with begin and length in bytes of what travels, in order, as long as it says so.
+    /// Calls `each` with start and length in bytes of each selected range, in order, until it returns `false`.
     pub(crate) fn for_each_range(&self, each: &mut impl FnMut(usize, usize) -> bool) {
         let Some(shape) = self.layout.known().shape().filter(|_| self.bytes() > 0) else {
             return;

@@ -1,4 +1,4 @@
-//! The representation that all machines agree on: `external32`, big-endian and with no gaps.
+//! The portable representation `external32`: big-endian and without gaps.
 
 use super::view::Taken;
 use super::{Element, View, ViewMut};
@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::layout::pack::advance;
 
 impl<T: Pod> View<'_, T> {
-    /// Appends what travels in the representation `external32`, [`bytes`](Self::bytes) bytes of it.
+    /// Appends the selected elements in the representation `external32`, [`bytes`](Self::bytes) bytes of it.
     ///
-    /// Primitives are written with their most significant byte first, whatever the machine; what is no primitive
-    /// is written as the bytes that it has, so name the [fields](View::fields) of structs. Local; needs no runtime.
+    /// Primitives are written with their most significant byte first, on every machine; other types
+    /// are written byte by byte, so name the [fields](View::fields) of structs. Local; needs no runtime.
     ///
     /// # Errors
     /// [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it.
@@ -29,7 +29,7 @@ impl<T: Pod> View<'_, T> {
 }
 
 impl<T: Pod> ViewMut<'_, T> {
-    /// Takes what was packed by [`View::pack_external`], from `position` in `packed` on, and moves `position` behind it.
+    /// Unpacks elements of [`View::pack_external`] from `position` in `packed` on, and moves `position` behind them.
     ///
     /// # Errors
     /// [`ErrorKind::Length`](crate::ErrorKind::Length) if `packed` ends before all elements are there; nothing is
@@ -49,7 +49,7 @@ impl<T: Pod> ViewMut<'_, T> {
 }
 
 impl Taken {
-    /// From the machine's order of bytes to the external one, or back: it is the same.
+    /// Converts between the machine's byte order and the external one, in either direction.
     fn convert(&self, gathered: &mut [u8]) {
         if cfg!(target_endian = "big") {
             return;

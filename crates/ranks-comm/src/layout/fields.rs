@@ -1,4 +1,4 @@
-//! Some fields of structs instead of whole elements.
+//! Selected fields of structs.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use crate::mpi::{Item, TypeOf};
 
 const OPERATION: &str = "MPI_Type_create_struct";
 
-/// A field of a struct: where it is, and what.
+/// A field of a struct: offset and type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Field {
     pub(crate) offset: usize,
@@ -19,13 +19,13 @@ pub struct Field {
 }
 
 impl Field {
-    /// A field of type `F` that begins `offset` bytes into the struct, as [`offset_of!`](std::mem::offset_of) says.
+    /// A field of type `F`, `offset` bytes into the struct, as [`offset_of!`](std::mem::offset_of) gives it.
     #[must_use]
     pub fn at<F: Pod>(offset: usize) -> Self {
         Self::array::<F>(offset, 1)
     }
 
-    /// The same for a field of type `[F; count]`, whose elements keep their type on the way.
+    /// A field of type `[F; count]`, whose elements keep their type in the message.
     #[must_use]
     pub fn array<F: Pod>(offset: usize, count: usize) -> Self {
         Self {
@@ -41,10 +41,10 @@ impl Field {
     }
 }
 
-/// Which fields of a struct `T` travel, and in which order.
+/// The fields of a struct `T` that are transferred, in order.
 ///
-/// Fields that are not named are not sent, and a receive leaves them as they are. A wrong offset or type cannot do harm,
-/// only be wrong: any bytes are a value of a [`Pod`].
+/// Other fields are not sent, and a receive leaves them alone. A wrong offset or type is not unsound,
+/// only wrong: any bytes are a value of a [`Pod`].
 ///
 /// ```
 /// use std::mem::offset_of;
@@ -66,7 +66,7 @@ impl Field {
 /// # }
 /// ```
 ///
-/// How far elements lie apart is always what `size_of` says, for packed and for aligned structs.
+/// The distance between elements is always `size_of`, for packed and for aligned structs.
 ///
 /// MPI 5.0 §5.1.2 (`MPI_Type_create_struct`, resized to the size of the struct).
 #[doc(alias = "MPI_Type_create_struct")]
@@ -117,7 +117,7 @@ impl<T: Pod> Fields<T> {
         })
     }
 
-    /// How many bytes of each element travel.
+    /// The number of bytes of each element that are transferred.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -156,7 +156,7 @@ impl<T> fmt::Debug for Fields<T> {
     }
 }
 
-/// What of an element travels.
+/// The part of an element that is transferred.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Element {
     /// All `size` bytes of it.
@@ -185,14 +185,14 @@ impl Element {
         }
     }
 
-    /// How far elements lie apart.
+    /// The distance between elements.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Whole { size, .. } | Self::Fields { size, .. } => *size,
         }
     }
 
-    /// How many bytes of each travel.
+    /// The number of bytes of each that are transferred.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Whole { size, .. } => *size,

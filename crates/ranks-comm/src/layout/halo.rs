@@ -1,4 +1,4 @@
-//! The faces of a block that has a halo of its neighbours' cells round it.
+//! The faces of a block that is surrounded by a halo of its neighbours' cells.
 
 use super::subarray::argument;
 use super::{Layout, Order};
@@ -7,9 +7,9 @@ use crate::error::Result;
 /// One of the two ends of a dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// Where indices are small.
+    /// The end with small indices.
     Low,
-    /// Where indices are large.
+    /// The end with large indices.
     High,
 }
 
@@ -42,11 +42,11 @@ pub struct Halo {
 }
 
 impl Halo {
-    /// An array of `sizes`, of which the first and the last `width` of every dimension are the neighbours'.
+    /// An array of `sizes`, with a halo of `width` cells at both ends of every dimension.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if a dimension has not `width` cells that are not the
-    /// neighbours'.
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if a dimension has fewer than `width` cells besides the
+    /// halo.
     pub fn new(sizes: &[usize], width: usize, order: Order) -> Result<Self> {
         for (dimension, &size) in sizes.iter().enumerate() {
             if width.checked_mul(3).is_none_or(|least| size < least) {
@@ -64,15 +64,15 @@ impl Halo {
         })
     }
 
-    /// The same with corners: if the dimensions are exchanged one after the other, beginning with 0, the faces
-    /// of each take along what the ones before have brought.
+    /// Includes corners: if the dimensions are exchanged one after the other, beginning with 0, the faces
+    /// of each include the cells that the ones before have received.
     #[must_use]
     pub fn with_corners(mut self) -> Self {
         self.corners = true;
         self
     }
 
-    /// The cells of our own that the neighbour on that side needs.
+    /// The own cells that the neighbour on that side needs.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if there is no such dimension.
@@ -87,7 +87,7 @@ impl Halo {
         )
     }
 
-    /// The cells that the neighbour on that side provides.
+    /// The halo cells that the neighbour on that side provides.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if there is no such dimension.

@@ -1,7 +1,7 @@
-//! Which elements of a slice travel: columns, blocks, faces of a grid, fields of structs.
+//! Layouts: the elements of a slice that are transferred, such as columns, blocks, faces of a grid, fields of structs.
 //!
-//! A [`Layout`] says which elements, [`Layout::of`] and [`Layout::of_mut`] compare it once with the slice that it is for
-//! and give a view, and views are what operations take:
+//! A [`Layout`] selects elements, [`Layout::of`] and [`Layout::of_mut`] check it once against a slice
+//! and return a view, and operations take views:
 //!
 //! ```
 //! use ranks_comm::layout::Layout;
@@ -24,10 +24,10 @@
 //! # }
 //! ```
 //!
-//! What travels is the elements in the order of the layout, and nothing else: a message that left through a layout may arrive
-//! through any other one of as many elements, or as a plain slice, and the other way round.
+//! A message has the selected elements in the order of the layout, and nothing else: it may be received
+//! with any other layout of as many elements, or into a plain slice, and the other way round.
 //!
-//! Over MPI a layout is a derived datatype, made when it is first used and kept for the next time; in process
+//! Over MPI a layout is a derived datatype, made on first use and cached; in process
 //! it is a copy.
 
 mod copy;
@@ -56,11 +56,11 @@ pub use subarray::Order;
 pub(crate) use view::Taken;
 pub use view::{View, ViewMut};
 
-/// Which elements of a slice travel, and in which order.
+/// A selection of elements of a slice, in order.
 ///
-/// It is a description, in elements, of no slice in particular; all numbers count from the beginning of the slice that it is
-/// used with. Making one never fails for its size: one that reaches beyond the slice, or beyond what memory can hold,
-/// is refused by [`of`](Self::of) and [`of_mut`](Self::of_mut). A clone costs next to nothing.
+/// It is a description, in elements, independent of any slice; all numbers count from the beginning of the slice that it is
+/// used with. Making one never fails for its size: a layout that reaches beyond the slice, or beyond what memory can hold,
+/// is refused by [`of`](Self::of) and [`of_mut`](Self::of_mut). A clone is cheap.
 ///
 /// MPI 5.0 §5.1 (derived datatypes; there is nothing to commit and nothing to free).
 #[doc(alias = "MPI_Datatype")]
@@ -74,10 +74,10 @@ pub struct Layout {
     known: Arc<Known>,
 }
 
-/// A shape with what was found out about it; shared by all layouts that differ in their beginning only.
+/// A shape with properties that were computed from it; shared by all layouts that differ in their offset only.
 #[derive(Debug)]
 pub(crate) struct Known {
-    /// `None` if nothing travels.
+    /// `None` if no element is selected.
     shape: Option<Shape>,
     elements: usize,
     end: usize,
@@ -135,7 +135,7 @@ impl Layout {
         Self::spanning(Ok(Shape::run(0, count)))
     }
 
-    /// `count` blocks of `block_length` elements; each begins `stride` elements behind the one before.
+    /// `count` blocks of `block_length` elements; each starts `stride` elements after the one before.
     ///
     /// The first column of a matrix of `rows` × `columns` is `vector(rows, 1, columns)`.
     ///
@@ -147,7 +147,7 @@ impl Layout {
         Self::spanning(Shape::repeat(count, stride, Shape::run(0, block_length)))
     }
 
-    /// Blocks of elements: where each begins, and how many it has.
+    /// Blocks of elements, each with its start and its length.
     ///
     /// MPI 5.0 §5.1.2 (`MPI_Type_indexed`; mind that the length is the second number here).
     #[doc(alias = "MPI_Type_indexed")]
@@ -158,7 +158,7 @@ impl Layout {
         Self::spanning(Shape::parts(blocks.iter().map(run)))
     }
 
-    /// Blocks of `block_length` elements, and where each begins.
+    /// Blocks of `block_length` elements, at these starts.
     ///
     /// MPI 5.0 §5.1.2 (`MPI_Type_create_indexed_block`).
     #[doc(alias = "MPI_Type_create_indexed_block")]
@@ -169,7 +169,7 @@ impl Layout {
         Self::spanning(Shape::parts(starts.iter().map(run)))
     }
 
-    /// One layout after the other, each moved to its offset.
+    /// The concatenation of layouts, each moved to its offset.
     ///
     /// MPI 5.0 §5.1.2 (`MPI_Type_create_struct` and `MPI_Type_create_hindexed`, in elements; for the fields of structs see
     /// [`Fields`]).
@@ -192,7 +192,7 @@ impl Layout {
         Self::new(Shape::parts(moved.iter().map(Self::placed)), Some(extent))
     }
 
-    /// The same, `offset` elements further on.
+    /// This layout, moved by `offset` elements.
     #[must_use]
     pub fn at(&self, offset: usize) -> Self {
         let fits = self.start.checked_add(offset);
@@ -207,7 +207,7 @@ impl Layout {
         }
     }
 
-    /// The same `count` times, each an [`extent`](Self::extent) behind the one before.
+    /// This layout `count` times, each an [`extent`](Self::extent) after the one before.
     ///
     /// MPI 5.0 §5.1.2 (`MPI_Type_contiguous` of a derived datatype).
     #[must_use]
@@ -219,7 +219,7 @@ impl Layout {
         }
     }
 
-    /// The same `count` times, each `stride` elements behind the one before.
+    /// This layout `count` times, each `stride` elements after the one before.
     ///
     /// MPI 5.0 §5.1.2 (`MPI_Type_create_hvector`; the stride is in elements).
     #[doc(alias = "MPI_Type_create_hvector")]
@@ -235,7 +235,7 @@ impl Layout {
         Self::new(Shape::repeat(count, stride, self.placed()), last)
     }
 
-    /// The same elements with another [`extent`](Self::extent).
+    /// This layout with another [`extent`](Self::extent).
     ///
     /// MPI 5.0 §5.1.7 (`MPI_Type_create_resized`; the lower bound is always the beginning of the slice).
     #[doc(alias = "MPI_Type_create_resized")]
@@ -248,14 +248,14 @@ impl Layout {
         }
     }
 
-    /// How many elements travel.
+    /// The number of selected elements.
     #[must_use]
     pub fn elements(&self) -> usize {
         self.known.elements
     }
 
-    /// How far behind each other two of these lie when one is [repeated](Self::repeat), in elements: up to the last
-    /// element that travels, or the whole array of a [subarray](Self::subarray), or what [`resized`](Self::resized) says.
+    /// The distance of two of these when one is [repeated](Self::repeat), in elements: up to the last
+    /// selected element, or the whole array of a [subarray](Self::subarray), or as set by [`resized`](Self::resized).
     ///
     /// MPI 5.0 §5.1.7 (`MPI_Type_get_extent`).
     #[doc(alias = "MPI_Type_get_extent")]
@@ -266,7 +266,7 @@ impl Layout {
         self.extent
     }
 
-    /// From the first element that travels to the end of the last one; empty if none does.
+    /// The range from the first selected element to the end of the last one; empty if there is none.
     ///
     /// MPI 5.0 §5.1.8 (`MPI_Type_get_true_extent`).
     #[doc(alias = "MPI_Type_get_true_extent")]
@@ -277,13 +277,13 @@ impl Layout {
         self.start..self.start + self.known.end
     }
 
-    /// Whether no element travels twice: only such a layout can be received into.
+    /// Returns `true` if no element is selected twice: only such a layout can be received into.
     #[must_use]
     pub fn is_disjoint(&self) -> bool {
         !self.known.too_large && self.known.is_disjoint()
     }
 
-    /// Whether this layout and the other one have no element in common.
+    /// Returns `true` if this layout and the other one select no common element.
     pub(crate) fn is_apart(&self, other: &Self) -> bool {
         match (&self.known.shape, &other.known.shape) {
             (Some(mine), Some(theirs)) => mine.is_apart(self.start, theirs, other.start),
@@ -308,7 +308,7 @@ impl Layout {
         Some((self.start, shape))
     }
 
-    /// A layout whose extent ends where it does.
+    /// A layout whose extent ends with its last element.
     fn spanning(made: Result<Placed, TooLarge>) -> Self {
         let end = |placed: &Placed| {
             placed
@@ -319,7 +319,7 @@ impl Layout {
         Self::new(made, extent)
     }
 
-    /// `extent` is `None` if no number can tell it.
+    /// `extent` is `None` if it exceeds a `usize`.
     fn new(made: Result<Placed, TooLarge>, extent: Option<usize>) -> Self {
         match (made, extent) {
             (Ok(Some((start, shape))), Some(extent))
@@ -340,7 +340,7 @@ impl Layout {
         }
     }
 
-    /// What [`of`](Self::of) refuses.
+    /// A layout that [`of`](Self::of) refuses.
     fn too_large() -> Self {
         Self {
             start: 0,

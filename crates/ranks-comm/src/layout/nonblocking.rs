@@ -1,6 +1,6 @@
-//! Operations on what layouts take that return at once.
+//! Nonblocking operations on the elements that layouts select.
 //!
-//! What is received is received whole, into memory of its own, and put where the layout says by whoever waits: its
+//! A message is received into memory of its own, and unpacked by the wait: its
 //! length must be known before (see `mpi/layout.rs`), and nobody may touch the slice until then in any case.
 #![allow(unsafe_code)]
 
@@ -21,12 +21,12 @@ use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
 impl Communicator {
-    /// As [`isend`](Self::isend), of what a [layout](crate::layout) takes of `buffer`.
+    /// As [`isend`](Self::isend), of the elements that a [layout](crate::layout) selects in `buffer`.
     ///
-    /// For a slice that you only borrow, or fields of structs, see [`Scope::isend_view`](crate::Scope::isend_view).
+    /// For a borrowed slice, or fields of structs, see [`Scope::isend_view`](crate::Scope::isend_view).
     ///
     /// # Errors
-    /// As [`isend`](Self::isend) and [`Layout::of`]; nothing was begun then.
+    /// As [`isend`](Self::isend) and [`Layout::of`]; nothing was started then.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Isend` of a derived datatype).
     #[doc(alias = "MPI_Isend")]
@@ -47,15 +47,15 @@ impl Communicator {
         })
     }
 
-    /// As [`irecv`](Self::irecv), into what a [layout](crate::layout) takes of `buffer`; nothing else of it is touched.
+    /// As [`irecv`](Self::irecv), into the elements that a [layout](crate::layout) selects in `buffer`; others are not touched.
     ///
-    /// A shorter message fills the beginning, in the order of the layout. The message is put in its places by whoever
-    /// waits, and lies in other memory until then.
+    /// A shorter message fills the first elements, in the order of the layout. The message is unpacked by the
+    /// wait, and lies in other memory until then.
     ///
-    /// For a slice that you only borrow, or fields of structs, see [`Scope::irecv_view`](crate::Scope::irecv_view).
+    /// For a borrowed slice, or fields of structs, see [`Scope::irecv_view`](crate::Scope::irecv_view).
     ///
     /// # Errors
-    /// As [`irecv`](Self::irecv) and [`Layout::of_mut`]; nothing was begun then.
+    /// As [`irecv`](Self::irecv) and [`Layout::of_mut`]; nothing was started then.
     ///
     /// MPI 5.0 §3.7.2 (`MPI_Irecv` of a derived datatype).
     #[doc(alias = "MPI_Irecv")]
@@ -100,7 +100,7 @@ impl Communicator {
         )
     }
 
-    /// Begins to receive into what is taken of elements of `T`, all of which is inside of the span.
+    /// Starts a receive into the selected elements of `T`, all of which are inside of the span.
     pub(crate) fn begin_recv_view<T: Pod>(
         &self,
         span: Span,
@@ -108,7 +108,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Flight> {
-        // What the bytes make is found out when they are put in their places.
+        // The element type is checked when the message is unpacked.
         let flight = self.begin_landing(receive_of::<u8>(), Landing::New(1), source, tag)?;
         let scatter = Scatter {
             place: Spread { span, taken },
@@ -122,7 +122,7 @@ impl Communicator {
     }
 }
 
-/// What a layout takes of memory that is promised for as long as a message is under way.
+/// The selected elements of memory that an operation may use while it is pending.
 #[derive(Debug)]
 pub struct Spread {
     span: Span,
@@ -130,7 +130,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// What `layout`, which fits it, takes of a span of elements of `T`.
+    /// The elements that `layout`, which fits it, selects in a span of elements of `T`.
     #[must_use]
     pub fn of<T: Pod>(span: Span, layout: &Layout) -> Self {
         let (layout, element) = (layout.clone(), Element::whole::<T>());
@@ -138,13 +138,13 @@ impl Spread {
         Self { span, taken }
     }
 
-    /// How much memory it is, without the gaps.
+    /// The number of bytes, without the gaps.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.taken.bytes()
     }
 
-    /// Copies `payload` to its places, up to the end of the shorter one.
+    /// Copies `payload` to the selected places, up to the end of the shorter one.
     pub fn fill(&self, payload: &[u8]) {
         let mut rest = payload;
         self.taken.for_each_range(&mut |start, length| {
@@ -156,7 +156,7 @@ impl Spread {
     }
 }
 
-/// Where a message goes that was received whole.
+/// The destination that a complete message is unpacked to.
 #[derive(Debug)]
 pub(crate) struct Scatter {
     place: Spread,
@@ -165,7 +165,7 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Puts what has landed in its places, if it fits.
+    /// Unpacks a received message, if it fits.
     pub(crate) fn put(&self, landed: Landed) -> Result<Landed> {
         let operation = receive_of::<u8>().operation();
         let Some(room) = landed.room else {

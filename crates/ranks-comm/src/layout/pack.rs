@@ -1,4 +1,4 @@
-//! Packing: many things of several types into one message, and out of it again.
+//! Packing values of several types into one message, and unpacking them.
 
 use super::{View, ViewMut};
 use crate::communicator::Communicator;
@@ -6,7 +6,7 @@ use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
 
 impl Communicator {
-    /// How many bytes [`pack`](Self::pack) appends at most for this view.
+    /// The largest number of bytes that [`pack`](Self::pack) appends for this view.
     ///
     /// # Errors
     /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
@@ -22,8 +22,8 @@ impl Communicator {
         )
     }
 
-    /// Appends what the view takes to `packed`, which may then be sent as bytes to a rank of this communicator, and
-    /// [unpacked](Self::unpack) there in the same order.
+    /// Packs the elements of the view: appends them to `packed`, which may then be sent as bytes to a rank of this communicator,
+    /// and [unpacked](Self::unpack) there in the same order.
     ///
     /// ```
     /// use ranks_comm::layout::{View, ViewMut};
@@ -61,7 +61,7 @@ impl Communicator {
         )
     }
 
-    /// Takes what was packed, from `position` in `packed` on, and moves `position` behind it.
+    /// Unpacks elements from `position` in `packed` on, and moves `position` behind them.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if `packed` ends before all elements are there: nothing is written then, and `position`
@@ -91,7 +91,7 @@ impl Communicator {
     }
 }
 
-/// Where the next `bytes` of something packed end.
+/// The end of the next `bytes` of a packed buffer.
 pub(super) fn advance(
     operation: &'static str,
     length: usize,

@@ -1,4 +1,4 @@
-//! Receiving into what a layout takes.
+//! Blocking receives into the elements that a layout selects.
 
 use super::ViewMut;
 use crate::communicator::Communicator;
@@ -9,13 +9,13 @@ use crate::status::Status;
 use crate::tag::Tag;
 
 impl Communicator {
-    /// As [`recv`](Self::recv), into what a [layout](crate::layout) takes; nothing else of the slice is touched.
+    /// As [`recv`](Self::recv), into the elements that a [layout](crate::layout) selects; others are not touched.
     ///
-    /// A shorter message fills the beginning, in the order of the layout.
+    /// A shorter message fills the first elements, in the order of the layout.
     ///
     /// # Errors
     /// As [`recv`](Self::recv); [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than
-    /// what the layout takes, [`ErrorKind::Type`](crate::ErrorKind::Type) if it is not a whole number of elements, or of
+    /// the layout, [`ErrorKind::Type`](crate::ErrorKind::Type) if it is not a whole number of elements, or of
     /// their fields.
     ///
     /// MPI 5.0 §3.2.4 (`MPI_Recv` of a derived datatype).

@@ -1,4 +1,4 @@
-//! Sending what a layout takes.
+//! Blocking sends of the elements that a layout selects.
 
 use super::View;
 use crate::communicator::Communicator;
@@ -8,7 +8,7 @@ use crate::mpi::SendMode;
 use crate::source::Destination;
 
 impl Communicator {
-    /// As [`send`](Self::send), of what a [layout](crate::layout) takes.
+    /// As [`send`](Self::send), of the elements that a [layout](crate::layout) selects.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -31,7 +31,7 @@ impl Communicator {
         )
     }
 
-    /// As [`ssend`](Self::ssend), of what a [layout](crate::layout) takes.
+    /// As [`ssend`](Self::ssend), of the elements that a [layout](crate::layout) selects.
     ///
     /// # Errors
     /// As [`ssend`](Self::ssend).

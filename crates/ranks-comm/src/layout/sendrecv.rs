@@ -1,4 +1,4 @@
-//! Sending and receiving through layouts in one call that cannot deadlock.
+//! Combined send and receive with layouts, which cannot deadlock.
 
 use super::{Element, Layout, View, ViewMut};
 use crate::communicator::Communicator;
@@ -11,7 +11,7 @@ use crate::tag::Tag;
 const OPERATION: &str = "MPI_Sendrecv";
 
 impl Communicator {
-    /// As [`sendrecv`](Self::sendrecv), of what [layouts](crate::layout) take of two slices.
+    /// As [`sendrecv`](Self::sendrecv), of the elements that [layouts](crate::layout) select in two slices.
     ///
     /// # Errors
     /// As [`send_view`](Self::send_view) and [`recv_view`](Self::recv_view).
@@ -42,11 +42,11 @@ impl Communicator {
         )
     }
 
-    /// Sends what one layout takes of `data` and receives into what another one takes of it; as in the exchange of
-    /// a [halo](crate::layout::Halo).
+    /// Sends the elements that one layout selects in `data` and receives into those that another one selects; as in the exchange
+    /// of a [halo](crate::layout::Halo).
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if the two layouts have an element in common; as [`Layout::of`] and [`Layout::of_mut`];
+    /// [`ErrorKind::Argument`] if the two layouts select a common element; as [`Layout::of`] and [`Layout::of_mut`];
     /// as [`sendrecv_view`](Self::sendrecv_view).
     ///
     /// MPI 5.0 §3.10 (`MPI_Sendrecv` of derived datatypes).

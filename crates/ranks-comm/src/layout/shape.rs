@@ -1,27 +1,27 @@
 //! The normal form of a layout: runs of elements, repeated, one after the other.
 //!
-//! A shape begins at 0, takes at least one element and is as flat as it can be, so that equal layouts are mostly equal
-//! shapes, and no chain of calls makes one so deep that it cannot be walked: every `Repeat` at least doubles the
+//! A shape begins at 0, has at least one element and is as flat as possible, so that equal layouts mostly have equal
+//! shapes, and no chain of calls makes one too deep to be walked: every `Repeat` at least doubles the
 //! elements, and no `Parts` holds another.
 
 use std::sync::Arc;
 
-/// What is taken, in the order in which it travels; in elements.
+/// The selected elements, in the order in which they are transferred.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
-    /// That many, side by side.
+    /// That many contiguous elements.
     Run(usize),
-    /// At least two of the same.
+    /// At least two equal shapes.
     Repeat {
         count: usize,
         stride: usize,
         of: Arc<Shape>,
     },
-    /// At least two, with where they begin, which is 0 for one of them.
+    /// At least two shapes with their starts, one of which is 0.
     Parts(Arc<[(usize, Shape)]>),
 }
 
-/// A shape with where it begins; `None` is nothing at all.
+/// A shape with its start; `None` is empty.
 pub(crate) type Placed = Option<(usize, Shape)>;
 
 /// A layout that no memory can hold.
@@ -33,7 +33,7 @@ impl Shape {
         (length > 0).then_some((start, Self::Run(length)))
     }
 
-    /// `count` times the same, `stride` elements from each other.
+    /// `count` equal shapes, `stride` elements apart.
     pub(crate) fn repeat(count: usize, stride: usize, of: Placed) -> Result<Placed, TooLarge> {
         let Some((start, of)) = of.filter(|_| count > 0) else {
             return Ok(None);
@@ -61,7 +61,7 @@ impl Shape {
         all.measured(start)
     }
 
-    /// One after the other.
+    /// The concatenation of shapes.
     pub(crate) fn parts(parts: impl IntoIterator<Item = Placed>) -> Result<Placed, TooLarge> {
         let mut flat: Vec<(usize, Self)> = Vec::new();
         for (start, shape) in parts.into_iter().flatten() {
@@ -87,7 +87,7 @@ impl Shape {
         Self::Parts(flat.into()).measured(first)
     }
 
-    /// The shape at `start`, if numbers can tell where it ends and how much it takes.
+    /// The shape at `start`, if its end and its number of elements fit a `usize`.
     fn measured(self, start: usize) -> Result<Placed, TooLarge> {
         let end = self.checked_end().and_then(|end| end.checked_add(start));
         match (self.checked_elements(), end) {
@@ -118,7 +118,7 @@ impl Shape {
         }
     }
 
-    /// How many elements travel.
+    /// The number of elements.
     pub(crate) fn elements(&self) -> usize {
         // Checked when it was made.
         self.checked_elements().unwrap_or(usize::MAX)
@@ -130,7 +130,7 @@ impl Shape {
         self.checked_end().unwrap_or(usize::MAX)
     }
 
-    /// Calls `each` with begin and length of every run, in order, as long as it says so; whether it did so to the end.
+    /// Calls `each` with start and length of every run, in order, until it returns `false`; returns `true` if it never did.
     pub(crate) fn for_each_run(
         &self,
         start: usize,
@@ -147,7 +147,7 @@ impl Shape {
         }
     }
 
-    /// Whether no element is taken twice.
+    /// Returns `true` if no element is selected twice.
     pub(crate) fn is_disjoint(&self) -> bool {
         match self {
             Self::Run(_) => true,
@@ -180,8 +180,8 @@ impl Shape {
         runs
     }
 
-    /// Whether this one at `start` and the other one at its have no element in common. If one of them takes elements
-    /// twice, all between its ends counts as taken.
+    /// Returns `true` if this shape at `start` and the other one at `other_start` have no common element. If one of them selects
+    /// elements twice, all between its ends counts as selected.
     pub(crate) fn is_apart(&self, start: usize, other: &Self, other_start: usize) -> bool {
         if start + self.end() <= other_start || other_start + other.end() <= start {
             return true;
@@ -196,7 +196,7 @@ impl Shape {
         ) = (self, other)
         {
             let end = (start + of.end()).max(other_start + other_of.end());
-            // Within one period, so that only those of the same number can meet.
+            // Within one period only repetitions of the same number can overlap.
             if stride == other_stride && end - start.min(other_start) <= *stride {
                 return of.is_apart(start, other_of, other_start);
             }
@@ -218,7 +218,7 @@ impl Shape {
     }
 }
 
-/// Appends a part, to the one before if it goes on there.
+/// Appends a part, merged with the one before if it continues that.
 fn push(parts: &mut Vec<(usize, Shape)>, start: usize, shape: Shape) -> Result<(), TooLarge> {
     if let (Some((before, Shape::Run(length))), Shape::Run(more)) = (parts.last_mut(), &shape)
         && before.checked_add(*length) == Some(start)

@@ -1,4 +1,4 @@
-//! A block of an array of any number of dimensions.
+//! Subarrays: blocks of an array of any number of dimensions.
 
 use super::Layout;
 use super::shape::{Shape, TooLarge};
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "MPI_Type_create_subarray";
 
-/// Which index of an array runs fastest in memory.
+/// The order of the elements of an array in memory: the index that runs fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The last one, as in C and Rust.

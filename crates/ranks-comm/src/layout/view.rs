@@ -1,4 +1,4 @@
-//! A slice together with what of it travels: checked once, then used as often as one likes.
+//! Views: slices with a selection of their elements, checked once.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use crate::error::{self, Error, ErrorKind, Result};
 
 const OPERATION: &str = "a layout";
 
-/// The elements of a slice that a layout takes, to be sent.
+/// The elements of a slice that a layout selects, to be sent.
 pub struct View<'a, T> {
     pub(crate) data: &'a [T],
     pub(crate) taken: Taken,
 }
 
-/// The elements of a slice that a layout takes, to be received into; none of them twice.
+/// The elements of a slice that a layout selects, to be received into; none of them twice.
 pub struct ViewMut<'a, T> {
     pub(crate) data: &'a mut [T],
     pub(crate) taken: Taken,
 }
 
-/// What of a slice travels. In a [`View`] or [`ViewMut`] all of it is inside of the slice.
+/// A selection of a slice. In a [`View`] or [`ViewMut`] all of it is inside of the slice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) layout: Layout,
@@ -28,23 +28,23 @@ pub(crate) struct Taken {
 }
 
 impl Layout {
-    /// These elements of `data`, to be sent.
+    /// The selected elements of `data`, to be sent.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`, or takes more than memory can hold.
+    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`, or selects more than memory can hold.
     pub fn of<'a, T: Pod>(&self, data: &'a [T]) -> Result<View<'a, T>> {
         let taken = Taken::inside(self, Element::whole::<T>(), data.len())?;
         Ok(View { data, taken })
     }
 
-    /// These elements of `data`, to be received into.
+    /// The selected elements of `data`, to be received into.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`; [`ErrorKind::Argument`] if it takes an
+    /// [`ErrorKind::Length`] if the layout reaches beyond the end of `data`; [`ErrorKind::Argument`] if it selects an
     /// element twice.
     pub fn of_mut<'a, T: Pod>(&self, data: &'a mut [T]) -> Result<ViewMut<'a, T>> {
         let taken = Taken::inside(self, Element::whole::<T>(), data.len())?;
-        // Elements of no size lie anywhere, and may be more than one would like to look at.
+        // Elements of no size lie anywhere, and may be too many to be checked.
         if taken.bytes() > 0 && !self.is_disjoint() {
             return Err(twice("an element"));
         }
@@ -53,7 +53,7 @@ impl Layout {
 }
 
 impl Layout {
-    /// What [`of`](Self::of) says of a slice of so many elements of `T` that is somewhere else.
+    /// Checks a slice of so many elements of `T` as [`of`](Self::of) does, without the slice.
     #[doc(hidden)]
     pub fn fits<T: Pod>(&self, length: usize) -> Result<()> {
         Taken::inside(self, Element::whole::<T>(), length).map(drop)
@@ -70,7 +70,7 @@ impl<'a, T: Pod> View<'a, T> {
         }
     }
 
-    /// Only these fields of each element.
+    /// Selects these fields of each element only.
     ///
     /// # Errors
     /// [`ErrorKind::Length`] if overlapping fields make more bytes than memory can hold.
@@ -80,13 +80,13 @@ impl<'a, T: Pod> View<'a, T> {
         Ok(Self { data, taken })
     }
 
-    /// How many elements travel.
+    /// The number of selected elements.
     #[must_use]
     pub fn elements(&self) -> usize {
         self.taken.layout.elements()
     }
 
-    /// How many bytes travel.
+    /// The number of selected bytes.
     ///
     /// MPI 5.0 §5.1.5 (`MPI_Type_size`).
     #[doc(alias = "MPI_Type_size")]
@@ -97,7 +97,7 @@ impl<'a, T: Pod> View<'a, T> {
         self.taken.bytes()
     }
 
-    /// A copy of the elements that travel, one after the other; whole ones, also of a view of [fields](Self::fields).
+    /// A copy of the selected elements; whole ones, also of a view of [fields](Self::fields).
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
         let mut values = Vec::new();
@@ -119,7 +119,7 @@ impl<'a, T: Pod> ViewMut<'a, T> {
         Self { data, taken }
     }
 
-    /// Only these fields of each element; the others stay as they are.
+    /// Selects these fields of each element only; the others are left alone.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if fields overlap.
@@ -132,13 +132,13 @@ impl<'a, T: Pod> ViewMut<'a, T> {
         Ok(Self { data, taken })
     }
 
-    /// How many elements may arrive.
+    /// The number of elements that may arrive.
     #[must_use]
     pub fn elements(&self) -> usize {
         self.taken.layout.elements()
     }
 
-    /// How many bytes may arrive.
+    /// The number of bytes that may arrive.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.taken.bytes()
@@ -153,7 +153,7 @@ impl Taken {
         }
     }
 
-    /// The layout, if it fits a slice of `length` elements.
+    /// Selects with the layout, if it fits a slice of `length` elements.
     fn inside(layout: &Layout, element: Element, length: usize) -> Result<Self> {
         if layout.is_too_large() {
             return Err(Error::new(
@@ -190,7 +190,7 @@ impl Taken {
         Ok(Self { layout, element })
     }
 
-    /// Whether `bytes` bytes are a whole number of what travels of elements.
+    /// Checks that `bytes` bytes are a whole number of selected elements.
     pub(crate) fn check_whole<T>(&self, operation: &'static str, bytes: usize) -> Result<()> {
         let width = self.element.bytes();
         if bytes.checked_rem(width).unwrap_or(bytes) == 0 {
@@ -205,9 +205,9 @@ impl Taken {
         })
     }
 
-    /// How many bytes travel.
+    /// The number of selected bytes.
     pub(crate) fn bytes(&self) -> usize {
-        // Checked by `inside`; what a slice holds is no more either.
+        // Checked by `inside`; a slice holds no more either.
         self.layout.elements() * self.element.bytes()
     }
 }

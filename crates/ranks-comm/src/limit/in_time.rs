@@ -1,4 +1,4 @@
-//! What becomes of a call at its time limit.
+//! The effect of a time limit on a call.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::record::dump::{self, Reason};
 use crate::run::last_words;
 use crate::under_way::{self, Held, UnderWay};
 
-/// What this thread is in, if that has a limit.
+/// The outermost call of this thread with a limit.
 pub(crate) fn in_time() -> Option<Arc<UnderWay>> {
     if !under_way::is_wanted() {
         return None;
@@ -22,7 +22,7 @@ pub(crate) fn in_time() -> Option<Arc<UnderWay>> {
     under_way::limited_here()
 }
 
-/// The same if it may end with an error at its limit.
+/// As [`in_time`], if the call may end with an error at its limit.
 pub(crate) fn may_end() -> Option<Arc<UnderWay>> {
     in_time().filter(|call| {
         call.limit
@@ -30,7 +30,7 @@ pub(crate) fn may_end() -> Option<Arc<UnderWay>> {
     })
 }
 
-/// Looks until there is something, or until the time limit of the call that this thread has entered.
+/// Polls until `look` returns a value, or until the time limit of the call that this thread has entered.
 ///
 /// # Errors
 /// That of `look`, or [`ErrorKind::TimedOut`].
@@ -47,20 +47,20 @@ pub fn look<R>(mut look: impl FnMut() -> Result<Option<R>>) -> Result<R> {
     }
 }
 
-/// What the threads of this process are in over MPI, the oldest first.
+/// The calls of this process over MPI, the oldest first.
 pub(super) fn over_mpi() -> Vec<Arc<UnderWay>> {
     let mut all = under_way::of_this_process();
     all.retain(|call| call.world.is_none());
     all
 }
 
-/// What this process is in over MPI, as it tells others.
+/// The state of this process over MPI, as it answers others.
 pub(crate) fn own_state() -> State {
     over_mpi().first().map_or(State::Idle, |call| call.state())
 }
 
 impl Held {
-    /// What becomes of it at the limit.
+    /// Applies the effect of the limit to the call.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`].
@@ -71,7 +71,7 @@ impl Held {
 }
 
 impl UnderWay {
-    /// Says that it waits for the end of another operation, if that was begun by itself.
+    /// Notes the operation that a wait completes.
     pub(crate) fn is_end_of(&self, operation: &'static str) {
         if self.what.operation().starts_with("MPI_Wait") {
             *lock(&self.end_of) = Some(operation);
@@ -82,7 +82,7 @@ impl UnderWay {
         State::Waits(self.what.operation().to_owned(), self.started.elapsed())
     }
 
-    /// How long it may still take; `None` for ever.
+    /// The time that it has left; `None` without a limit.
     pub(crate) fn left(&self) -> Option<Duration> {
         let limit = self
             .limit
@@ -90,7 +90,7 @@ impl UnderWay {
         Some(limit.duration.saturating_sub(self.started.elapsed()))
     }
 
-    /// Looks until there is something.
+    /// Polls until `look` returns a value.
     ///
     /// # Errors
     /// That of `look`, or [`ErrorKind::TimedOut`].
@@ -103,7 +103,7 @@ impl UnderWay {
             }
             if self.left() == Some(Duration::ZERO) {
                 let states = self.states();
-                // It may have come while the others were asked.
+                // It may have completed while the others were asked.
                 if let Some(found) = look()? {
                     return Ok(found);
                 }
@@ -113,8 +113,8 @@ impl UnderWay {
         }
     }
 
-    /// What the other ranks of the communicator are in, by their ranks in the world. Over MPI they are asked, and waited for a
-    /// little.
+    /// The states of the other ranks of the communicator, by their ranks in the world. Over MPI they are asked, and waited for
+    /// briefly.
     pub(crate) fn states(&self) -> Vec<(usize, State)> {
         let me = self.world_rank(self.recorder.rank);
         let others = self.recorder.world_ranks.iter().copied();
@@ -137,7 +137,7 @@ impl UnderWay {
         others.into_iter().map(|rank| (rank, state(rank))).collect()
     }
 
-    /// Writes what was recorded. At the limit of a communicator or of a call the program knows what it does.
+    /// Writes the dump. At the limit of a communicator or of a call the program handles the error itself, and there is none.
     pub(super) fn dump(&self, limit: Limit, report: &Report<'_>) {
         if matches!(limit.origin, Origin::Environment | Origin::Builder) {
             let rank = self.recorder.place().0;
@@ -145,7 +145,7 @@ impl UnderWay {
         }
     }
 
-    /// What becomes of it at the limit, as was chosen.
+    /// Applies the effect that was chosen for the limit.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`].

@@ -1,4 +1,4 @@
-//! What is said of an operation that is late: which it is, who waits too, and who is silent.
+//! The report on an operation that has timed out: its name, the ranks that wait too, and those that are silent.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use super::lock;
 use crate::record::Class;
 use crate::under_way::UnderWay;
 
-/// What another rank is in.
+/// The state of another rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum State {
-    /// An operation (the C name), for so long.
+    /// In an operation (the C name), for so long.
     Waits(String, Duration),
-    /// None, while its process lives.
+    /// In no operation, while its process lives.
     Idle,
-    /// None, and there will be none.
+    /// Ended.
     Ended,
     /// It does not answer.
     Unheard,
@@ -23,15 +23,15 @@ pub(crate) enum State {
     Unknown,
 }
 
-/// An operation that is late.
+/// An operation that has timed out.
 pub(super) struct Report<'a> {
     pub(super) of: &'a UnderWay,
     pub(super) limit: Limit,
-    /// Those of the other ranks, by their ranks in the world.
+    /// The states of the other ranks, by their ranks in the world.
     pub(super) states: &'a [(usize, State)],
 }
 
-/// How many ranks are named one by one.
+/// The number of ranks that are named one by one.
 const MOST: usize = 8;
 
 impl fmt::Display for Report<'_> {
@@ -67,7 +67,7 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// What the other ranks are in, by their ranks in the world, while this one is in a call; each part with a separator before it.
+/// The states of the other ranks, by their ranks in the world, while this one is in a call; each part with a separator before it.
 pub(crate) struct Others<'a>(
     pub(crate) Option<&'a UnderWay>,
     pub(crate) &'a [(usize, State)],
@@ -82,7 +82,7 @@ impl fmt::Display for Others<'_> {
 }
 
 impl Others<'_> {
-    /// Whether they are not those of the communicator.
+    /// Says so if they are not the ranks of the communicator.
     fn whose(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(of) = self.0 else { return Ok(()) };
         let mut ranks = of.recorder.world_ranks.iter().enumerate();

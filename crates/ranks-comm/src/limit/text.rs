@@ -1,10 +1,10 @@
-//! `RANKS_TIMEOUT`: `3`, `3s`, `500ms`, `2m`, and what happens then.
+//! The syntax of `RANKS_TIMEOUT`: `3`, `3s`, `500ms`, `2m`, and the effect.
 
 use std::time::Duration;
 
 use super::OnTimeLimit;
 
-/// What a user has written; `None` if it is not understood.
+/// Parses the text of a user; `None` if it is not understood.
 pub(crate) fn parse(text: &str) -> Option<(Duration, Option<OnTimeLimit>)> {
     let (limit, then) = match text.split_once(',') {
         None => (text, None),

@@ -1,4 +1,4 @@
-//! A thread that ends what nobody else can end at its limit, over MPI, and answers other ranks who ask.
+//! The watchdog: a thread that aborts the job when a call over MPI that cannot be left times out, and that answers other ranks.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -17,22 +17,22 @@ thread_local! {
     static IS_WATCHDOG: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this is its thread.
+/// Returns `true` on the thread of the watchdog.
 pub(crate) fn is_watchdog() -> bool {
     IS_WATCHDOG.get()
 }
 
-/// How often it looks.
+/// The interval of its checks.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// How much longer than its limit an operation may take that somebody else looks at, and longer still while that one asks others.
+/// The extra time of a call that its own thread polls, and the extra time while that thread asks other ranks.
 const MORE: Duration = Duration::from_millis(500);
 const MORE_TO_ASK: Duration = Duration::from_secs(2);
 
-/// How long asking takes at most.
+/// The longest time that asking takes.
 const MOST: Duration = Duration::from_millis(700);
 
-/// How long the library may take to begin to send a question when the job is to be aborted anyway.
+/// The time for the library to start sending a question when the job is to be aborted anyway.
 const HASTY: Duration = Duration::from_millis(150);
 
 #[derive(PartialEq, Eq)]
@@ -45,20 +45,20 @@ enum Phase {
 static PHASE: Mutex<Phase> = Mutex::new(Phase::Absent);
 static CHANGED: Condvar = Condvar::new();
 
-/// Starts it, if it does not run.
+/// Starts it, unless it runs.
 pub(crate) fn watch() {
     let mut phase = lock(&PHASE);
     if *phase != Phase::Absent {
         return;
     }
     let thread = thread::Builder::new().name("ranks-limit".to_owned());
-    // Without it what can end with an error still does.
+    // Without it, calls that can end with an error still do.
     if thread.spawn(run).is_ok() {
         *phase = Phase::Running;
     }
 }
 
-/// Ends it; from then on it calls nothing.
+/// Ends it; it makes no calls afterwards.
 pub(crate) fn stop() {
     let mut phase = lock(&PHASE);
     if *phase == Phase::Running {
@@ -105,7 +105,7 @@ fn is_late(one: &UnderWay) -> bool {
     has_passed_by(one, more)
 }
 
-/// Whether its limit has passed, whoever looks at it.
+/// Returns `true` if its limit has passed, with no extra time.
 fn is_over(one: &UnderWay) -> bool {
     has_passed_by(one, Duration::ZERO)
 }
@@ -116,7 +116,7 @@ fn has_passed_by(one: &UnderWay, more: Duration) -> bool {
         && !one.is_reported.load(Ordering::Relaxed)
 }
 
-/// Ends what is late also if this thread does not return from asking: by another one.
+/// Has another thread abort the job if this one does not return from asking.
 fn see_to_the_end_of(late: &Arc<UnderWay>) {
     let late = Arc::clone(late);
     let look = move || {
@@ -129,14 +129,14 @@ fn see_to_the_end_of(late: &Arc<UnderWay>) {
             }
         }
     };
-    // Without it a library that returns from nothing is left to whoever has started the job.
+    // Without it, a library that never returns is left to the user who started the job.
     let _ = thread::Builder::new()
         .name("ranks-limit end".to_owned())
         .spawn(look);
 }
 
-/// Says what is late while its thread does not return from asking `rank`, and ends this process if that was not chosen to go
-/// on: the library is not called any more.
+/// Reports a call that has timed out while its thread does not return from asking `rank`, and ends this process unless the effect
+/// is a warning: the library is not called any more.
 fn end_stuck(late: &UnderWay, rank: usize) {
     let Some(limit) = late.limit else { return };
     report(
@@ -150,7 +150,7 @@ fn end_stuck(late: &UnderWay, rank: usize) {
     }
 }
 
-/// Says what is late, and ends the job if that was not chosen to go on.
+/// Reports a call that has timed out, and aborts the job unless the effect is a warning.
 fn end(late: &Arc<UnderWay>) {
     let Some(limit) = late.limit else { return };
     see_to_the_end_of(late);
@@ -168,7 +168,7 @@ fn end(late: &Arc<UnderWay>) {
     }
 }
 
-/// Says what is late and, if that was not chosen to go on, what happens then.
+/// Reports a call that has timed out and, unless the effect is a warning, what happens then.
 fn report(late: &UnderWay, limit: Limit, states: &[(usize, State)], then: &str) {
     late.is_reported.store(true, Ordering::Relaxed);
     has_passed(limit);

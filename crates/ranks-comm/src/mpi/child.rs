@@ -15,7 +15,7 @@ pub trait FreedTogether: Send + 'static {
     /// Frees it. Called once, while MPI lives: by all ranks together, or by each before it ends MPI.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     fn free(self: Box<Self>) -> Result<()>;
 
     /// Whether this rank is done with it, so that it may be freed once it has been dropped.
@@ -62,7 +62,7 @@ impl<W: FreedTogether> Child<W> {
     /// Frees it at once. Collective.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     pub fn free(mut self) -> Result<()> {
         self.siblings.is_freed(self.number);
         self.what.take().map_or(Ok(()), FreedTogether::free)

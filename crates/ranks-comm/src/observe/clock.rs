@@ -1,22 +1,22 @@
-//! What time it is on rank 0, as another rank can know it.
+//! The clock of rank 0, as seen from another rank.
 //!
 //! Rank 0 asks, the other answers with its own time. That was read between the question and the answer, so that half
-//! the time between those is how far off it can be at most. The quickest of several answers counts. It is asked at the
-//! start and at the end: between the two, and beyond, clocks drift evenly.
+//! the time between those bounds the error. The quickest of several answers counts. A sample is taken at the
+//! start and at the end: between the two, and beyond, clocks are taken to drift evenly.
 
-/// How far this rank's clock was ahead of rank 0's, in nanoseconds.
+/// The offset of this rank's clock from rank 0's, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// The time here.
+    /// The local time.
     pub(crate) at: i64,
-    /// That time less the one of rank 0.
+    /// The local time minus that of rank 0.
     pub(crate) ahead: i64,
-    /// By how much `ahead` may be wrong.
+    /// The largest error of `ahead`.
     pub(crate) error: u64,
 }
 
 impl Reading {
-    /// Of answers, each with rank 0's time before, the other's, and rank 0's after: by the quickest one.
+    /// A reading from answers, each with rank 0's time before, the other's, and rank 0's after: the quickest one counts.
     pub(crate) fn of(answers: impl IntoIterator<Item = [i64; 3]>) -> Option<Self> {
         let valid = answers.into_iter().filter(|[asked, _, back]| back >= asked);
         let quickest = valid.min_by_key(|[asked, _, back]| back.abs_diff(*asked));
@@ -31,7 +31,7 @@ impl Reading {
         })
     }
 
-    /// Of a clock that is rank 0's own.
+    /// The reading of rank 0's own clock.
     pub(crate) fn own() -> Self {
         Self {
             at: 0,
@@ -41,7 +41,7 @@ impl Reading {
     }
 }
 
-/// A rank's clock, as it was found to go.
+/// A rank's clock, by two readings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     pub(crate) first: Option<Reading>,
@@ -49,7 +49,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Rank 0's own.
+    /// The clock of rank 0.
     pub(crate) fn own() -> Self {
         Self {
             first: Some(Reading::own()),
@@ -57,7 +57,7 @@ impl Clock {
         }
     }
 
-    /// Rank 0's time when it is `here` on this rank; its own where nothing is known.
+    /// Rank 0's time when it is `here` on this rank; the local time if there is no reading.
     pub(crate) fn there(&self, here: i64) -> i64 {
         here.saturating_sub(self.ahead(here))
     }
@@ -77,13 +77,13 @@ impl Clock {
         i64::try_from(i128::from(first.ahead) + so_far).unwrap_or(first.ahead)
     }
 
-    /// By how much [`there`](Self::there) may be wrong between the readings; `None` if nothing is known.
+    /// The largest error of [`there`](Self::there) between the readings; `None` if there is no reading.
     pub(crate) fn error(&self) -> Option<u64> {
         let errors = [self.first, self.last].map(|reading| reading.map(|reading| reading.error));
         errors.into_iter().flatten().max()
     }
 
-    /// Whether drift is known, and so corrected.
+    /// Returns `true` if the drift is known, and so corrected.
     pub(crate) fn knows_drift(&self) -> bool {
         self.first.is_some() && self.last.is_some()
     }

@@ -1,19 +1,19 @@
-//! What is told of a call.
+//! The facts about a call that are reported.
 
 use std::path::Path;
 
 use crate::record::{Class, Recorder};
 use crate::under_way::UnderWay;
 
-/// A call, in the words of those who read of it.
+/// A call, in the terms of a report.
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) operation: &'static str,
     pub(super) element: Option<&'static str>,
     pub(super) reduction: Option<&'static str>,
-    /// Whom a message goes to or comes from.
+    /// The destination or the source of a message.
     pub(super) peer: Option<usize>,
-    /// Whom a message goes to, if another one comes from `peer`.
+    /// The destination of a message, if another one comes from `peer`.
     pub(super) dest: Option<usize>,
     pub(super) root: Option<usize>,
     pub(super) tag: Option<i32>,
@@ -43,7 +43,7 @@ impl Facts {
     }
 }
 
-/// What a person calls a communicator: its name, or how many ranks it has.
+/// The label of a communicator: its name, or its number of ranks.
 pub(super) fn label(recorder: &Recorder) -> String {
     let name = recorder.name();
     if name.is_empty() {
@@ -53,7 +53,7 @@ pub(super) fn label(recorder: &Recorder) -> String {
     }
 }
 
-/// The name of this machine; empty if it cannot be found out.
+/// The name of this machine; empty if it is unknown.
 pub(crate) fn host() -> String {
     let name = std::fs::read_to_string(Path::new("/proc/sys/kernel/hostname"));
     name.map(|name| name.trim().to_owned()).unwrap_or_default()

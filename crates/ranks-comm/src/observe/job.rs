@@ -8,20 +8,20 @@ use super::part::Part;
 use super::statistics::{Sum, sizes};
 use super::text::{self, Column, Side};
 
-/// What a table tells of: an operation on communicators of one name.
+/// The key of a row: an operation on communicators of one name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     operation: String,
     communicator: String,
 }
 
-/// What the ranks that have made such calls have spent on them.
+/// The sums of all ranks that have made such calls.
 #[derive(Debug, Default)]
 struct Row {
     sum: Sum,
-    /// How long each rank took.
+    /// The time of each rank.
     times: BTreeMap<usize, Duration>,
-    /// By how many bits the number of bytes of a call has.
+    /// The sums by the number of bits of a call's number of bytes.
     sizes: BTreeMap<u8, Sum>,
 }
 
@@ -31,13 +31,13 @@ pub(crate) struct Job {
     size: usize,
     library: String,
     rows: BTreeMap<Name, Row>,
-    /// How long each rank has counted.
+    /// The time for which each rank has counted.
     elapsed: BTreeMap<usize, Duration>,
-    /// Why there is nothing of a rank.
+    /// The reasons why ranks are missing.
     missing: BTreeMap<usize, String>,
 }
 
-/// How many lines a person reads at the end of a job.
+/// The number of lines in the summary at the end of a job.
 const LINES: usize = 30;
 
 impl Job {
@@ -51,7 +51,7 @@ impl Job {
         }
     }
 
-    /// Takes what a rank has counted.
+    /// Adds the statistics of a rank.
     pub(crate) fn add(&mut self, rank: usize, part: Part) {
         self.elapsed.insert(rank, part.elapsed);
         for line in part.lines {
@@ -67,24 +67,24 @@ impl Job {
         }
     }
 
-    /// Says that there is nothing of a rank, and why.
+    /// Notes that a rank is missing, and the reason.
     pub(crate) fn miss(&mut self, rank: usize, why: impl Into<String>) {
         self.missing.insert(rank, why.into());
     }
 
-    /// What a person reads on a screen.
+    /// The summary for a screen.
     pub(crate) fn summary(&self) -> String {
         self.text(LINES).unwrap_or_default()
     }
 
-    /// All of it, with the sizes.
+    /// The whole table, with the sizes.
     pub(crate) fn report(&self) -> String {
         let mut text = self.text(usize::MAX).unwrap_or_default();
         let _ = self.by_size(&mut text);
         text
     }
 
-    /// That which took most time first.
+    /// The rows, the longest time first.
     fn sorted(&self) -> Vec<(&Name, &Row)> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.sum.time));

@@ -1,4 +1,4 @@
-//! What is kept of the calls of each rank of this process.
+//! The data about the calls of each rank of this process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -14,25 +14,25 @@ use crate::error::ErrorKind;
 use crate::record::{Home, Recorder};
 use crate::under_way::{self, Observer, UnderWay};
 
-/// What is kept, and of whom; one in a process, once it is known that anything is wanted.
+/// The collector of a process, made once it is known that anything is wanted.
 pub(super) struct Keeper {
     pub(super) wanted: Wanted,
-    /// Times are counted from here.
+    /// The origin of times.
     origin: Instant,
     ranks: RwLock<HashMap<Home, Arc<Mutex<Kept>>>>,
 }
 
-/// A rank, for those who read of it.
+/// A rank, as reports name it.
 #[derive(Debug, Clone)]
 pub(crate) struct Who {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     pub(crate) library: String,
-    /// The same for all ranks of a job, and for no other job; 0 if they could not agree.
+    /// Equal on all ranks of a job, and different for each job; 0 if they could not agree.
     pub(crate) job: u64,
 }
 
-/// What is kept of a rank.
+/// The data of a rank.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) who: Who,
@@ -50,7 +50,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Keeper {
-    /// The one of this process, if anything is wanted.
+    /// Starts the collector of this process, if anything is wanted.
     pub(super) fn start() -> Option<&'static Arc<Self>> {
         let keeper = KEEPER.get_or_init(|| {
             let wanted = Wanted::of_environment();
@@ -68,12 +68,12 @@ impl Keeper {
         keeper.as_ref()
     }
 
-    /// The same, if it was started.
+    /// The collector, if it was started.
     pub(super) fn get() -> Option<&'static Arc<Self>> {
         KEEPER.get()?.as_ref()
     }
 
-    /// The time here, in nanoseconds.
+    /// The local time, in nanoseconds.
     pub(super) fn now(&self) -> i64 {
         self.at(Instant::now())
     }
@@ -83,7 +83,7 @@ impl Keeper {
         i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
     }
 
-    /// Begins to keep what a rank does.
+    /// Starts to collect the calls of a rank.
     pub(super) fn begin(&self, home: Home, who: Who, clock: Clock) {
         let kept = Arc::new(Mutex::new(Kept {
             who,
@@ -97,32 +97,32 @@ impl Keeper {
         ranks.insert(home, kept);
     }
 
-    /// What is kept of a rank that is there.
+    /// The data of a registered rank.
     fn of(&self, home: Home) -> Option<Arc<Mutex<Kept>>> {
         let ranks = self.ranks.read().unwrap_or_else(PoisonError::into_inner);
         ranks.get(&home).map(Arc::clone)
     }
 
-    /// Looks at what is kept of a rank that is there.
+    /// Calls `look` with the data of a registered rank.
     pub(super) fn with<R>(&self, home: Home, look: impl FnOnce(&mut Kept) -> R) -> Option<R> {
         let kept = self.of(home)?;
         let mut kept = lock(&kept);
         Some(look(&mut kept))
     }
 
-    /// Takes out what is kept of a rank.
+    /// Takes out the data of a rank.
     pub(super) fn take(&self, home: Home) -> Option<Arc<Mutex<Kept>>> {
         let mut ranks = self.ranks.write().unwrap_or_else(PoisonError::into_inner);
         ranks.remove(&home)
     }
 
-    /// All of whom anything is kept.
+    /// All registered ranks.
     pub(super) fn homes(&self) -> Vec<Home> {
         let ranks = self.ranks.read().unwrap_or_else(PoisonError::into_inner);
         ranks.keys().copied().collect()
     }
 
-    /// Writes the timeline of a rank, if one is wanted; says so on standard error if it cannot.
+    /// Writes the timeline of a rank, if one is wanted; reports a failure on standard error.
     pub(super) fn write(&self, kept: &Kept) {
         let Some(folder) = &self.wanted.timeline else {
             return;
@@ -179,7 +179,7 @@ impl Observer for Keeper {
 }
 
 impl Kept {
-    /// Remembers whose calls these are; the name as it is at the first call, and as it is set later.
+    /// Registers the communicator of a call, with its name at the first call, and as it is set later.
     fn meet(&mut self, recorder: &Recorder, operation: &str) {
         let named = operation == "MPI_Comm_set_name";
         if self.members.contains_key(&recorder.id) && !named {
@@ -199,7 +199,7 @@ impl Kept {
         member.map(|member| member.name.clone()).unwrap_or_default()
     }
 
-    /// Of all communicators, or of one.
+    /// The statistics of all communicators, or of one.
     pub(super) fn statistics(&self, of: Option<u64>) -> Statistics {
         let lines = self.table.sums.iter();
         let lines = lines.filter(|(key, _)| of.is_none_or(|one| one == key.communicator));
@@ -216,7 +216,7 @@ impl Kept {
         Statistics::new(lines.collect(), self.since.elapsed())
     }
 
-    /// For the table of the job.
+    /// The rank's part of the table of the job.
     pub(super) fn part(&self) -> Part {
         let lines = self.table.sums.iter().map(|(key, sum)| Line {
             operation: key.operation.into(),

@@ -1,4 +1,4 @@
-//! What one rank contributes to the statistics of a job, and its bytes on the way to rank 0.
+//! The contribution of one rank to the statistics of a job, and its encoding for rank 0.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) struct Line {
     pub(super) sum: Sum,
 }
 
-/// The first of the bytes: which form they have.
+/// The first byte: the version of the encoding.
 const FORM: u8 = 1;
 
 impl Part {
@@ -41,7 +41,7 @@ impl Part {
         out
     }
 
-    /// `None` if they are not what [`to_bytes`](Self::to_bytes) writes.
+    /// Decodes the bytes of [`to_bytes`](Self::to_bytes); `None` if they are not such.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
         if reader.byte()? != FORM {
@@ -67,13 +67,13 @@ impl Part {
     }
 }
 
-/// Nanoseconds: enough for 584 years.
+/// Appends a time in nanoseconds: enough for 584 years.
 fn put_time(out: &mut Vec<u8>, time: Duration) {
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     out.extend(nanos.to_le_bytes());
 }
 
-/// Names are short; one that is not is cut.
+/// Appends a text of up to 255 bytes; a longer one is cut.
 fn put_text(out: &mut Vec<u8>, text: &str) {
     let mut end = text.len().min(usize::from(u8::MAX));
     while !text.is_char_boundary(end) {
@@ -83,7 +83,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend(&text.as_bytes()[..end]);
 }
 
-/// What is left to be read.
+/// The bytes that are left to be read.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

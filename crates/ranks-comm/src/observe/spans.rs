@@ -13,19 +13,20 @@ use crate::error::ErrorKind;
 use crate::record::Home;
 use crate::under_way::{self, Observer, UnderWay};
 
-/// What spans and events are filtered by.
+/// The target that spans and events are filtered by.
 const TARGET: &str = "ranks::comm";
 
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Looks whether a subscriber of `tracing` takes the spans of operations, and gives it them from now on; whether one does.
+/// Looks for a subscriber of `tracing` that takes the spans of operations, and sends it the spans from now on. Returns `true` if
+/// there is one.
 ///
-/// That is looked for when a runtime starts. A subscriber that is set later, or that changes what it takes, gets spans
-/// only after a call of this function. While none does, operations cost what they cost without spans: that is why it is not
-/// looked for at each of them.
+/// A runtime looks when it starts. A subscriber that is set later, or that changes its filter, gets spans
+/// only after a call of this function. As long as there is none, operations cost what they cost without spans: for that reason
+/// they do not look.
 ///
 /// Spans have the target `ranks::comm` and the level DEBUG. Their fields: `op` (the C name), `backend` (`mpi` or `in process`),
-/// `comm` (its name), `number` (how many such calls the communicator had before), `rank`, `size`, `peer`, `dest` and `tag` of
+/// `comm` (its name), `number` (the number of such calls on the communicator before), `rank`, `size`, `peer`, `dest` and `tag` of
 /// messages, `root` of collectives, `dtype`, `reduction`, `count`, `bytes`. An error is an event of the level WARN in
 /// the span, with the fields `op` and `error`.
 ///
@@ -41,7 +42,7 @@ pub fn look_for_subscriber() -> bool {
 struct Spans;
 
 thread_local! {
-    /// The spans of the calls that this thread is in, each with how many calls were around it.
+    /// The spans of the calls that this thread is in, each with the depth of its call.
     static OPEN: RefCell<Vec<(usize, EnteredSpan)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -52,7 +53,7 @@ impl Observer for Spans {
             return;
         }
         let entered = span.entered();
-        // While a thread ends there is no place for it, and it is over at once.
+        // While a thread ends there is no place for it, and it is closed immediately.
         let _ = OPEN.try_with(|open| {
             if let Ok(mut open) = open.try_borrow_mut() {
                 open.push((call.depth, entered));

@@ -1,4 +1,4 @@
-//! How often, how much and how long: what a rank's calls come to.
+//! Statistics: number, bytes and times of a rank's calls.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,32 +7,32 @@ use std::time::Duration;
 
 use super::text;
 
-/// What the calls of one operation on one communicator come to, where each moved about as many bytes.
+/// The sums of the calls of one operation on one communicator, where each moved about as many bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationStatistics {
     /// The C name, such as `MPI_Allreduce`.
     pub operation: &'static str,
-    /// The communicator's name, `world`, or how many ranks it has.
+    /// The communicator's name, `world`, or its number of ranks.
     pub communicator: String,
-    /// How many bytes one of these calls moved: from a power of two up to the next.
+    /// The number of bytes that one of these calls moved: from a power of two up to the next.
     pub sizes: RangeInclusive<u64>,
-    /// How many calls there were.
+    /// The number of calls.
     pub calls: u64,
-    /// How many of them failed.
+    /// The number of calls that failed.
     pub failed: u64,
-    /// How many bytes this rank passed to them, all together.
+    /// The number of bytes that this rank passed to them, in total.
     pub bytes: u64,
-    /// How long they took, all together.
+    /// The total time.
     pub time: Duration,
-    /// How long the longest of them took.
+    /// The time of the longest call.
     pub longest: Duration,
 }
 
-/// What this rank's calls come to, since statistics are kept. It prints as a table.
+/// The sums of this rank's calls, since statistics are kept. It prints as a table.
 ///
-/// They are kept if the environment has `RANKS_STATS`: `1`, or the name of a file. A call that another one makes is a
-/// part of that one, and is not counted for itself.
+/// They are kept if the environment has `RANKS_STATS`: `1`, or the name of a file. A call inside another call is a
+/// part of that one, and is not counted itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statistics {
     operations: Vec<OperationStatistics>,
@@ -40,13 +40,13 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Each operation, communicator and size that there was; that which took most time comes first.
+    /// The rows, one for each operation, communicator and size; the longest time comes first.
     #[must_use]
     pub fn operations(&self) -> &[OperationStatistics] {
         &self.operations
     }
 
-    /// How long they are kept by now.
+    /// The time for which they have been kept.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.elapsed
@@ -85,17 +85,17 @@ impl fmt::Display for Statistics {
     }
 }
 
-/// Which calls are counted together.
+/// The key of calls that are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     /// One of the rank's communicators.
     pub(super) communicator: u64,
     pub(super) operation: &'static str,
-    /// How many bits the number of bytes has.
+    /// The number of bits of the number of bytes.
     pub(super) class: u8,
 }
 
-/// What they come to.
+/// The sums of such calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) calls: u64,
@@ -144,12 +144,12 @@ impl Table {
     }
 }
 
-/// How many bits a number of bytes has: 0 of 0, 1 of 1, 2 of 2 and 3, and so on.
+/// The number of bits of a number of bytes: 0 of 0, 1 of 1, 2 of 2 and 3, and so on.
 fn class(bytes: u64) -> u8 {
     u8::try_from(u64::BITS - bytes.leading_zeros()).unwrap_or(u8::MAX)
 }
 
-/// The numbers of bytes that have so many bits.
+/// The numbers of bytes of a class.
 pub(super) fn sizes(class: u8) -> RangeInclusive<u64> {
     match class {
         0 => 0..=0,

@@ -1,16 +1,16 @@
-//! Tables that a person reads.
+//! Tables for a person to read.
 
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-/// Where what is narrower than its column goes.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
     Right,
 }
 
-/// What stands above a column, and on which side the column is even.
+/// The heading and the alignment of a column.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column(pub(super) &'static str, pub(super) Side);
 
@@ -26,7 +26,7 @@ pub(super) const BY_SIZE: [Column; 8] = [
     Column("longest", Side::Right),
 ];
 
-/// Writes rows under their columns, each as wide as what it holds.
+/// Writes rows under their columns, each as wide as its widest cell.
 pub(super) fn table<const N: usize>(
     out: &mut impl Write,
     columns: &[Column; N],
@@ -56,12 +56,12 @@ pub(super) fn table<const N: usize>(
     Ok(())
 }
 
-/// With milliseconds.
+/// Seconds, with milliseconds.
 pub(super) fn seconds(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64())
 }
 
-/// In the unit that leaves up to four digits before the point.
+/// Bytes, in the unit that leaves up to four digits before the point.
 pub(super) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 10_000 {

@@ -1,6 +1,6 @@
-//! What a rank did when: its calls with their times, for a file that `ranks timeline` reads.
+//! Timelines: a rank's calls with their times, in a file that `ranks timeline` reads.
 //!
-//! The newest calls are kept, as many as there is room for. They are written when communication ends, or when the
+//! The newest calls are kept, up to a fixed number. They are written when communication ends, or when the
 //! job is about to be aborted.
 
 use std::collections::VecDeque;
@@ -13,23 +13,23 @@ use super::keeper::Who;
 use crate::error::ErrorKind;
 use crate::own_file;
 
-/// How many calls are kept of a rank: about twelve megabytes.
+/// The number of calls that are kept of a rank: about twelve megabytes.
 const KEPT: usize = 1 << 17;
 
-/// A call from its beginning to its end. Times are this rank's, in nanoseconds.
+/// A call from its start to its end. Times are this rank's, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub(super) operation: &'static str,
     pub(super) element: Option<&'static str>,
     pub(super) reduction: Option<&'static str>,
-    /// Which of the rank's communicators.
+    /// The number of the communicator.
     pub(super) communicator: u64,
-    /// Of its kind on that communicator.
+    /// The number of the call among those of its kind on that communicator.
     pub(super) number: u64,
     pub(super) thread: u64,
-    /// A rank of the communicator: whom the message went to or was to come from, or the root.
+    /// A rank of the communicator: the destination or the source of the message, or the root.
     pub(super) peer: Option<usize>,
-    /// Whom a message goes to, if another one comes from `peer`.
+    /// The destination of a message, if another one comes from `peer`.
     pub(super) dest: Option<usize>,
     pub(super) tag: Option<i32>,
     pub(super) count: u64,
@@ -43,7 +43,7 @@ pub(super) struct Event {
 #[derive(Debug, Default)]
 pub(super) struct Events {
     kept: VecDeque<Event>,
-    /// How many had no room.
+    /// The number of calls that were dropped.
     lost: u64,
 }
 
@@ -63,11 +63,11 @@ pub(super) struct Member {
     pub(super) id: u64,
     pub(super) name: String,
     pub(super) rank: usize,
-    /// Who has which rank there, by ranks of the world.
+    /// The world rank of each of its ranks.
     pub(super) world_ranks: Vec<usize>,
 }
 
-/// Whose calls they are.
+/// The rank whose calls they are.
 #[derive(Debug)]
 pub(super) struct Whose<'a> {
     pub(super) who: &'a Who,
@@ -81,7 +81,7 @@ pub(super) fn file_name(rank: usize) -> String {
     format!("rank-{rank}.timeline")
 }
 
-/// Writes the file of a rank: a line that says whose it is, then a line for each call, all of them JSON.
+/// Writes the file of a rank: a line about the rank, then a line for each call, all of them JSON.
 pub(super) fn write(folder: &Path, whose: &Whose<'_>, events: &Events) -> io::Result<()> {
     let name = file_name(whose.who.rank);
     own_file::write(folder, &name, text(whose, events).as_bytes())
@@ -164,7 +164,7 @@ impl Line {
         if !std::mem::replace(&mut self.is_first, false) {
             self.out.push(',');
         }
-        // A string takes whatever is written to it.
+        // Writing to a string does not fail.
         let _ = write!(self.out, "\"{name}\":{value}");
     }
 
@@ -177,7 +177,7 @@ impl Line {
     }
 }
 
-/// Text as JSON has it.
+/// A text as a JSON string.
 struct Quoted<'a>(&'a str);
 
 impl std::fmt::Display for Quoted<'_> {

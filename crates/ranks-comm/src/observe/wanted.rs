@@ -1,18 +1,18 @@
-//! What the environment asks to be kept of a rank's calls.
+//! The settings of observation, from the environment.
 
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Where the statistics of a job go.
+/// The destination of the statistics of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
-    /// To standard error.
+    /// Standard error.
     Screen,
     File(PathBuf),
 }
 
-/// What is asked for.
+/// The data that is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// `RANKS_STATS`: `1` or a file.

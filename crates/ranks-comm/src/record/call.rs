@@ -1,29 +1,29 @@
-//! A call, as it is recorded.
+//! The record of a call.
 
 use super::kind::Kind;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
-/// Any rank, where one is recorded.
+/// Any source or any tag, in the place of a rank or a tag.
 pub(crate) const ANY: i32 = -1;
-/// Nobody, or nothing said, where a rank or a tag is recorded.
+/// No rank, or not given, in the place of a rank or a tag.
 pub(crate) const NONE: i32 = -2;
 
-/// What a rank is about to do.
+/// The description of a call that a rank is about to make.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
     pub(crate) kind: &'static Kind,
-    /// How many elements.
+    /// The number of elements.
     pub(crate) items: u32,
-    /// The root, or the rank that a message comes from or goes to.
+    /// The root, or the source or destination of a message.
     pub(crate) peer: i32,
     pub(crate) tag: i32,
-    /// Where a message goes, if another one comes from `peer`: told to observers, not recorded.
+    /// The destination of a message, if another one comes from `peer`: observers see it, the recorder does not keep it.
     pub(crate) dest: i32,
 }
 
 impl Call {
-    /// A call of that kind, with nothing said of ranks and lengths.
+    /// A call of that kind, without ranks and lengths.
     #[inline(always)]
     #[must_use]
     pub const fn of(kind: &'static Kind) -> Self {
@@ -36,7 +36,7 @@ impl Call {
         }
     }
 
-    /// The same call of so many elements; what is beyond 32 bits counts as the most that they hold.
+    /// Adds the number of elements; beyond 32 bits it is recorded as the largest number that they hold.
     #[inline(always)]
     #[must_use]
     pub fn items(mut self, items: usize) -> Self {
@@ -44,7 +44,7 @@ impl Call {
         self
     }
 
-    /// The same call of so many elements, if they can go the express way, which takes less than 2^31.
+    /// Adds the number of elements of a call on the fast path, which takes less than 2^31.
     #[inline(always)]
     #[must_use]
     #[expect(
@@ -56,7 +56,7 @@ impl Call {
         self
     }
 
-    /// The same call with a root.
+    /// Adds the root.
     #[inline(always)]
     #[must_use]
     pub fn root(mut self, root: usize) -> Self {
@@ -64,7 +64,7 @@ impl Call {
         self
     }
 
-    /// The same call of a message to a rank.
+    /// Adds the destination and the tag of a message.
     #[inline(always)]
     #[must_use]
     pub(crate) fn to(mut self, dest: Destination, tag: i32) -> Self {
@@ -73,7 +73,7 @@ impl Call {
         self
     }
 
-    /// The same call of a message from a rank.
+    /// Adds the source and the tag of a message.
     #[inline(always)]
     #[must_use]
     pub(crate) fn from(mut self, source: Source, tag: Tag) -> Self {
@@ -89,7 +89,7 @@ impl Call {
         self
     }
 
-    /// The same call, which sends a message too.
+    /// Adds the destination of a second message.
     #[must_use]
     pub(crate) fn and_to(mut self, dest: Destination) -> Self {
         self.dest = destination(dest);

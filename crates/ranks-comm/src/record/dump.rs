@@ -1,6 +1,6 @@
-//! What is recorded, written to a file when something goes wrong: `rank-N.json` in the folder that `RANKS_DUMP` names.
+//! Dumps: the record, written to a file when something goes wrong: `rank-N.json` in the folder that `RANKS_DUMP` names.
 //!
-//! `ranks postmortem` reads the files of a job. Nothing is written where the variable is not set.
+//! `ranks postmortem` reads the files of a job. Nothing is written unless the variable is set.
 
 mod content;
 mod exit;
@@ -25,7 +25,7 @@ use super::recorder::{Recorder, recorders};
 /// The variable that names the folder.
 const VARIABLE: &str = "RANKS_DUMP";
 
-/// Why a rank writes what it knows.
+/// The reason for a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     TimeLimit,
@@ -52,23 +52,23 @@ impl Reason {
     }
 }
 
-/// From now on this process writes what was recorded before it ends in a way of which nobody else here is told, if there is to be a
-/// file at all.
+/// Makes this process write a dump before it ends in a way that this crate is not told of otherwise, if there is to be a
+/// dump at all.
 pub(crate) fn at_every_end() {
     termination::on_termination();
     exit::on_exit();
     fault::on_faults();
 }
 
-/// Writes a file for each rank that lives in this process, once: what comes after a first failure follows from it.
+/// Writes a file for each rank that lives in this process, once: later failures follow from the first.
 ///
-/// `error` is what went wrong on `rank` of the world, if it was one of several here. A rank that fails while another one writes
-/// waits for it: what it recorded is among what is written, and goes when it ends.
+/// `error` is what went wrong on `rank` of the world, if there are several here. A rank that fails while another one writes
+/// waits for it: its own record is among those written, and is dropped when the rank ends.
 pub(crate) fn write(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) {
     thread_local! {
         static WRITING: Cell<bool> = const { Cell::new(false) };
     }
-    // A thread that panics while it writes, where panics abort, does not begin anew.
+    // A thread that panics while it writes, where panics abort, does not write again.
     if !WRITING.replace(true) {
         write_once(reason, error, rank);
         WRITING.set(false);
@@ -81,7 +81,7 @@ fn write_once(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) 
     let Some(folder) = folder() else {
         return;
     };
-    // Before the lock is held, since it is the program that says it.
+    // Before the lock is taken, since formatting runs code of the program.
     let error = error.map(ToString::to_string);
     let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
     if std::mem::replace(&mut *written, true) {
@@ -95,7 +95,7 @@ fn write_once(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) 
     }
 }
 
-/// The folder, if there is to be one.
+/// The folder, if dumps are wanted.
 pub(crate) fn folder() -> Option<&'static Path> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let read = || std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
@@ -133,7 +133,7 @@ fn write_all(
     Ok(())
 }
 
-/// What is recorded, by rank in the world and the size of the world.
+/// The recorders, by rank in the world and the size of the world.
 fn by_rank() -> BTreeMap<(usize, usize), Vec<Arc<Recorder>>> {
     let mut ranks = BTreeMap::<_, Vec<_>>::new();
     for recorder in recorders() {

@@ -1,56 +1,56 @@
-//! What is called, as far as it is known when the program is compiled.
+//! The kind of a call: the part of its record that is known at compile time.
 
 use std::any::type_name;
 
-/// Tells the name of a type.
+/// A function that returns the name of a type.
 pub type Name = fn() -> &'static str;
 
-/// With whom a call is made.
+/// The ranks that take part in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// With all ranks of the communicator, which number such calls alike.
+    /// All ranks of the communicator, which number such calls alike.
     Collective,
-    /// With a rank, or it waits for what was begun with ranks.
+    /// One other rank, or it waits for operations with other ranks.
     Message,
-    /// With nobody: it is not recorded.
+    /// None: the call is not recorded.
     Local,
 }
 
-/// Which ranks besides this one a call names.
+/// The other ranks that a call names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranks {
     /// None: not even a tag is recorded.
     None,
-    /// A root; or where a message comes from or goes to, and its tag.
+    /// A root; or the source or destination of a message, and its tag.
     One,
-    /// Where a message comes from, and its tag, while another one goes to a rank that is not recorded.
+    /// The source of a message, and its tag, while another message goes to a rank that is not recorded.
     OneOfTwo,
 }
 
-/// An operation, and on what: one for each place in a program that calls it, in memory that is never freed.
+/// An operation and its types: one for each call site in a program, in memory that is never freed.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     /// The C name.
     pub operation: &'static str,
-    /// With whom.
+    /// The ranks that take part.
     pub class: Class,
     /// The type of the elements, and its size.
     pub element: Option<(Name, usize)>,
     /// The type of the reduction.
     pub reduction: Option<Name>,
-    /// Which other ranks it names.
+    /// The other ranks that it names.
     pub ranks: Ranks,
 }
 
-/// To begin what was prepared.
+/// Starts a persistent operation.
 pub(crate) const START: &Kind = &Kind::of(Class::Message, "MPI_Start");
-/// To wait for what was begun.
+/// Waits for completion.
 pub(crate) const WAIT: &Kind = &Kind::of(Class::Message, "MPI_Wait");
-/// To ask for it.
+/// Tests for completion.
 pub(crate) const TEST: &Kind = &Kind::of(Class::Local, "MPI_Test");
 
 impl Kind {
-    /// A call of `class` that moves nothing.
+    /// A call of `class` that moves no elements.
     #[must_use]
     pub const fn of(class: Class, operation: &'static str) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// A receive of something that only its name tells.
+    /// A receive of which only the name is known.
     pub(crate) fn receive(operation: &'static str) -> &'static Self {
         match operation {
             "MPI_Irecv" => const { &Self::probe("MPI_Irecv") },
@@ -85,7 +85,7 @@ impl Kind {
         }
     }
 
-    /// A look at a message.
+    /// A probe.
     #[must_use]
     pub(crate) const fn probe(operation: &'static str) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Kind {
         }
     }
 
-    /// Two messages of elements, one each way; what is recorded is of the one that comes.
+    /// Two messages of elements, one each way; the record is of the one that is received.
     #[must_use]
     pub const fn messages<T>(operation: &'static str) -> Self {
         Self {
@@ -112,7 +112,7 @@ impl Kind {
         }
     }
 
-    /// The same call with a root.
+    /// Adds a root.
     #[must_use]
     pub const fn rooted(self) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is recorded how many elements a call is of: where there is time for it.
+    /// Returns `true` if the number of elements is recorded, as it is where there is time for it.
     #[inline(always)]
     pub(crate) fn has_items(&self) -> bool {
         self.element.is_some() && self.ranks != Ranks::OneOfTwo

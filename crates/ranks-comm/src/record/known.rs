@@ -1,4 +1,4 @@
-//! Kinds of calls that are made when the program runs.
+//! Kinds of calls that are made at run time.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -6,21 +6,21 @@ use std::sync::{PoisonError, RwLock};
 
 use super::kind::{Class, Kind, Name, Ranks};
 
-/// Where the name of a kind is, how long it is, and which functions name its types.
+/// The address and the length of a kind's name, and the functions that name its types.
 type Key = (usize, usize, usize, usize);
 
 static KNOWN: RwLock<Option<HashMap<Key, &'static Kind>>> = RwLock::new(None);
 
-/// How many kinds a thread finds without a lock.
+/// The number of kinds that a thread finds without a lock.
 const NEAR: usize = 64;
 
 thread_local! {
-    /// Those that were asked for last, each at the place that its key has.
+    /// The kinds that were used last, each at the index that its key has.
     static LAST: [Cell<Option<(Key, &'static Kind)>>; NEAR] = const { [const { Cell::new(None) }; NEAR] };
 }
 
 impl Kind {
-    /// A call of that C name, which says nothing of what it moves.
+    /// A call of that C name, without types.
     #[must_use]
     pub fn named(operation: &'static str) -> &'static Self {
         find(key(operation, None, None), || Self {
@@ -29,7 +29,7 @@ impl Kind {
         })
     }
 
-    /// The same kind in memory that is never freed, once for each text and each type.
+    /// This kind in memory that is never freed, once for each name and each type.
     #[must_use]
     pub fn known(self) -> &'static Self {
         let element = self.element.map(|(name, _)| name);
@@ -48,7 +48,7 @@ fn key(operation: &'static str, element: Option<Name>, reduction: Option<Name>) 
     )
 }
 
-/// The kind of that key, which `make` makes if there is none.
+/// The kind of that key; `make` makes it if there is none.
 fn find(key: Key, make: impl FnOnce() -> Kind) -> &'static Kind {
     let near = (key.0 >> 3) ^ (key.2 >> 4) ^ (key.3 >> 4);
     let found = LAST.try_with(|last| last[near % NEAR].get());
@@ -71,12 +71,12 @@ fn find_far(key: Key, near: usize, make: impl FnOnce() -> Kind) -> &'static Kind
             .entry(key)
             .or_insert_with(|| Box::leak(Box::new(make())))
     });
-    // A thread that ends has no such list any more.
+    // A thread that ends has lost this list.
     let _ = LAST.try_with(|last| last[near].set(Some((key, kind))));
     kind
 }
 
-/// With whom a call of that name is made.
+/// The class of a call of that name.
 fn class(operation: &str) -> Class {
     if COLLECTIVE.contains(&operation) {
         Class::Collective
@@ -87,8 +87,8 @@ fn class(operation: &str) -> Class {
     }
 }
 
-/// What all ranks of a communicator call together, besides the collectives, which have kinds of their own. Not all of them need
-/// call `MPI_Comm_create_group`, which several threads may be in.
+/// The calls that all ranks of a communicator make together, besides the collectives, which have kinds of their own.
+/// `MPI_Comm_create_group` is not among them: not all ranks need call it, and several threads may be in it.
 const COLLECTIVE: [&str; 29] = [
     "MPI_Cart_create",
     "MPI_Cart_sub",
@@ -121,7 +121,7 @@ const COLLECTIVE: [&str; 29] = [
     "MPI_Win_free",
 ];
 
-/// What is answered by the rank itself, or asked again and again.
+/// Calls that the rank answers itself, or that are polled.
 const LOCAL: [&str; 26] = [
     "MPI_Cancel",
     "MPI_Cart_coords",

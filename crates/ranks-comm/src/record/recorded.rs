@@ -1,4 +1,4 @@
-//! A call on the express way.
+//! Recorded calls on the fast path.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,19 +7,19 @@ use super::call::Call;
 use super::ring::Ring;
 use crate::mpi;
 
-/// The library's communicator for one call, which says when the library has returned.
+/// The library's communicator for one call, which is told when the library has returned.
 pub trait Over: Deref<Target = mpi::Comm> {
-    /// The library has returned, well or not.
+    /// Records that the library has returned, with or without an error.
     fn over(&self);
 }
 
-/// For a part of a call that is recorded as a whole.
+/// Records nothing: for a part of a call that is recorded itself.
 impl Over for &mpi::Comm {
     #[inline(always)]
     fn over(&self) {}
 }
 
-/// The library's communicator, for one call that was recorded to begin.
+/// The library's communicator, for one call whose start is recorded.
 #[must_use = "until it is over the call counts as under way"]
 pub struct Recorded<'a> {
     comm: &'a mpi::Comm,
@@ -27,7 +27,7 @@ pub struct Recorded<'a> {
 }
 
 impl<'a> Recorded<'a> {
-    /// Records that a call begins.
+    /// Records the start of a call.
     #[inline(always)]
     pub(crate) fn begin(comm: &'a mpi::Comm, ring: &'a Ring, call: Call) -> Self {
         ring.begin(call);

@@ -1,4 +1,4 @@
-//! What is recorded of a communicator.
+//! The recorder of a communicator.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,17 +10,17 @@ use crate::agree::digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::inside::Inside;
 
-/// A rank of the world: a process of MPI is one, an in-process world has several.
+/// A rank of the world: a process is one over MPI, an in-process world has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Home {
-    /// Which in-process world of this process; 0 for MPI.
+    /// The number of the in-process world in this process; 0 for MPI.
     pub(crate) world: u64,
     /// The rank there; 0 for MPI.
     pub(crate) rank: usize,
 }
 
 impl Home {
-    /// The rank that this process is.
+    /// The rank of this process over MPI.
     pub(crate) const MPI: Self = Self { world: 0, rank: 0 };
 
     fn of(world: u64, rank: usize) -> Self {
@@ -32,15 +32,15 @@ impl Home {
     }
 }
 
-/// The rings of a communicator, and what tells it from others.
+/// The rings of a communicator, and its identity.
 pub(crate) struct Recorder {
     pub(crate) collectives: Ring,
     pub(crate) messages: Ring,
-    /// Which thread is in a collective that was not on an express way.
+    /// The thread that is in a collective on the slow path.
     inside: Inside,
-    /// Whose it is.
+    /// The rank that it belongs to.
     pub(crate) home: Home,
-    /// The same on all its ranks, and another for each communicator.
+    /// Equal on all its ranks, and different for each communicator.
     pub(crate) id: u64,
     pub(crate) rank: usize,
     pub(crate) size: usize,
@@ -51,12 +51,12 @@ pub(crate) struct Recorder {
     name: Mutex<String>,
 }
 
-/// Those of all communicators of this process that live.
+/// The recorders of all live communicators of this process.
 static RECORDERS: Mutex<Vec<Weak<Recorder>>> = Mutex::new(Vec::new());
 
 impl Recorder {
-    /// For a communicator of these ranks of the world, if they are known, that was made in the same way on all of them; `world`
-    /// as in [`Home`].
+    /// A recorder for a communicator of these ranks of the world, if they are known, which was made in the same way on all of
+    /// them; `world` as in [`Home`].
     pub(crate) fn new(
         world: u64,
         origin: u64,
@@ -86,7 +86,7 @@ impl Recorder {
         recorder
     }
 
-    /// For the communicator of all ranks.
+    /// A recorder for the communicator of all ranks.
     pub(crate) fn of_world(world: u64, rank: usize, all: Arc<[usize]>) -> Arc<Self> {
         let size = all.len();
         let recorder = Self::new(world, 0, rank, size, all, (rank, size));
@@ -94,7 +94,7 @@ impl Recorder {
         recorder
     }
 
-    /// What those communicators have in common that are made from this one by the collective that this rank is in.
+    /// A number shared by the communicators that the collective makes from this one that this rank is in.
     pub(crate) fn origin(&self) -> u64 {
         digest([self.id, self.collectives.begun()])
     }
@@ -115,7 +115,7 @@ impl Recorder {
         name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Lets this thread into a collective, until it [leaves](Inside::leave): also if it is in one, of which this is a part.
+    /// Enters a collective on this thread, until it [leaves](Inside::leave); within a collective of this thread too.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`] while another thread is in one.
@@ -143,7 +143,7 @@ impl Recorder {
         )
     }
 
-    /// Where a call is recorded, if it is.
+    /// The ring of a call, if it is recorded.
     pub(crate) fn ring_of(&self, call: &Call) -> Option<&Ring> {
         match call.kind.class {
             Class::Collective => Some(&self.collectives),
@@ -162,7 +162,7 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// Those of all communicators that live.
+/// The recorders of all live communicators.
 pub(crate) fn recorders() -> Vec<Arc<Recorder>> {
     let all = RECORDERS.lock().unwrap_or_else(PoisonError::into_inner);
     all.iter().filter_map(Weak::upgrade).collect()

@@ -1,4 +1,4 @@
-//! The last calls, without a lock.
+//! Rings of the last calls, without a lock.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use super::call::Call;
 use super::kind::{Class, Kind, Ranks};
 
-/// How many calls a ring holds.
+/// The number of calls that a ring holds.
 const ROOM: usize = 256;
 
 /// The last calls of one class on one communicator.
 ///
-/// One thread at a time writes, or calls may take each other's place: then fewer are counted than there were, and an entry
-/// may be mixed of two. That is no harm but to the record. Anybody may read at any time.
+/// One thread at a time writes, or calls may overwrite each other: then fewer are counted than there were, and an entry
+/// may be mixed of two. That harms only the record. Any thread may read at any time.
 pub(crate) struct Ring {
-    /// How many calls have begun: the next one is at that place, modulo the room.
+    /// The number of calls that have started: the next one is at that index, modulo the length.
     begun: AtomicU64,
-    /// How many are over.
+    /// The number of calls that have returned.
     ended: AtomicU64,
     kinds: [AtomicPtr<Kind>; ROOM],
     items: [AtomicU32; ROOM],
@@ -29,7 +29,7 @@ pub(crate) struct Ring {
 /// A call that was read back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    /// How many calls were before it.
+    /// The number of calls before it.
     pub(crate) number: u64,
     pub(crate) call: Call,
 }
@@ -46,7 +46,7 @@ impl Ring {
         }
     }
 
-    /// Records a call that begins. Of a kind that is known when this is compiled, only what the kind has is written.
+    /// Records the start of a call. For a kind known at compile time only the fields that the kind has are written.
     #[inline(always)]
     pub(crate) fn begin(&self, call: Call) {
         let next = self.begun.load(Ordering::Relaxed).wrapping_add(1);
@@ -67,38 +67,38 @@ impl Ring {
         }
     }
 
-    /// Records a call that begins something and returns at once.
+    /// Records a nonblocking call.
     #[inline(always)]
     pub(crate) fn post(&self, call: Call) {
         self.begin(call);
         self.end();
     }
 
-    /// Records that a call is over.
+    /// Records that a call has returned.
     #[inline(always)]
     pub(crate) fn end(&self) {
         let ended = self.ended.load(Ordering::Relaxed).wrapping_add(1);
         self.ended.store(ended, Ordering::Relaxed);
     }
 
-    /// Whether no call is under way. If two have begun or ended at the same time, fewer are counted than there were, and there
-    /// seems to be one for ever.
+    /// Returns `true` if no call is in flight. If two have started or returned at the same time, fewer are counted than there
+    /// were, and one seems to be in flight for ever.
     #[inline(always)]
     pub(crate) fn is_idle(&self) -> bool {
         self.begun.load(Ordering::Relaxed) == self.ended.load(Ordering::Relaxed)
     }
 
-    /// How many calls have begun.
+    /// The number of calls that have started.
     pub(crate) fn begun(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// How many are over.
+    /// The number of calls that have returned.
     pub(crate) fn ended(&self) -> u64 {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// The calls that it holds, in their order.
+    /// The calls that it holds, in order.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let begun = self.begun();
         let first = begun.saturating_sub(ROOM as u64);
@@ -135,7 +135,7 @@ impl fmt::Debug for Ring {
     }
 }
 
-/// The place of the call before which there were `next - 1`.
+/// The index of the call before which there were `next - 1`.
 #[inline(always)]
 fn index(next: u64) -> usize {
     (next & 0xff) as usize

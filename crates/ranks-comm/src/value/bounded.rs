@@ -1,7 +1,7 @@
-//! Reading of postcard's format by which no bytes exhaust the stack or spin: values are nested so deep at most, and have
-//! so many elements at most.
+//! A reader of postcard's format with bounds on the depth of nesting and on the number of elements, so that no bytes exhaust the
+//! stack or spin.
 //!
-//! Numbers, text and bytes are left to postcard. What holds other values is read here, since only who reads it can count.
+//! Numbers, text and bytes are left to postcard. Values that hold others are read here, since only the reader can count them.
 
 use std::fmt::Display;
 
@@ -13,17 +13,17 @@ use serde::de::{
     SeqAccess, VariantAccess, Visitor,
 };
 
-/// How deep values are nested at most.
+/// The largest depth of nested values.
 pub(super) const DEPTH: usize = 128;
 
-/// How many bytes the values that are being made, each within the other, have together at most: they are on the stack,
+/// The bytes that nested values have together at most while they are decoded: they are on the stack,
 /// several times in programs that are not optimised.
 const ON_STACK: usize = 128 << 10;
 
-/// How many elements collections may have that no bytes were sent for.
+/// The number of elements without bytes that collections may have.
 pub(super) const EMPTY_ELEMENTS: usize = 1 << 16;
 
-/// Why bytes are no value.
+/// The reason why bytes are not a value.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Malformed {
     #[error(transparent)]
@@ -51,7 +51,7 @@ impl de::Error for Malformed {
     }
 }
 
-/// The value that `bytes` begin with, and the rest.
+/// Decodes the value at the start of `bytes`, and returns the rest.
 pub(super) fn read<V: DeserializeOwned>(bytes: &[u8]) -> Result<(V, &[u8]), Malformed> {
     let mut bounded = Bounded {
         inner: postcard::Deserializer::from_bytes(bytes),
@@ -63,7 +63,7 @@ pub(super) fn read<V: DeserializeOwned>(bytes: &[u8]) -> Result<(V, &[u8]), Malf
     Ok((value, bounded.inner.finalize()?))
 }
 
-/// A deserializer, and what is left of its bounds.
+/// A deserializer, and the remainder of its bounds.
 struct Bounded<'de> {
     inner: postcard::Deserializer<'de, Slice<'de>>,
     depth: usize,
@@ -72,7 +72,7 @@ struct Bounded<'de> {
 }
 
 impl<'de> Bounded<'de> {
-    /// Makes a value by `make`, which may make others within it.
+    /// Decodes a value with `make`, which may decode others within it.
     fn nested<V>(
         &mut self,
         make: impl FnOnce(&mut Self) -> Result<V, Malformed>,
@@ -87,7 +87,7 @@ impl<'de> Bounded<'de> {
         made
     }
 
-    /// The number of elements that the bytes name, if so many may come.
+    /// Reads the number of elements, if so many are allowed.
     fn length(&mut self) -> Result<usize, Malformed> {
         let length = u64::deserialize(&mut self.inner)?;
         let length = usize::try_from(length).map_err(|_| Malformed::Many)?;
@@ -104,7 +104,7 @@ impl<'de> Bounded<'de> {
     }
 }
 
-/// What holds no other value of the message.
+/// Methods for values that hold no others, which are postcard's.
 macro_rules! left_to_postcard {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {

@@ -1,7 +1,7 @@
-//! Writing of postcard's format, as deep as a receiver reads it: what that would refuse is refused here, where it is made.
+//! A writer of postcard's format, with the bounds of the reader: a value that no receiver would read is refused by the sender.
 //!
-//! Numbers, text and bytes are left to postcard, and so are the numbers of elements. What holds other values is written here, since only who
-//! writes it can count. Each counts as one where the reader counts it (`bounded.rs`).
+//! Numbers, text and bytes are left to postcard, and so are the numbers of elements. Values that hold others are written here,
+//! since only the writer can count them. Each counts as one where the reader counts it (`bounded.rs`).
 
 use std::fmt::Display;
 
@@ -13,7 +13,7 @@ use serde::ser::{
 
 use super::bounded::{DEPTH, EMPTY_ELEMENTS};
 
-/// Why a value cannot be sent.
+/// The reason why a value cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unsendable {
     #[error(transparent)]
@@ -45,7 +45,7 @@ impl ser::Error for Unsendable {
 
 type Postcard = postcard::Serializer<StdVec>;
 
-/// The bytes of `value`.
+/// Encodes `value`.
 pub(super) fn write<V: Serialize + ?Sized>(value: &V) -> Result<Vec<u8>, Unsendable> {
     let mut state = State {
         inner: Postcard {
@@ -66,25 +66,25 @@ pub(super) fn write<V: Serialize + ?Sized>(value: &V) -> Result<Vec<u8>, Unsenda
 
 struct State {
     inner: Postcard,
-    /// Of all collections together.
+    /// The number of elements of all collections together.
     elements: usize,
 }
 
-/// A serializer, and how many values may still be within each other.
+/// A serializer, and the depth that is left.
 struct Bounded<'a> {
     state: &'a mut State,
     depth: usize,
 }
 
 impl<'a> Bounded<'a> {
-    /// For the values that this one has within it.
+    /// The serializer for values within this one.
     fn within(self) -> Result<Self, Unsendable> {
         let depth = self.depth.checked_sub(1).ok_or(Unsendable::Deep)?;
         let state = self.state;
         Ok(Self { state, depth })
     }
 
-    /// The same of a variant of an enum, which counts by itself.
+    /// The serializer for a variant of an enum, which counts itself.
     fn variant(self, number: u32) -> Result<Self, Unsendable> {
         let bounded = self.within()?;
         bounded.state.inner.serialize_u32(number)?;
@@ -103,7 +103,7 @@ impl<'a> Bounded<'a> {
     }
 }
 
-/// What holds no other value.
+/// Methods for values that hold no others, which are postcard's.
 macro_rules! left_to_postcard {
     ($($method:ident: $value:ty)*) => {$(
         fn $method(self, value: $value) -> Result<(), Unsendable> {
@@ -227,7 +227,7 @@ impl<'a> Serializer for Bounded<'a> {
     }
 }
 
-/// One value after the other, whatever holds them.
+/// Implementations that write one value after the other.
 macro_rules! one_by_one {
     ($($of:ident::$method:ident($($name:ty)?);)*) => {$(
         impl $of for Bounded<'_> {

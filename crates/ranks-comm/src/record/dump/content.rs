@@ -1,4 +1,4 @@
-//! What is in the file of a rank. `ranks postmortem` reads it.
+//! The content of a rank's dump. `ranks postmortem` reads it.
 
 use super::json::Object;
 use crate::observe;
@@ -8,16 +8,16 @@ use crate::record::recorder::Recorder;
 use crate::record::ring::{Entry, Ring};
 use crate::under_way::UnderWay;
 
-/// Of the form of these files.
+/// The version of the format.
 const VERSION: u32 = 1;
 
-/// Why a rank writes.
+/// The reason for a dump.
 pub(super) struct Cause {
     pub(super) reason: String,
     pub(super) error: Option<String>,
 }
 
-/// All that a rank of the world, of so many, knows.
+/// The whole dump of a rank of the world and the size of the world.
 pub(super) fn dump(
     (rank, size): (usize, usize),
     cause: &Cause,
@@ -40,7 +40,7 @@ pub(super) fn dump(
         .end()
 }
 
-/// A communicator, and the last of what was called on it.
+/// A communicator, and its last calls.
 pub(super) fn communicator(recorder: &Recorder) -> String {
     Object::default()
         .plain("id", recorder.id)
@@ -61,7 +61,7 @@ fn calls(ring: &Ring) -> Vec<String> {
     entries.iter().map(|entry| called(entry, ended)).collect()
 }
 
-/// One call. What is not there is not known, or not of the call; a peer or a tag that is not there is any.
+/// One call. A field that is absent is unknown, or does not belong to the call; an absent peer or tag is any.
 fn called(entry: &Entry, ended: u64) -> String {
     let call = entry.call;
     let kind = call.kind;
@@ -84,7 +84,7 @@ fn called(entry: &Entry, ended: u64) -> String {
         .end()
 }
 
-/// A call that has not come back.
+/// A call that has not returned.
 pub(super) fn under_way(call: &UnderWay) -> String {
     Object::default()
         .text("operation", call.what.operation())

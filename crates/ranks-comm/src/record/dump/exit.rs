@@ -1,4 +1,4 @@
-//! A process that ends by `exit`, or by a panic that aborts, while ranks of it are at work.
+//! Dumps at `exit`, or at a panic that aborts, while ranks of the process are at work.
 #![allow(unsafe_code)]
 
 use std::panic::{self, AssertUnwindSafe};
@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use super::{Reason, by_rank, folder, write};
 
-/// From now on a process that calls `exit`, or panics where panics abort, writes what was recorded before it ends.
+/// Makes a process that calls `exit`, or panics where panics abort, write a dump before it ends.
 pub(super) fn on_exit() {
     static ONCE: Once = Once::new();
     if folder().is_some() {
@@ -29,7 +29,7 @@ pub(super) fn on_exit() {
 }
 
 extern "C" fn at_exit() {
-    // Much of the process has ended already; what cannot be written then is left.
+    // Much of the process has ended already; what cannot be written then is left out.
     let _ = panic::catch_unwind(AssertUnwindSafe(|| {
         if !by_rank().is_empty() {
             write(Reason::Exit, None, None);

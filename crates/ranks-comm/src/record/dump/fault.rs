@@ -1,9 +1,9 @@
-//! Signals that end a process for a fault of its own: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT.
+//! Dumps at fault signals: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT.
 //!
-//! A handler may do next to nothing: the fault may be in the allocator, and the stack may be full. So a thread that was started before writes
-//! the dump. The handler asks it by one byte and waits for its answer, no longer than [`PATIENCE`]: what faulted may hold a lock that
-//! the thread needs. Then the signal takes the course that it had before, so that the status of the process, a core file, and what
-//! other handlers say are what they were.
+//! A handler may do very little: the fault may be in the allocator, and the stack may be full. So a thread that was started
+//! before writes the dump. The handler asks it with one byte and waits for its answer, no longer than [`PATIENCE`]: the faulting
+//! code may hold a lock that the thread needs. Then the signal gets its previous disposition, so that the status of the process,
+//! a core file, and the output of other handlers are what they were.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -19,10 +19,10 @@ use libc::{SIG_DFL, SIG_IGN, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, sigaction
 use super::{Reason, folder, write};
 use crate::settings::{FAULTS as VARIABLE, faults_are_wanted};
 
-/// How long a thread that has faulted waits for the dump, in milliseconds.
+/// The time that a thread that has faulted waits for the dump, in milliseconds.
 const PATIENCE: c_int = 5_000;
 
-/// A signal, and what was done about it before.
+/// A signal, and its previous disposition.
 struct Fault {
     signal: c_int,
     name: &'static str,
@@ -37,10 +37,10 @@ static FAULTS: [Fault; 5] = [
     Fault::of(SIGABRT, "SIGABRT"),
 ];
 
-/// How a handler reaches the thread that writes.
+/// The connection of a handler to the thread that writes.
 struct Writer {
     socket: UnixStream,
-    /// The process that has the thread: one that was forked off has none.
+    /// The process that has the thread: a forked child has none.
     process: c_int,
     /// The thread, which does not wait for itself.
     thread: AtomicI32,
@@ -49,7 +49,7 @@ struct Writer {
 
 static WRITER: OnceLock<Writer> = OnceLock::new();
 
-/// From now on a process that one of these signals ends writes what was recorded, if it was asked to.
+/// Makes a process that one of these signals ends write a dump, if that is wanted.
 pub(super) fn on_faults() {
     let wanted = folder().is_some() && faults_are_wanted() && WRITER.get().is_none();
     if wanted && let Err(reason) = listen() {
@@ -82,7 +82,7 @@ fn listen() -> std::io::Result<()> {
             );
             // If nobody reads it, the process has ended.
             let _ = asked.write_all(&signal);
-            // Whoever faults later finds the answer there too.
+            // A thread that faults later finds the answer there too.
             mem::forget(asked);
         }
     };
@@ -105,7 +105,7 @@ impl Fault {
         FAULTS.iter().find(|fault| fault.signal == signal)
     }
 
-    /// Has [`on_fault`] called at this signal, unless the process ignores it.
+    /// Installs [`on_fault`] for this signal, unless the process ignores it.
     fn handle(&self) -> std::io::Result<()> {
         let before = self.exchange(None)?;
         if before.sa_sigaction == SIG_IGN {
@@ -115,13 +115,13 @@ impl Fault {
         let mut action = default_action();
         action.sa_sigaction = on_fault as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        // No other handler cuts the wait short.
+        // No other handler interrupts the wait.
         // SAFETY: the set is ours.
         unsafe { libc::sigfillset(&raw mut action.sa_mask) };
         self.exchange(Some(&action)).map(drop)
     }
 
-    /// What is done about the signal, which is `action` from now on, if there is one.
+    /// Returns the disposition of the signal, and sets it to `action` if that is given.
     fn exchange(&self, action: Option<&sigaction>) -> std::io::Result<sigaction> {
         let mut before = default_action();
         let action = action.map_or(ptr::null(), ptr::from_ref);
@@ -133,7 +133,7 @@ impl Fault {
     }
 }
 
-/// Has what was recorded written, and gives the signal back to whom it was before.
+/// Requests a dump, and restores the previous disposition of the signal.
 extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, _context: *mut c_void) {
     let Some(fault) = Fault::by_signal(signal) else {
         return;
@@ -148,8 +148,8 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, _context: *mut c_voi
     let _ = fault.exchange(Some(fault.before.get().unwrap_or(&default)));
     // SAFETY: the system passes the information on the signal, for which the handler asks.
     let code = unsafe { (*info).si_code };
-    // What the processor has found is found again when the handler returns. What was sent would not be sent again; the
-    // signal is held back until then.
+    // A fault of the processor recurs when the handler returns. A signal that was sent would not be sent again; it
+    // is blocked until then.
     if code <= 0 {
         // SAFETY: sends this thread a signal.
         unsafe { libc::raise(signal) };
@@ -157,7 +157,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, _context: *mut c_voi
 }
 
 impl Writer {
-    /// Asks for a dump, if nobody has, and waits for it. Calls only what a handler of a signal may.
+    /// Requests a dump, if nobody has, and waits for it. Calls only async-signal-safe functions.
     fn ask(&self, signal: c_int) {
         let socket = self.socket.as_raw_fd();
         if !self.asked.swap(true, Ordering::Relaxed) {

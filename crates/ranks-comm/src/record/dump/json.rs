@@ -1,7 +1,7 @@
-//! JSON, as far as it is written here.
+//! A minimal writer of JSON.
 //!
-//! Not serde_json's, because of which numbers could be compared with its values too in every program that uses ranks: a
-//! `vec == []` would no longer say of which type it is.
+//! Not serde_json's, because with that crate numbers could be compared with its values too in every program that uses ranks: a
+//! `vec == []` would no longer have an inferred type.
 
 use std::fmt::{Display, Write as _};
 
@@ -10,14 +10,14 @@ use std::fmt::{Display, Write as _};
 pub(super) struct Object(String);
 
 impl Object {
-    /// Adds a number, or something else that is written as it is displayed.
+    /// Adds a number, or another value that is written as it is displayed.
     pub(super) fn plain(&mut self, name: &str, value: impl Display) -> &mut Self {
         self.name(name);
         push(&mut self.0, &value);
         self
     }
 
-    /// The same if there is one.
+    /// Adds a number if there is one.
     pub(super) fn plain_if(&mut self, name: &str, value: Option<impl Display>) -> &mut Self {
         match value {
             Some(value) => self.plain(name, value),
@@ -32,7 +32,7 @@ impl Object {
         self
     }
 
-    /// The same if there is one.
+    /// Adds a text if there is one.
     pub(super) fn text_if(&mut self, name: &str, text: Option<&str>) -> &mut Self {
         match text {
             Some(text) => self.text(name, text),
@@ -72,7 +72,7 @@ impl Object {
     }
 }
 
-/// Writing to a string does not fail.
+/// Appends a value. Writing to a string does not fail.
 fn push(json: &mut String, value: &dyn Display) {
     let _ = write!(json, "{value}");
 }

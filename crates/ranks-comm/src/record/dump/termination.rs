@@ -1,4 +1,4 @@
-//! A job that is ended from outside: the scheduler, or a person, sends SIGTERM.
+//! Dumps at SIGTERM, when the scheduler or a user ends a job.
 #![allow(unsafe_code)]
 
 use std::io::Read;
@@ -11,10 +11,10 @@ use signal_hook::low_level::{emulate_default_handler, pipe};
 
 use super::{Reason, folder, write};
 
-/// From now on SIGTERM makes this process write what was recorded before it ends. Nothing is changed where nothing is to be
-/// written.
+/// Makes this process write a dump at SIGTERM before it ends. Changes nothing unless dumps are
+/// wanted.
 ///
-/// The process ends only if that is what SIGTERM did before: who handles the signal goes on doing so.
+/// The process ends only if SIGTERM did that before: other handlers of the signal still run.
 pub(super) fn on_termination() {
     static ONCE: Once = Once::new();
     if folder().is_some() {
@@ -35,7 +35,7 @@ fn listen() -> std::io::Result<()> {
         while read.read(&mut byte).is_ok_and(|length| length > 0) {
             write(Reason::Termination, None, None);
             if ends && !ranks_launch::StopRequest::is_watched(SIGTERM) {
-                // If that fails, whoever sent the signal has SIGKILL.
+                // If that fails, the sender of the signal has SIGKILL.
                 let _ = emulate_default_handler(SIGTERM);
             }
         }
@@ -46,7 +46,7 @@ fn listen() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether nobody handles SIGTERM.
+/// Returns `true` if SIGTERM has no handler.
 fn ends_process() -> bool {
     // SAFETY: all of it are numbers and pointers, for which zeros are values.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
