@@ -1,4 +1,4 @@
-//! A few words of all ranks, joined at rank 0.
+//! Reductions of a few words over all ranks, at rank 0.
 
 use super::comm::Comm;
 use crate::agree::Join;

@@ -1,9 +1,9 @@
-//! Contexts that ranks find without a message, where not all ranks of a communicator take part or those of two do.
+//! Contexts on which ranks agree without messages, where not all ranks of a communicator take part or those of two do.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a context is for. Those who ask for the same purpose from the same context find the same one, in the order
+/// The purpose of a context. Ranks that ask for the same purpose from the same context find the same one, in the order
 /// in which each of them asks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Purpose {
@@ -15,7 +15,7 @@ pub(crate) enum Purpose {
     Merge,
 }
 
-/// A context that some have not asked for yet.
+/// A context that some ranks have not asked for yet.
 #[derive(Debug)]
 struct Agreement {
     context: u64,
@@ -23,7 +23,7 @@ struct Agreement {
     outstanding: Vec<usize>,
 }
 
-/// What the ranks of a world have agreed upon in part.
+/// The pending agreements of the ranks of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Agreements(Mutex<HashMap<(u64, Purpose), VecDeque<Agreement>>>);
 
@@ -58,7 +58,7 @@ impl Agreements {
         context
     }
 
-    /// Forgets what everybody knows.
+    /// Drops agreements that all ranks have asked for.
     fn tidy(all: &mut HashMap<(u64, Purpose), VecDeque<Agreement>>, purpose: &(u64, Purpose)) {
         if let Some(open) = all.get_mut(purpose) {
             open.retain(|agreement| !agreement.outstanding.is_empty());

@@ -1,5 +1,5 @@
-//! The buffer of buffered sends. Nothing is ever put there, because every send copies its message to the receiver; but
-//! what would not fit over MPI does not go here either.
+//! The attached buffer of buffered sends. It stays unused, because every send copies its message to the receiver; but
+//! messages that would not fit over MPI are refused here too.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -32,7 +32,7 @@ impl Comm {
         Flight::Gone.ended()
     }
 
-    /// How large the attached buffer is.
+    /// The size of the attached buffer.
     pub(crate) fn attached_bytes(&self) -> Option<usize> {
         *self.attached()
     }

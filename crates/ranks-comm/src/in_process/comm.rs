@@ -1,4 +1,4 @@
-//! One rank's side of an in-process communicator: point-to-point over the mailboxes.
+//! One rank's side of an in-process communicator: point-to-point communication over the mailboxes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,10 +22,10 @@ use crate::tag::Tag;
 use crate::thread_level::ThreadLevel;
 use crate::topology::Shape;
 
-/// How this backend names itself where a text names the MPI library.
+/// The name of this backend in texts that name the MPI library.
 pub(crate) const LIBRARY: &str = "in process";
 
-/// What errors call whatever is made of messages that no point-to-point receive can see.
+/// The name in errors of an operation that is made of internal messages.
 const COLLECTIVE: &str = "a collective";
 
 /// A communicator among threads of this process.
@@ -34,15 +34,15 @@ pub struct Comm {
     pub(super) context: u64,
     /// The world ranks of the members, in rank order.
     pub(super) members: Arc<[usize]>,
-    /// The world ranks of those to whom messages go and from whom they come: the members, or another group.
+    /// The world ranks that messages go to and come from: the members, or the remote group.
     pub(super) peers: Arc<[usize]>,
     pub(super) rank: usize,
     pub(crate) name: Mutex<String>,
-    /// The hints that it was given; nothing here follows any.
+    /// The hints that were set; none has an effect here.
     pub(super) info: Mutex<Info>,
-    /// How many collectives that return at once this rank has begun.
+    /// The number of nonblocking collectives that this rank has started.
     pub(super) begun: AtomicU64,
-    /// How many exchanges it has come to.
+    /// The number of exchanges that this rank has joined.
     pub(super) exchanged: AtomicU64,
     pub(super) shape: Option<Arc<Shape>>,
     pub(super) channels: Channels,
@@ -78,35 +78,35 @@ impl Comm {
         }
     }
 
-    /// This rank.
+    /// The rank.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.members.len()
     }
 
-    /// How many ranks messages go to.
+    /// The number of ranks that messages go to.
     #[must_use]
     pub fn peers(&self) -> usize {
         self.peers.len()
     }
 
-    /// Whether these are the ranks of another group.
+    /// Returns `true` for an intercommunicator.
     pub(crate) fn is_between(&self) -> bool {
         !Arc::ptr_eq(&self.members, &self.peers)
     }
 
-    /// The world ranks of the other group.
+    /// The world ranks of the remote group.
     pub(crate) fn remote_world_ranks(&self) -> &[usize] {
         &self.peers
     }
 
-    /// What is to be recorded of it, which nobody else has.
+    /// A new recorder for it.
     pub(crate) fn recorder(&self) -> Arc<Recorder> {
         let world = self.place.home().world;
         let members = Arc::clone(&self.members);
@@ -118,12 +118,12 @@ impl Comm {
         }
     }
 
-    /// All ranks that there are.
+    /// All ranks of the world.
     pub(crate) fn ranks(&self) -> &Arc<World> {
         &self.place.world
     }
 
-    /// How long operations may wait, if nobody has said more about them.
+    /// The time limit of operations, unless another one is set.
     pub(crate) fn limit_of_job(&self) -> Option<Limit> {
         self.place.world.limit()
     }
@@ -140,7 +140,7 @@ impl Comm {
         self.place.gate.enter(operation)
     }
 
-    /// Which threads may communicate.
+    /// The thread level.
     pub(crate) fn thread_level(&self) -> ThreadLevel {
         self.place.gate.level()
     }
@@ -151,7 +151,7 @@ impl Comm {
         self.place.world.end(self.place.rank);
     }
 
-    /// The hints that were given.
+    /// The hints that were set.
     pub(crate) fn info(&self) -> Info {
         self.info
             .lock()
@@ -159,7 +159,7 @@ impl Comm {
             .clone()
     }
 
-    /// Takes hints over; those that were given before and are not given now stay.
+    /// Sets hints; earlier ones with other keys stay.
     pub(crate) fn set_info(&self, info: &Info) {
         let mut known = self.info.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, value) in info.iter() {
@@ -267,7 +267,7 @@ impl Comm {
         Ok(found.map(|(source, tag, bytes)| Status::local(source, tag, bytes)))
     }
 
-    /// Takes a message out of the mailbox; `None` from [`Source::Null`].
+    /// Matches a message and takes it out of the mailbox; `None` from [`Source::Null`].
     pub(crate) fn mprobe(
         &self,
         operation: &'static str,
@@ -284,7 +284,7 @@ impl Comm {
         Ok(Some(Matched::new(found)))
     }
 
-    /// As [`Comm::mprobe`], but the outer `None` is "nothing has arrived".
+    /// As [`Comm::mprobe`], but the outer `None` means that no message has arrived.
     pub(crate) fn improbe(
         &self,
         operation: &'static str,
@@ -338,11 +338,11 @@ impl Comm {
     /// # Errors
     /// [`ErrorKind::PeerFailed`] if it can never come.
     pub fn coll_recv_vec(&self, source: usize) -> Result<Vec<u8>> {
-        // One that waits has it.
+        // A blocking call has it.
         Ok(self.numbered_recv(source, 0, true)?.unwrap_or_default())
     }
 
-    /// The number of this rank's next collective that returns at once; the same on every rank, as all call them in the
+    /// The number of this rank's next nonblocking collective; the same on every rank, as all call them in the
     /// same order. Never 0.
     #[must_use]
     pub fn next_number(&self) -> i32 {
@@ -361,7 +361,7 @@ impl Comm {
         Ok(())
     }
 
-    /// The message that `source` sent with [`numbered_send`](Self::numbered_send), once; `None` if it has not come.
+    /// The message that `source` sent with [`numbered_send`](Self::numbered_send), once; `None` if it has not arrived.
     ///
     /// # Errors
     /// [`ErrorKind::PeerFailed`] if it can never come.

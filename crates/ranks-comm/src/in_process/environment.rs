@@ -1,4 +1,4 @@
-//! The clock, the machine and the start of in-process ranks, which they have in common.
+//! The clock, the machine and the environment of in-process ranks, which they share.
 
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use super::comm::Comm;
 use crate::error::Result;
 use crate::info::Info;
 
-/// When the clock began.
+/// The origin of the clock.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 impl Comm {
@@ -15,7 +15,7 @@ impl Comm {
         BEGINNING.elapsed().as_secs_f64()
     }
 
-    /// What [`Instant`] resolves, if the machine does.
+    /// The resolution of [`Instant`], if the machine has it.
     pub(crate) fn wtick(&self) -> f64 {
         1e-9
     }

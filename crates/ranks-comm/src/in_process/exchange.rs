@@ -1,6 +1,6 @@
-//! What all ranks pass, with a limit to how long the others are waited for.
+//! Exchange of bytes among all ranks, with a limit on the wait.
 //!
-//! It lies where all of them see it, once, and only the last one to come wakes the others: there may be thousands.
+//! The bytes lie in shared memory, once, and only the last rank to come wakes the others: there may be thousands.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::checks::Checks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Deferred;
 
-/// What errors call whatever ranks exchange this for.
+/// The name of the operation in errors, whatever the exchange is for.
 const OPERATION: &str = "a collective";
 
 /// The context of an exchange, and its number there.
@@ -29,21 +29,21 @@ pub(super) struct Exchanges(Mutex<HashMap<Key, Exchange>>);
 struct Exchange {
     came: Vec<Option<Vec<u8>>>,
     missing: usize,
-    /// Once all have come: in rank order, or who differ in their lengths.
+    /// The result, once all have come: the bytes in rank order, or the ranks that differ in their lengths.
     all: Option<Result<Arc<[u8]>, String>>,
     to_be_told: usize,
 }
 
-/// How an exchange is.
+/// The state of an exchange.
 enum State {
     Over(Result<Arc<[u8]>, String>),
-    /// This rank will not come any more.
+    /// This rank has ended and will not come any more.
     Without(usize),
     Open,
 }
 
 impl Exchanges {
-    /// Leaves what rank `me` of so many passes; whether all have come.
+    /// Adds the bytes of rank `me` of so many; returns `true` if all have come.
     fn come(&self, key: Key, me: usize, size: usize, mine: &[u8]) -> bool {
         let mut all = lock(&self.0);
         let exchange = all.entry(key).or_insert_with(|| Exchange {
@@ -70,14 +70,14 @@ impl Exchanges {
         true
     }
 
-    /// Looks at an exchange; whoever sees that it is over has left it.
+    /// The state of an exchange; a rank that sees that it is complete has left it.
     fn look(&self, key: Key, has_ended: impl Fn(usize) -> bool) -> State {
         let mut open = lock(&self.0);
         let Some(exchange) = open.get_mut(&key) else {
             return State::Open;
         };
         let Some(all) = exchange.all.clone() else {
-            // What a rank leaves here it leaves before it ends.
+            // A rank adds its bytes before it ends.
             let missing = |&rank: &usize| exchange.came[rank].is_none() && has_ended(rank);
             let gone = (0..exchange.came.len()).find(missing);
             return gone.map_or(State::Open, State::Without);
@@ -91,18 +91,18 @@ impl Exchanges {
 }
 
 impl Comm {
-    /// Whether the calls of ranks are compared.
+    /// Returns `true` if ranks compare their calls.
     pub(crate) fn compares(&self) -> bool {
         self.place.comparing.checks == Checks::Collective
     }
 
-    /// How long they are waited for then.
+    /// The time that ranks wait for each other then.
     pub(crate) fn check_limit(&self) -> Duration {
         self.place.comparing.limit
     }
 
-    /// What all ranks pass, in rank order, each as many bytes; `None` if not all of them came in time, or in
-    /// what is left of it. Collective.
+    /// Gathers the bytes of all ranks, in rank order, as many from each; `None` if not all of them came within the limit of
+    /// comparisons, or in the time `left`. Collective.
     pub(crate) fn exchange(&self, mine: &[u8], left: Duration) -> Result<Option<Arc<[u8]>>> {
         let limit = self.place.comparing.limit.min(left);
         let end = Instant::now().checked_add(limit);
@@ -110,7 +110,7 @@ impl Comm {
         self.wait_for_exchange(key, end)
     }
 
-    /// Begins the same, and calls `then` with what all ranks have passed. Collective.
+    /// Starts a nonblocking exchange, and calls `then` with the bytes of all ranks. Collective.
     pub(crate) fn begin_exchange(
         &self,
         mine: &[u8],
@@ -120,7 +120,7 @@ impl Comm {
         Ok(Begun::InProcess(Box::new(Exchanging { key, then })))
     }
 
-    /// Passes this rank's part of the next exchange.
+    /// Adds this rank's bytes to the next exchange.
     pub(crate) fn tell_all(&self, mine: &[u8]) -> Result<Key> {
         let world = self.ranks();
         world.not_revoked(OPERATION, self.context)?;
@@ -131,7 +131,7 @@ impl Comm {
         Ok(key)
     }
 
-    /// What all ranks have passed, or `None` if not all of them have yet.
+    /// The bytes of all ranks, or `None` if not all of them have come yet.
     fn look_at_exchange(&self, key: Key) -> Result<Option<Arc<[u8]>>> {
         let (world, me) = (self.ranks(), self.place.rank);
         let has_ended = |rank: usize| world.has_ended(self.members()[rank]);
@@ -152,7 +152,7 @@ impl Comm {
         }
     }
 
-    /// The same, waiting until then, or for as long as the call under way may take.
+    /// Waits for the exchange until `end`, or until the time limit of the call in flight.
     fn wait_for_exchange(&self, key: Key, end: Option<Instant>) -> Result<Option<Arc<[u8]>>> {
         let mailbox = &self.ranks().mailboxes[self.place.rank];
         let mut queues = lock(&mailbox.queues);
@@ -170,7 +170,7 @@ impl Comm {
     }
 }
 
-/// What is exchanged while this rank goes on, and what is made of it.
+/// A nonblocking exchange, and the use of its result.
 struct Exchanging<F> {
     key: Key,
     then: F,

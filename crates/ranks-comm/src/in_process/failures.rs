@@ -1,11 +1,11 @@
-//! Ranks that fail, and communicators that are revoked: what ends the waiting of others.
+//! Failed ranks and revoked communicators, which end the waits of others.
 
 use std::sync::atomic::Ordering;
 
 use super::world::{World, lock};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A rank that failed, and how. The first is the cause of all that fails later, unless the others go on without it.
+/// A rank that failed, and the error. The first is the cause of all later ones, unless the others go on without it.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) rank: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Failure {
 }
 
 impl World {
-    /// Records that `rank` failed, and ends everybody's waiting.
+    /// Records that `rank` failed, and ends the waits of all ranks.
     pub(crate) fn fail(&self, rank: usize, what: String) {
         let mut failures = lock(&self.failures);
         failures.push(Failure { rank, what });
@@ -31,23 +31,23 @@ impl World {
             .collect()
     }
 
-    /// How many failures `me` has taken note of.
+    /// The number of failures that `me` has acknowledged.
     pub(super) fn acknowledged(&self, me: usize) -> usize {
         self.mailboxes[me].acknowledged.load(Ordering::Relaxed)
     }
 
-    /// From now on the first so many failures do not end the waiting of `me`.
+    /// Acknowledges the first so many failures: they no longer end the waits of `me`.
     pub(super) fn acknowledge_failures(&self, me: usize, failures: usize) {
         let acknowledged = &self.mailboxes[me].acknowledged;
         acknowledged.fetch_max(failures, Ordering::Relaxed);
     }
 
-    /// What failed first.
+    /// The first failure.
     pub(crate) fn failure(&self) -> Option<Failure> {
         lock(&self.failures).first().cloned()
     }
 
-    /// An error if a rank has failed of which `me` has not taken note.
+    /// Returns an error if a rank has failed and `me` has not acknowledged it.
     pub(super) fn no_failure(&self, operation: &'static str, me: usize) -> Result<()> {
         let acknowledged = self.acknowledged(me);
         if self.failed.load(Ordering::Acquire) <= acknowledged {
@@ -62,7 +62,7 @@ impl World {
         Err(Error::new(ErrorKind::PeerFailed, operation, text))
     }
 
-    /// Ends the waiting of all on the communicator of that context.
+    /// Ends the waits of all on the communicator of that context.
     pub(super) fn revoke(&self, context: u64) {
         lock(&self.revoked).insert(context);
         self.any_revoked.store(true, Ordering::Release);
@@ -73,9 +73,9 @@ impl World {
         self.any_revoked.load(Ordering::Acquire) && lock(&self.revoked).contains(&context)
     }
 
-    /// An error if the communicator of that context, which may be the one for its collectives, is revoked.
+    /// Returns an error if the communicator of that context, which may be the one for its collectives, is revoked.
     pub(super) fn not_revoked(&self, operation: &'static str, context: u64) -> Result<()> {
-        // The odd ones are for collectives.
+        // Odd contexts are for collectives.
         if !self.is_revoked(context & !1) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Going on without a rank whose closure has failed or panicked.
+//! Fault tolerance after a rank's closure has failed or panicked.
 
 use super::comm::Comm;
 use super::meetings::{Outcome, Word};
@@ -15,7 +15,7 @@ impl Comm {
         self.place.world.is_revoked(self.context)
     }
 
-    /// One of those that are left; they have taken note of all who are not.
+    /// Makes a communicator of the surviving ranks; they have acknowledged all failures before.
     pub(crate) fn shrink(&self, operation: &'static str) -> Result<Self> {
         let (world, me) = (&self.place.world, self.place.rank);
         let outcome = self.meet_those_left(0)?;

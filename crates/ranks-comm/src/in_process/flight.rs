@@ -1,4 +1,4 @@
-//! Receives that were posted, and synchronous sends that nobody has received yet.
+//! Posted receives, and synchronous sends that are not matched yet.
 
 use super::comm::{Comm, LIBRARY};
 use super::mailbox::{Pattern, Receipt};
@@ -12,10 +12,10 @@ use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
 
-/// An operation among threads that is not over.
+/// A pending operation among threads.
 #[derive(Debug)]
 pub(crate) enum Flight {
-    /// A receive; the message waits in the mailbox until it is asked for.
+    /// A receive; the message waits in the mailbox until it is tested or waited for.
     Posted {
         number: u64,
         pattern: Pattern,
@@ -31,7 +31,7 @@ pub(crate) enum Flight {
 }
 
 impl Comm {
-    /// Sends a copy: over at once, or when it is matched.
+    /// Sends a copy: complete immediately, or when it is matched.
     pub(crate) fn isend(
         &self,
         role: &'static Role,
@@ -130,7 +130,7 @@ impl Flight {
                 match world.await_posted(role.operation, me, *number, pattern, &comm.peers) {
                     Ok(message) => land(role, *landing, Matched::new(message)),
                     Err(error) => {
-                        // It is over, and takes no message from who comes after it.
+                        // It is complete, and must not match a later message.
                         world.take_back(me, *number);
                         Err(error)
                     }
@@ -147,7 +147,7 @@ impl Flight {
         }
     }
 
-    /// Whether it has ended without a message.
+    /// Cancels it. Returns `true` if it has ended without a message.
     pub(crate) fn cancel(&mut self, comm: &Communicator) -> bool {
         match (self, own(comm)) {
             (Self::Posted { number, .. }, Ok(comm)) => {
@@ -157,7 +157,7 @@ impl Flight {
         }
     }
 
-    /// Nobody will ask; the memory of a receive is touched by its owner only, so it may go now.
+    /// Releases it; only its owner touches the memory of a receive, which may be freed now.
     pub(crate) fn abandon(&mut self, comm: &Communicator) {
         if let (Self::Posted { number, .. }, Ok(comm)) = (self, own(comm)) {
             comm.place.world.abandon(comm.place.rank, *number);

@@ -1,6 +1,6 @@
 //! In-process intercommunicators: two groups that share a context.
 //!
-//! A message's context and its receiver say where it belongs. The groups have no rank in common, so that one context
+//! A message belongs to its context and its receiver. The groups have no rank in common, so that one context
 //! serves both directions.
 
 use std::sync::Arc;
@@ -11,11 +11,12 @@ use super::mailbox::{Envelope, Pattern};
 use crate::error::{Error, ErrorKind, Result};
 use crate::landing::Element;
 
-/// Set in the context of the two messages by which leaders make themselves known, so that no other receive sees them.
+/// A bit in the context of the two messages between the leaders, so that no other receive matches them.
 const LEADERS: u64 = 1 << 63;
 
 impl Comm {
-    /// Between the ranks of this communicator and those of another one, whose leader is `remote_leader` of `peer`.
+    /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose leader is `remote_leader` of
+    /// `peer`.
     pub(crate) fn intercomm_create(
         &self,
         operation: &'static str,
@@ -58,7 +59,7 @@ impl Comm {
         Ok(new)
     }
 
-    /// Between leaders: the context of the new communicator, and the world ranks of the other group.
+    /// Exchanges between leaders: the context of the new communicator, and the world ranks of the remote group.
     fn meet(
         &self,
         operation: &'static str,
@@ -99,7 +100,7 @@ impl Comm {
         Ok(theirs)
     }
 
-    /// The same two groups in a context of their own. Collective over both.
+    /// Makes an intercommunicator of the same two groups in a context of its own. Collective over both.
     pub(super) fn dup_between(&self) -> Self {
         let context = self.agree(Purpose::Dup, &self.of_both());
         let mut new = self.child(context, Arc::clone(&self.members), self.rank);
@@ -107,7 +108,7 @@ impl Comm {
         new
     }
 
-    /// One communicator of both groups; that which passes `high` comes second. Collective over both.
+    /// Makes one communicator of both groups; the one that passes `high` comes second. Collective over both.
     pub(crate) fn intercomm_merge(&self, high: bool) -> Result<Self> {
         if self.rank == 0 {
             for rank in 0..self.peers() {

@@ -1,4 +1,4 @@
-//! What layouts take, as copies.
+//! Messages of the elements that layouts select, as copies.
 
 use super::comm::{Comm, LIBRARY};
 use super::payload::{Matched, Sent};
@@ -61,7 +61,7 @@ impl Comm {
 }
 
 impl Matched {
-    /// Puts the message where the view says; too long a one leaves it as it is.
+    /// Unpacks the message into the elements that the view selects; too long a one leaves them untouched.
     pub(crate) fn scatter_into<T: Pod>(
         &self,
         operation: &'static str,

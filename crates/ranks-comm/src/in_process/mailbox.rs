@@ -1,4 +1,4 @@
-//! The messages that have arrived at one rank, and which of them a receive may take.
+//! Mailboxes: the messages that have arrived at one rank, and their matching with receives.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -15,18 +15,18 @@ pub(crate) struct Envelope {
     pub(crate) tag: i32,
     /// The bytes.
     pub(crate) payload: Vec<u8>,
-    /// What they are of.
+    /// The type of the elements.
     pub(crate) element: Element,
     /// Set for a synchronous send.
     pub(crate) receipt: Option<Receipt>,
 }
 
-/// How a synchronous sender learns that its message has been matched.
+/// The receipt by which a synchronous sender learns that its message has been matched.
 #[derive(Debug, Clone)]
 pub(crate) struct Receipt {
-    /// The sender's rank in the world: whom to wake.
+    /// The sender's rank in the world, to be woken.
     pub(crate) sender: usize,
-    /// Where the message travels.
+    /// The context of the message.
     pub(crate) context: u64,
     matched: Arc<AtomicBool>,
 }
@@ -49,7 +49,7 @@ impl Receipt {
     }
 }
 
-/// Which messages a receive takes; `None` is a wildcard.
+/// The messages that a receive matches; `None` is a wildcard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) context: u64,
@@ -64,54 +64,54 @@ impl Pattern {
     }
 }
 
-/// What has arrived and is not yet received, by context, in order of arrival; and the receives that wait for more.
+/// The messages that have arrived and are not yet received, by context, in order of arrival; and the pending receives.
 ///
 /// The first message of a queue that matches is the one to take: messages of one sender in one context do not
-/// overtake each other (MPI 5.0 §3.5). For the same reason a message goes to the first posted receive that matches.
+/// overtake each other (MPI 5.0 §3.5). For the same reason a message matches the first posted receive that it can.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {
     by_context: HashMap<u64, VecDeque<Envelope>>,
     posted: Vec<Posted>,
     next_number: u64,
-    /// What the threads that sleep wait for: such a message, or something else.
+    /// The patterns that sleeping threads wait for: such a message, or another change.
     awaited: Vec<Option<Pattern>>,
 }
 
-/// A receive that was posted before its message was looked for.
+/// A posted receive.
 #[derive(Debug)]
 struct Posted {
     number: u64,
     pattern: Pattern,
     arrived: Option<Envelope>,
-    /// Nobody will ask for the message.
+    /// No rank waits for the message.
     abandoned: bool,
 }
 
 impl Queues {
-    /// A thread sleeps from now on until such a message comes, or something else changes.
+    /// Notes that a thread sleeps until such a message arrives, or something else changes.
     pub(super) fn sleeps(&mut self, until: Option<Pattern>) {
         self.awaited.push(until);
     }
 
-    /// One that slept so is awake.
+    /// Notes that such a thread is awake.
     pub(super) fn awakes(&mut self, until: Option<Pattern>) {
         if let Some(index) = self.awaited.iter().position(|other| *other == until) {
             self.awaited.swap_remove(index);
         }
     }
 
-    /// Whether any thread sleeps.
+    /// Returns `true` if any thread sleeps.
     pub(super) fn is_awaited(&self) -> bool {
         !self.awaited.is_empty()
     }
 
-    /// Whether a thread sleeps until such a message comes.
+    /// Returns `true` if a thread sleeps until such a message arrives.
     pub(super) fn awaits(&self, context: u64, message: &Envelope) -> bool {
         let mut patterns = self.awaited.iter().flatten();
         patterns.any(|pattern| pattern.context == context && pattern.matches(message))
     }
 
-    /// Leaves a message that has arrived; says whether a receive was waiting for it, and whom to tell so.
+    /// Adds a message that has arrived; the receipt to be signed, if a posted receive matches a synchronous one.
     pub(crate) fn push(&mut self, context: u64, message: Envelope) -> Option<Receipt> {
         let waiting = self.posted.iter().position(|posted| {
             posted.arrived.is_none()
@@ -134,7 +134,7 @@ impl Queues {
         receipt
     }
 
-    /// Posts a receive and gives its number. If its message is here already, whom to tell is in the second value.
+    /// Posts a receive and returns its number; the second value is the receipt to be signed, if its message is here already.
     pub(crate) fn post(&mut self, pattern: Pattern) -> (u64, Option<Receipt>) {
         let number = self.next_number;
         self.next_number += 1;
@@ -149,7 +149,7 @@ impl Queues {
         (number, receipt)
     }
 
-    /// The message of a posted receive, if it has arrived; the receive is over then.
+    /// The message of a posted receive, if it has arrived; the receive is complete then.
     pub(crate) fn collect(&mut self, number: u64) -> Option<Envelope> {
         let index = self.index(number)?;
         let message = self.posted[index].arrived.take()?;
@@ -157,7 +157,7 @@ impl Queues {
         Some(message)
     }
 
-    /// Takes a posted receive back; `false` if its message has arrived.
+    /// Cancels a posted receive; `false` if its message has arrived.
     pub(crate) fn take_back(&mut self, number: u64) -> bool {
         match self.index(number) {
             Some(index) if self.posted[index].arrived.is_none() => {
@@ -168,7 +168,7 @@ impl Queues {
         }
     }
 
-    /// Nobody will collect this one: what arrives for it is thrown away.
+    /// Abandons a posted receive: a message that arrives for it is discarded.
     pub(crate) fn abandon(&mut self, number: u64) {
         if let Some(index) = self.index(number) {
             if self.posted[index].arrived.is_some() {
@@ -185,7 +185,7 @@ impl Queues {
             .position(|posted| posted.number == number)
     }
 
-    /// The first message that matches, left where it is.
+    /// The first message that matches, left in the queue.
     pub(crate) fn peek(&self, pattern: &Pattern) -> Option<&Envelope> {
         self.by_context
             .get(&pattern.context)?

@@ -1,4 +1,4 @@
-//! Where the ranks that are left meet, whoever is lost: what they agree upon needs no message of any one of them.
+//! Meetings of the surviving ranks, whichever have failed: their agreement needs no message of any one of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ pub(super) struct Meetings(Mutex<Book>);
 
 #[derive(Debug, Default)]
 struct Book {
-    /// How many meetings a rank of the world has come to, by context.
+    /// The number of meetings that a rank of the world has come to, by context.
     attended: HashMap<(u64, usize), u64>,
     /// By context, and by number there.
     open: HashMap<(u64, u64), Meeting>,
@@ -19,29 +19,29 @@ struct Book {
 struct Meeting {
     came: BTreeMap<usize, Word>,
     outcome: Option<Outcome>,
-    /// How many have not learned of the outcome.
+    /// The number of ranks that have not learned the outcome.
     to_be_told: usize,
 }
 
-/// What a rank brings.
+/// The contribution of a rank.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word {
     pub(super) flags: u32,
-    /// How many failures it had taken note of.
+    /// The number of failures that it had acknowledged.
     pub(super) acknowledged: usize,
 }
 
-/// What a meeting has come to; the same for all who came.
+/// The outcome of a meeting; the same for all who came.
 #[derive(Debug, Clone)]
 pub(super) struct Outcome {
-    /// Who is left, by rank of the world, in the order of the members.
+    /// The surviving ranks, by rank of the world, in the order of the members.
     pub(super) left: Vec<usize>,
     pub(super) flags: u32,
-    /// The least that any of them had taken note of.
+    /// The least number of failures that any of them had acknowledged.
     pub(super) acknowledged: usize,
-    /// How many failures there had been.
+    /// The number of failures so far.
     pub(super) failures: usize,
-    /// A context that nobody else has.
+    /// A new context.
     pub(super) context: u64,
 }
 
@@ -57,7 +57,7 @@ impl Meetings {
         number
     }
 
-    /// What the meeting has come to: who is neither there nor among those that `gone` says is waited for. `failures` are the
+    /// The outcome, once every member has come or is `gone`. `failures` are the
     /// world ranks that have failed, and `new_context` makes a context.
     pub(super) fn outcome(
         &self,
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(meetings.come(8, 4, word(3)), 0);
         let outcome = ask(&[2], &[2]).unwrap();
         assert_eq!((outcome.left, outcome.flags), (vec![4, 3], 2));
-        // The other one is told the same, whatever has come to pass meanwhile.
+        // The other rank gets the same outcome, whatever has happened meanwhile.
         assert_eq!(ask(&[2, 4], &[2, 4]).unwrap().left, [4, 3]);
         assert!(meetings.0.lock().unwrap().open.is_empty());
         assert_eq!(meetings.come(8, 3, word(0)), 1);

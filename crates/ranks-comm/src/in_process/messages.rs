@@ -7,7 +7,7 @@ use super::world::{World, lock};
 use crate::error::{Error, ErrorKind, Result};
 
 impl World {
-    /// Leaves a message in the mailbox of `dest`, a rank of the world.
+    /// Delivers a message to the mailbox of `dest`, a rank of the world.
     pub(crate) fn deliver(&self, dest: usize, context: u64, message: Envelope) {
         let mailbox = &self.mailboxes[dest];
         let mut queues = lock(&mailbox.queues);
@@ -20,7 +20,7 @@ impl World {
         self.acknowledge(receipt.as_ref());
     }
 
-    /// Posts a receive for `me`, and gives its number.
+    /// Posts a receive for `me`, and returns its number.
     pub(crate) fn post(&self, me: usize, pattern: Pattern) -> u64 {
         let (number, receipt) = lock(&self.mailboxes[me].queues).post(pattern);
         self.acknowledge(receipt.as_ref());
@@ -59,17 +59,17 @@ impl World {
         }
     }
 
-    /// Takes a posted receive back; `false` if its message has arrived.
+    /// Cancels a posted receive; `false` if its message has arrived.
     pub(crate) fn take_back(&self, me: usize, number: u64) -> bool {
         lock(&self.mailboxes[me].queues).take_back(number)
     }
 
-    /// Throws away what arrives for a posted receive.
+    /// Discards the message that arrives for a posted receive.
     pub(crate) fn abandon(&self, me: usize, number: u64) {
         lock(&self.mailboxes[me].queues).abandon(number);
     }
 
-    /// Whether a synchronous message has been matched; an error if it never can be.
+    /// Returns `true` if a synchronous message has been matched; an error if it never can be.
     pub(crate) fn is_received(
         &self,
         operation: &'static str,
@@ -93,7 +93,7 @@ impl World {
 
     /// Takes the first message for `me` that matches, and waits until there is one.
     ///
-    /// `members` are the world ranks of the communicator, for telling that nobody is left to send.
+    /// `members` are the world ranks of the communicator, to detect that none is left to send.
     pub(crate) fn receive(
         &self,
         operation: &'static str,
@@ -108,7 +108,7 @@ impl World {
         Ok(found)
     }
 
-    /// As [`World::receive`], but looks only: source, tag and length in bytes of the first message that matches.
+    /// As [`World::receive`], but only probes: source, tag and length in bytes of the first message that matches.
     pub(crate) fn probe(
         &self,
         operation: &'static str,
@@ -137,7 +137,7 @@ impl World {
         Ok(Some(found))
     }
 
-    /// As [`try_receive`](Self::try_receive), but an error if the message can never come.
+    /// As [`try_receive`](Self::try_receive), but returns an error if the message can never come.
     pub(crate) fn try_receive_from(
         &self,
         operation: &'static str,
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    /// Describes the first message that matches, if there is one.
+    /// Probes for the first message that matches, if there is one.
     pub(crate) fn try_probe(
         &self,
         operation: &'static str,

@@ -1,7 +1,7 @@
-//! Partitions among threads: each travels as a message of its own, in a context of its channel's.
+//! Partitioned communication among threads: each partition is a message of its own, in a context of its channel.
 //!
-//! A channel is what a `psend_init` and the `precv_init` that it matches have in common: the two ranks, the tag, and the how
-//! manieth they are of those with the same ranks and tag.
+//! A channel connects a `psend_init` with the `precv_init` that it matches: it is the two ranks, the tag, and the number of
+//! the pair among those with the same ranks and tag.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use super::payload::Sent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::landing::Span;
 
-/// How many channels were made to a rank under a tag, and from one.
+/// The number of channels that were made, by side, rank and tag.
 #[derive(Debug, Default)]
 pub(super) struct Channels(Mutex<HashMap<(Side, usize, i32), u64>>);
 
@@ -30,7 +30,7 @@ pub(crate) struct Channel {
     tag: i32,
 }
 
-/// What a message says before its bytes: where they belong, and how many there are in all.
+/// The length of the header of a message: the position of its bytes, and their total number.
 const HEADER: usize = 16;
 
 impl Comm {
@@ -41,13 +41,13 @@ impl Comm {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let number = channels.entry((side, peer, tag)).or_default();
-        // The upper half of all contexts is of channels; messages of others are never there.
+        // The upper half of all contexts belongs to channels; other messages are never there.
         let context = (1 << 63) | (self.context << 20) | (*number & 0xf_ffff);
         *number += 1;
         Channel { context, peer, tag }
     }
 
-    /// Sends the part of the whole that begins at `start`.
+    /// Sends the part of the whole that starts at `start`.
     pub(crate) fn send_part(&self, channel: Channel, total: usize, start: usize, bytes: &[u8]) {
         let mut message = Vec::with_capacity(HEADER + bytes.len());
         message.extend_from_slice(&(start as u64).to_le_bytes());
@@ -62,7 +62,7 @@ impl Comm {
         );
     }
 
-    /// Puts the next part where it belongs in `span`; where it begins and ends, or `None` if none has come.
+    /// Copies the next part to its place in `span`; returns its start and end, or `None` if none has arrived.
     pub(crate) fn recv_part(
         &self,
         operation: &'static str,

@@ -1,4 +1,4 @@
-//! A message as it is sent, and as it is taken out of the mailbox.
+//! The payload of a message, before it is sent and after it is matched.
 
 use super::comm::LIBRARY;
 use super::mailbox::Envelope;
@@ -8,7 +8,7 @@ use crate::error::{self, Error, Result};
 use crate::landing::Element;
 use crate::status::Status;
 
-/// What is sent, and what it is of.
+/// The bytes that are sent, and the type of their elements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sent<'a> {
     pub(super) bytes: &'a [u8],
@@ -30,7 +30,7 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// A message that has been taken out of the mailbox and not yet been copied to where it belongs.
+/// A matched message that has been taken out of the mailbox and not yet been copied to its destination.
 #[derive(Debug)]
 pub(crate) struct Matched(Envelope);
 
@@ -43,7 +43,7 @@ impl Matched {
         &self.0.payload
     }
 
-    /// An error if it must not be received as elements of that type.
+    /// Returns an error if it must not be received as elements of that type.
     pub(super) fn is_for(&self, operation: &'static str, element: Element) -> Result<()> {
         element.takes(operation, self.0.payload.len(), self.0.element)
     }
@@ -52,7 +52,7 @@ impl Matched {
         Status::local(self.0.source, self.0.tag, self.0.payload.len())
     }
 
-    /// Copies the message to the beginning of `buf`; too long a message leaves `buf` as it is.
+    /// Copies the message to the beginning of `buf`; too long a message leaves `buf` untouched.
     pub(crate) fn copy_into<T: Pod>(
         &self,
         operation: &'static str,

@@ -9,13 +9,13 @@ use crate::record::Home;
 use crate::thread_level::ThreadLevel;
 use crate::under_way::Hold;
 
-/// One rank's place in the world; when its last holder lets go, the rank has ended.
+/// One rank's place in the world; when its last holder drops it, the rank has ended.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) world: Arc<World>,
     pub(crate) rank: usize,
     pub(crate) gate: Gate,
-    /// How large the buffer is that the rank has attached for buffered sends.
+    /// The size of the attached buffer of the rank.
     pub(crate) attached: Mutex<Option<usize>>,
     pub(crate) comparing: Comparing,
     _hold: Option<Hold>,
@@ -41,7 +41,7 @@ impl Place {
         }
     }
 
-    /// Whose calls are made here.
+    /// The rank that makes calls here.
     pub(crate) fn home(&self) -> Home {
         Home {
             world: self.world.number,

@@ -1,4 +1,4 @@
-//! Things that all ranks of a communicator have in common, since they are threads of one process.
+//! Objects that all ranks of a communicator share, since they are threads of one process.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::comm::Comm;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What some ranks have not come for yet, by a number of its own.
+/// The objects that some ranks have not taken yet, each with a number of its own.
 #[derive(Default)]
 pub(crate) struct Shared(Mutex<Shelf>);
 
@@ -24,7 +24,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Leaves a thing for so many others.
+    /// Stores an object for so many other ranks.
     fn leave(&self, thing: Arc<dyn Any + Send + Sync>, others: usize) -> u64 {
         let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         shelf.next += 1;
@@ -35,7 +35,7 @@ impl Shared {
         number
     }
 
-    /// Takes one of them.
+    /// Takes a reference to one of them.
     fn take(&self, number: u64) -> Option<Arc<dyn Any + Send + Sync>> {
         let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (thing, others) = shelf.things.get_mut(&number)?;
@@ -49,10 +49,10 @@ impl Shared {
 }
 
 impl Comm {
-    /// One thing for all ranks, which rank 0 makes. Collective.
+    /// Shares one object among all ranks, which rank 0 makes. Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::PeerFailed`] if a rank has ended; [`ErrorKind::Mismatch`] if ranks expect different things.
+    /// [`ErrorKind::PeerFailed`] if a rank has ended; [`ErrorKind::Mismatch`] if ranks expect different types.
     pub fn share<S: Send + Sync + 'static>(&self, make: impl FnOnce() -> S) -> Result<Arc<S>> {
         let shelf = &self.place.world.shared;
         let mut number = [0u8; 8];

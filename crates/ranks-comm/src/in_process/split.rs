@@ -1,4 +1,4 @@
-//! New in-process communicators: rank 0 of the old one hands out the contexts.
+//! Construction of in-process communicators: rank 0 of the old one makes the contexts.
 
 use std::cmp::Ordering;
 use std::sync::atomic::AtomicU64;
@@ -10,11 +10,11 @@ use super::partitioned::Channels;
 use crate::communicator::Comparison;
 use crate::error::Result;
 
-/// What a rank gets that belongs to no part.
+/// The context for a rank that belongs to no part.
 const NOBODY: u64 = u64::MAX;
 
 impl Comm {
-    /// The same members, with the same topology, in a context of their own. Collective.
+    /// Duplicates the communicator: the same members, with the same topology, in a context of their own. Collective.
     pub(crate) fn dup(&self) -> Result<Self> {
         if self.is_between() {
             return Ok(self.dup_between());
@@ -25,7 +25,7 @@ impl Comm {
         Ok(dup)
     }
 
-    /// One communicator a color, ordered by key and then by rank. Collective.
+    /// Makes one communicator for each color, ordered by key and then by rank. Collective.
     pub(crate) fn split(&self, color: Option<i32>, key: i32) -> Result<Option<Self>> {
         let mine = [
             i64::from(color.is_some()),
@@ -59,16 +59,16 @@ impl Comm {
         Ok(self.part(context, &ranks))
     }
 
-    /// A communicator of `members` (world ranks), `None` on the ranks that are not among them. Collective over self.
+    /// Makes a communicator of `members` (world ranks), `None` on the ranks that are not among them. Collective over self.
     pub(crate) fn create(&self, members: &[usize]) -> Result<Option<Self>> {
         let context = self.agree_with_first(|world| world.new_contexts(1))?;
         let rank = members.iter().position(|&rank| rank == self.place.rank);
         Ok(rank.map(|rank| self.child(context, members.into(), rank)))
     }
 
-    /// A communicator of `members` (world ranks), of whom this rank is one. Collective over them.
+    /// Makes a communicator of `members` (world ranks), one of which is this rank. Collective over them.
     ///
-    /// It waits for nobody: the first of them makes the context, and the others find it.
+    /// It does not block: the first of them makes the context, and the others find it.
     pub(crate) fn create_group(&self, members: &[usize], tag: i32) -> Option<Self> {
         let rank = members.iter().position(|&rank| rank == self.place.rank)?;
         let members: Arc<[usize]> = members.into();
@@ -77,7 +77,7 @@ impl Comm {
         Some(self.child(context, members, rank))
     }
 
-    /// A context that `ranks` of the world find for a purpose, this one among them.
+    /// A context for a purpose on which `ranks` of the world agree, this one among them.
     pub(super) fn agree(&self, purpose: Purpose, ranks: &[usize]) -> u64 {
         let world = &self.place.world;
         let new = || world.new_contexts(1);
@@ -87,7 +87,7 @@ impl Comm {
             .find((self.context, purpose), me, ranks, new)
     }
 
-    /// How two communicators relate; local.
+    /// Compares two communicators; local.
     pub(crate) fn compare(&self, other: &Self) -> Comparison {
         if !Arc::ptr_eq(&self.place.world, &other.place.world) {
             return Comparison::Unequal;
@@ -141,7 +141,7 @@ impl Comm {
         }
     }
 
-    /// A number that rank 0 makes and all get.
+    /// A number that rank 0 makes and all ranks receive.
     fn agree_with_first(&self, make: impl FnOnce(&super::world::World) -> u64) -> Result<u64> {
         let mut number = [0u64];
         if self.rank == 0 {
@@ -155,7 +155,7 @@ impl Comm {
         Ok(number[0])
     }
 
-    /// Everybody's three numbers at rank 0, `None` elsewhere.
+    /// Gathers three numbers of each rank at rank 0, `None` elsewhere.
     fn gather_first(&self, mine: &[i64; 3]) -> Result<Option<Vec<[i64; 3]>>> {
         if self.rank != 0 {
             self.coll_send(0, bytemuck::cast_slice(mine))?;

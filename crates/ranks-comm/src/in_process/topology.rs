@@ -16,7 +16,7 @@ impl Comm {
         self.of_first(grid.size(), Shape::Cartesian(grid.clone()))
     }
 
-    /// A communicator for each part, of the ranks of which it has this number.
+    /// Makes a communicator for each part, of the ranks that pass its number.
     pub(crate) fn cart_sub(&self, grid: &Grid, part: usize) -> Result<Option<Self>> {
         // There are no more parts than threads of this process.
         let color = i32::try_from(part).unwrap_or(i32::MAX);
@@ -53,7 +53,7 @@ impl Comm {
         self.of_first(self.size(), Shape::DistGraph(edges.clone()))
     }
 
-    /// A new communicator of this one's first ranks; `None` on the others.
+    /// Makes a communicator of this one's first ranks; `None` on the others.
     fn of_first(&self, count: usize, shape: Shape) -> Result<Option<Self>> {
         let members = &self.members()[..count];
         Ok(self.create(members)?.map(|comm| comm.with(shape)))

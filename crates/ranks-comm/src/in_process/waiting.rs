@@ -1,4 +1,4 @@
-//! How a rank waits, and is woken, until what it waits for is there, or can never be.
+//! Waiting: a rank sleeps until its message has arrived, or can never come, and is woken.
 
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limit;
 
 impl Mailbox {
-    /// Sleeps until such a message comes, something else changes, or the time is up.
+    /// Sleeps until such a message arrives, something else changes, or the time is up.
     pub(super) fn sleep<'a>(
         &'a self,
         mut queues: MutexGuard<'a, Queues>,
@@ -31,7 +31,7 @@ impl Mailbox {
         queues
     }
 
-    /// The same, or until an operation has come to its limit.
+    /// As [`sleep`](Self::sleep), or until the operation times out.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`].
@@ -55,7 +55,7 @@ impl Mailbox {
 }
 
 impl World {
-    /// Meets all members that are left, and returns what they have come to.
+    /// Meets all surviving members, and returns the outcome.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`].
@@ -93,7 +93,7 @@ impl World {
 
     /// Wakes a rank that waits, so that it looks again.
     ///
-    /// Locking the mailbox before waking means that no waiter can look and then sleep through the change. Whoever does
+    /// Locking the mailbox before waking means that no waiter can look and then sleep through the change. A rank that does
     /// not sleep by then has still to look.
     pub(super) fn wake(&self, rank: usize) {
         let mailbox = &self.mailboxes[rank];
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// Waits, as `me`, until `look` finds what it looks for; see [`World::look_for`].
+    /// Waits, as `me`, until `look` returns a value; see [`World::look_for`].
     pub(super) fn wait_for<R>(
         &self,
         operation: &'static str,
@@ -120,7 +120,7 @@ impl World {
         }
     }
 
-    /// What `look` finds; else it gives the rank for whose deed it waits, and which rank of the world that is.
+    /// The value of `look`; otherwise that returns the rank that it waits for, and its rank in the world.
     pub(super) fn look_for<R>(
         &self,
         operation: &'static str,
@@ -133,7 +133,7 @@ impl World {
             Err((_, rank)) if ended(rank) => {}
             Err(_) => return self.no_failure(operation, me).map(|()| None),
         }
-        // What it did before it ended can be seen by now.
+        // All that it did before it ended is visible by now.
         match look() {
             Ok(found) => Ok(Some(found)),
             Err((awaited, rank)) if ended(rank) => {
@@ -165,9 +165,9 @@ impl World {
         }
     }
 
-    /// An error if the message that `pattern` asks for can never come.
+    /// Returns an error if the message that `pattern` asks for can never come.
     ///
-    /// To be called with the mailbox locked since it was searched: a sender delivers before it ends, so one that has
+    /// To be called with the mailbox locked since it was searched: a sender delivers before it ends, so a sender that has
     /// ended cannot have delivered in between.
     pub(super) fn still_possible(
         &self,

@@ -1,4 +1,4 @@
-//! Waiting for what another rank does to memory that both of them see, which no message tells of.
+//! Waiting for changes that another rank makes to shared memory, of which no message tells.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::comm::Comm;
 use super::world::World;
 use crate::error::Result;
 
-/// How a rank waits for deeds of the others, and tells them of its own. It does not keep the rank's place.
+/// A rank's means to wait for changes that the others make, and to tell them of its own. It does not keep the rank's place.
 #[derive(Debug, Clone)]
 pub struct Watch {
     world: Arc<World>,
@@ -27,22 +27,22 @@ impl Comm {
 }
 
 impl Watch {
-    /// This rank.
+    /// The rank.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.members.len()
     }
 
-    /// Waits until `look` finds what it looks for. Until then it says for which rank's deed it waits, of several for any.
+    /// Waits until `look` returns a value. Until then it returns the rank that it waits for, or any one of several.
     ///
-    /// It is asked again each time that this rank is woken, with nothing locked that [`wake`](Self::wake) needs before
-    /// the deed is done: whoever wakes must hold no lock that `look` takes.
+    /// It is called again each time that this rank is woken, with nothing locked that [`wake`](Self::wake) needs before
+    /// the change is made: a rank that wakes must hold no lock that `look` takes.
     ///
     /// # Errors
     /// [`PeerFailed`](crate::ErrorKind::PeerFailed) if a rank failed, or the awaited one has ended.
@@ -57,10 +57,10 @@ impl Watch {
         })
     }
 
-    /// As [`wait_for`](Self::wait_for), without waiting: `None` if it is not found yet.
+    /// As [`wait_for`](Self::wait_for), but nonblocking: `None` if there is no value yet.
     ///
     /// # Errors
-    /// The same.
+    /// Those of [`wait_for`](Self::wait_for).
     pub fn try_for<R>(
         &self,
         operation: &'static str,

@@ -1,7 +1,7 @@
 //! The ranks of one in-process run.
 //!
-//! Each has a mailbox, by which it is woken as well: `messages.rs` has what goes through it, `waiting.rs` how it is waited for,
-//! `failures.rs` what ends that waiting.
+//! Each has a mailbox, by which it is woken as well: `messages.rs` has the messages, `waiting.rs` the waits for them,
+//! `failures.rs` the failures that end these waits.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -23,9 +23,9 @@ pub(crate) const WORLD_CONTEXT: u64 = 0;
 /// All ranks of a run.
 #[derive(Debug)]
 pub(crate) struct World {
-    /// No other one of this process has it; none has 0.
+    /// A number that is unique in this process, and not 0.
     pub(super) number: u64,
-    /// When it began, for all of its ranks.
+    /// The time of its start, for all of its ranks.
     pub(crate) job: u64,
     /// All of them, in order.
     pub(super) ranks: Arc<[usize]>,
@@ -33,16 +33,16 @@ pub(crate) struct World {
     next_context: AtomicU64,
     pub(super) agreements: Agreements,
     pub(super) shared: Shared,
-    /// In the order in which they came.
+    /// In the order of their arrival.
     pub(super) failures: Mutex<Vec<Failure>>,
-    /// How many they are.
+    /// The number of failures.
     pub(super) failed: AtomicUsize,
     pub(super) meetings: Meetings,
     pub(super) exchanges: Exchanges,
     /// Contexts of communicators that were revoked.
     pub(super) revoked: Mutex<HashSet<u64>>,
     pub(super) any_revoked: AtomicBool,
-    /// How long operations may wait.
+    /// The time limit of operations.
     limit: Option<(Limit, Hold)>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Mailbox {
     pub(super) queues: Mutex<Queues>,
     pub(super) changed: Condvar,
     pub(super) ended: AtomicBool,
-    /// How many failures this rank has taken note of: only later ones end its waiting.
+    /// The number of failures that this rank has acknowledged: only later ones end its waits.
     pub(super) acknowledged: AtomicUsize,
 }
 
@@ -66,7 +66,7 @@ impl World {
         Self::limited(size, None)
     }
 
-    /// Of so many ranks, whose operations may wait so long.
+    /// A world of so many ranks, with this time limit.
     pub(crate) fn limited(size: usize, limit: Option<Limit>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
@@ -87,12 +87,12 @@ impl World {
         }
     }
 
-    /// How long operations may wait, if nobody has said more about them.
+    /// The time limit of operations, unless another one is set.
     pub(crate) fn limit(&self) -> Option<Limit> {
         self.limit.as_ref().map(|(limit, _)| *limit)
     }
 
-    /// Whether a rank will neither send nor receive any more.
+    /// Returns `true` if a rank will neither send nor receive any more.
     pub(crate) fn has_ended(&self, rank: usize) -> bool {
         self.mailboxes
             .get(rank)
@@ -103,7 +103,7 @@ impl World {
         self.mailboxes.len()
     }
 
-    /// Publishes what was observed of its ranks, which make no more calls; once.
+    /// Publishes the observations of its ranks, which make no more calls; once.
     pub(crate) fn end_observing(&self) {
         observe::end_of_world(self.number);
     }

@@ -1,4 +1,4 @@
-//! A few words of all ranks, joined.
+//! Reductions of a few words over all ranks.
 
 use std::ffi::c_int;
 
@@ -30,11 +30,11 @@ impl Comm {
         Ok(joined)
     }
 
-    /// Joins the words of all ranks of both groups of an intercommunicator that nobody else uses yet. Collective.
+    /// Joins the words of all ranks of both groups of an intercommunicator that has no other traffic yet. Collective.
     ///
-    /// The first rank of each group collects what the ranks of the other one have. No collective operation of the
-    /// library does this: where the groups have different numbers of communicators, those of Intel MPI 2021.19 between
-    /// groups give wrong results or wait for ever.
+    /// The first rank of each group collects the words of the other one. No collective operation of the
+    /// library is used: where the groups have different numbers of communicators, those of Intel MPI 2021.19 on
+    /// intercommunicators give wrong results or deadlock.
     pub(super) fn join_groups<const N: usize>(
         &self,
         words: [u64; N],

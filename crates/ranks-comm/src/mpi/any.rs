@@ -1,4 +1,4 @@
-//! Waiting for whichever of several requests ends first.
+//! Waiting for any of several requests (`MPI_Waitany`).
 
 use super::flight::{Flight as MpiFlight, Native};
 use super::session::GATE;
@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::flight::Flight;
 use crate::status::ROOM;
 
-/// Waits until one of the operations is over, if the library has all of them and there are not too many; whether it did.
+/// Waits until one of the operations is complete, if the library has all of them and there are not too many. Returns `true` if
+/// it did.
 pub(crate) fn wait_any(flights: Vec<&mut Flight>) -> Result<bool> {
     let mut natives: Vec<&mut Native> = Vec::with_capacity(flights.len());
     let mut side = Side::new();
@@ -20,7 +21,7 @@ pub(crate) fn wait_any(flights: Vec<&mut Flight>) -> Result<bool> {
     let _entered = GATE.enter("MPI_Waitany")?;
     let mut words = ROOM;
     let (code, index) = side.wait_any(&mut words);
-    // After an error the library may not say whose it is; who asks next finds out.
+    // After an error the library may not name the request; the next test finds out.
     let Some((index, native)) = index.and_then(|index| Some((index, natives.get_mut(index)?)))
     else {
         return Ok(false);

@@ -1,8 +1,9 @@
-//! Communicators that were not made by all ranks of another one: by some of its ranks, or by those of two.
+//! Communicators that were made by some ranks of another one (`MPI_Comm_create_group`), or by those of two
+//! (`MPI_Intercomm_create`).
 //!
-//! There is no parent whose ranks could agree on what to free, as in `children`. But whenever a new one of the very
+//! There is no parent whose ranks could agree on what to free, as in `children`. But whenever a new one of exactly the
 //! same ranks is made, these ranks can agree over the new one. The first of them proposes those that it has
-//! dropped; what all of them have dropped is freed. Each has a number that the first of its ranks made, which no other
+//! dropped; the ones that all of them have dropped are freed. Each has a number that the first of its ranks made, which no other
 //! communicator of the job has.
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,10 +27,10 @@ use crate::record::{Home, Recorder};
 /// The world ranks of a communicator in order; of an intercommunicator those of both groups.
 pub(super) type Members = Arc<[usize]>;
 
-/// Between the groups of an intercommunicator, in [`Members`].
+/// The separator of the groups of an intercommunicator, in [`Members`].
 const BETWEEN: usize = usize::MAX;
 
-/// What is dropped and waits: by members, and by number the key under which the session has put it aside.
+/// The dropped communicators whose free is deferred: by members, and by number the key under which the session keeps them.
 #[derive(Debug, Default)]
 pub(super) struct Apart(Mutex<HashMap<Members, BTreeMap<u64, u64>>>);
 
@@ -38,7 +39,7 @@ impl Apart {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Number 0 is that of one that did not get any.
+    /// Notes a dropped communicator. Number 0 is that of one that did not get any.
     pub(super) fn is_dropped(&self, members: &Members, number: u64, key: u64) {
         if number != 0 {
             let mut waiting = self.lock();
@@ -47,7 +48,7 @@ impl Apart {
         }
     }
 
-    /// Takes out those of the lowest numbers, which nobody else may propose then.
+    /// Takes out those of the lowest numbers, so that nobody else proposes them.
     fn take_some(&self, members: &Members, most: usize) -> Vec<(u64, u64)> {
         let mut waiting = self.lock();
         let Some(same) = waiting.get_mut(members) else {
@@ -76,11 +77,11 @@ impl Apart {
     }
 }
 
-/// How many words the first rank sends: the number of the new one, and of those that it proposes to free.
+/// The number of words that the first rank sends: the number of the new one, and of those that it proposes to free.
 const WORDS: usize = 16;
 
 impl Comm {
-    /// Of the processes with these world ranks, which are all that call.
+    /// Makes a communicator of the processes with these world ranks; only they call.
     pub(crate) fn create_group(
         &self,
         parent: &Communicator,
@@ -97,7 +98,8 @@ impl Comm {
         self.adopt(new, world_ranks.into(), false, parent.max_tag())
     }
 
-    /// Between the ranks of this communicator and those of another one, whose leader is `remote_leader` of `peer`.
+    /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose leader is `remote_leader` of
+    /// `peer`.
     pub(crate) fn intercomm_create(
         &self,
         parent: &Communicator,
@@ -125,7 +127,7 @@ impl Comm {
         self.adopt(new, of_both(&mine, &theirs), true, parent.max_tag())
     }
 
-    /// Takes a new communicator over, and frees old ones of the same ranks.
+    /// Wraps a new communicator, and frees old ones of the same ranks.
     fn adopt(
         &self,
         new: MPI_Comm,
@@ -197,7 +199,7 @@ impl Comm {
         outcome.map(|()| numbers[0])
     }
 
-    /// Joins the words of all that have this new communicator. Collective.
+    /// Joins the words of all ranks of this new communicator. Collective.
     pub(super) fn join_all<const N: usize>(&self, words: [u64; N], join: Join) -> Result<[u64; N]> {
         if self.between {
             self.join_groups(words, join)
@@ -206,7 +208,7 @@ impl Comm {
         }
     }
 
-    /// The communicator for users, once the library has said what it is.
+    /// Makes the public communicator, with rank and size from the library.
     ///
     /// `origin` is the same on all its ranks.
     pub(super) fn into_communicator(self, max_tag: i32, origin: u64) -> Result<Communicator> {
@@ -223,9 +225,9 @@ impl Comm {
     }
 
     pub(super) fn recorder(&self, origin: u64, rank: usize, size: usize) -> Arc<Recorder> {
-        /// Of how many ranks it is kept which they are in the world.
+        /// The largest size of a communicator for which the world ranks are kept.
         const MOST: usize = 1 << 16;
-        // Those of another world are not known.
+        // Ranks of another world are unknown.
         let ranks = (size <= MOST).then(|| self.world_ranks().ok()).flatten();
         Recorder::new(
             Home::MPI.world,
@@ -245,12 +247,12 @@ impl Comm {
         Ok(usize::try_from(size).unwrap_or(0))
     }
 
-    /// The world ranks of the other group.
+    /// The world ranks of the remote group.
     pub(crate) fn remote_world_ranks(&self) -> Result<Vec<usize>> {
         Group::remote(self.canonical)?.world_ranks()
     }
 
-    /// One communicator of both groups; that which passes `high` comes second.
+    /// Makes one communicator of both groups; the one that passes `high` comes second.
     pub(crate) fn intercomm_merge(
         &self,
         parent: &Communicator,

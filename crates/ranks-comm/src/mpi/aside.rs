@@ -1,4 +1,4 @@
-//! What was dropped and can be freed only by all ranks together.
+//! Deferred frees: dropped objects that only a collective call can free.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use super::child::FreedTogether;
 use super::error::check;
 use crate::error::Result;
 
-/// What waits to be freed, in the order of its creation.
+/// The objects whose free is deferred, in the order of their creation.
 #[derive(Default)]
 pub(super) struct Aside {
     pub(super) next: u64,
     pub(super) waiting: BTreeMap<u64, Waiting>,
 }
 
-/// A communicator, or something that was made from one.
+/// A communicator, or an object that was made from one.
 pub(super) enum Waiting {
     Comm(MPI_Comm),
     Other(Box<dyn FreedTogether>),
 }
 
 impl Waiting {
-    /// Collective.
+    /// Frees it. Collective.
     pub(super) fn free(self) -> Result<()> {
         let mut comm = match self {
             Self::Comm(comm) => comm,

@@ -1,5 +1,5 @@
-//! A duplicate of the world, for what ranks tell each other besides the messages of the program: what they are in when one has
-//! come to a time limit (`roll_call`), and what they have observed (`backstage`).
+//! An internal duplicate of the world, for messages of this crate: the states of ranks when an operation has timed
+//! out (`roll_call`), and their observations (`backstage`).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use ranks_mpi_sys::MPI_Comm;
 use super::error::check;
 use crate::error::Result;
 
-/// Tags, so that nobody takes what is for somebody else.
+/// Tags of the messages, so that their receives do not match each other.
 pub(super) const ROLL_CALL: i32 = 1;
 pub(super) const PART: i32 = 2;
 pub(super) const QUESTION: i32 = 3;
@@ -18,7 +18,7 @@ pub(super) const READING: i32 = 5;
 
 static COMM: Mutex<Option<MPI_Comm>> = Mutex::new(None);
 
-/// The communicator, which goes with the library. Collective over all ranks, while MPI is alive.
+/// The communicator, which lives as long as the library. Collective over all ranks, while MPI is alive.
 pub(super) fn open() -> Result<MPI_Comm> {
     let mut known = COMM.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(comm) = *known {

@@ -32,7 +32,7 @@ impl Comm {
     }
 }
 
-/// An attribute of the world that is a number; `None` if the library does not set it.
+/// An attribute of the world that is an int; `None` if the library does not set it.
 ///
 /// Only for the keys of MPI 5.0 §9.1.2 and §11.10, which the world has and whose values are ints.
 pub(super) fn attribute(key: c_int) -> Result<Option<c_int>> {

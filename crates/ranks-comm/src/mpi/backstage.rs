@@ -1,8 +1,8 @@
-//! What the ranks of a job tell rank 0 of what they have observed, besides the messages of the program.
+//! Gathers the observations of the ranks of a job on rank 0, apart from the messages of the program.
 //!
-//! Not all of them need observe: a launcher may not pass a variable on to other hosts. So it is found out at the start who does,
-//! by a message to rank 0 that nobody waits for longer than a limit. Only if all do they tell each other more, in `aside_world`.
-//! Whatever is waited for later has a limit too: a rank that does not come is missing, and nobody waits for it for ever.
+//! Not all of them need observe: a launcher may not pass a variable on to other hosts. So the ranks find out at the start,
+//! with a message to rank 0 and a limit on the wait. Only if all observe do they exchange more, in `aside_world`.
+//! Every later wait has a limit too: a rank that does not come is reported as missing.
 
 use std::ffi::{c_int, c_void};
 use std::time::{Duration, Instant};
@@ -25,21 +25,21 @@ use crate::runtime::Facts;
 use crate::source::Source;
 use crate::tag::Tag;
 
-/// How long ranks wait for each other at the start: they have all come through `MPI_Init` by then.
+/// The time that ranks wait for each other at the start: they have all come through `MPI_Init` by then.
 const AT_START: Duration = Duration::from_secs(30);
 
-/// How long rank 0 waits at the end for ranks that are still at work, where no time limit ends that.
+/// The time that rank 0 waits at the end for ranks that are still at work, without a time limit.
 const AT_END: Duration = Duration::from_secs(600);
 
-/// How long an answer takes at most from a rank that waits for the question.
+/// The longest time for an answer from a rank that waits for the question.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How often clocks are compared, of which the quickest answer counts.
+/// The number of comparisons of clocks, of which the quickest answer counts.
 const ROUNDS: usize = 20;
 
-/// Why there is nothing of a rank.
+/// The reason why a rank is missing.
 enum Missing {
-    /// It does not say anything in time.
+    /// It does not answer in time.
     Late,
     For(String),
 }
@@ -47,7 +47,7 @@ enum Missing {
 /// The ranks of a job that all observe.
 #[derive(Debug)]
 pub(super) struct Backstage {
-    /// Where they tell, unless there is but one rank or not all take part.
+    /// The communicator for their messages; `None` if there is but one rank or not all take part.
     comm: Option<MPI_Comm>,
     rank: usize,
     size: usize,
@@ -55,9 +55,10 @@ pub(super) struct Backstage {
 }
 
 impl Backstage {
-    /// Finds out who takes part, and how their clocks go. By all ranks, if they observe, before the program has the world.
+    /// Finds out which ranks take part, and compares their clocks. Called by all ranks that observe, before the program has the
+    /// world.
     ///
-    /// An MPI that another part of the program has started may be in use, so that ranks observe each for itself there.
+    /// An MPI that another part of the program has initialised may be in use, so that each rank observes alone there.
     pub(super) fn open(facts: &Facts, max_tag: i32, owner: bool) -> Result<Option<Self>> {
         let Some(mine) = observe::together() else {
             return Ok(None);
@@ -93,14 +94,14 @@ impl Backstage {
         Ok(Some(backstage))
     }
 
-    /// Brings together what the ranks have observed. By all ranks, at the end, which may take so long if it has a limit.
+    /// Gathers the observations. Called by all ranks, at the end; waits up to the limit.
     pub(super) fn close(self, limit: Option<Limit>) -> Result<()> {
         let outcome = self.bring_together(at_end(limit));
         observe::end(Home::MPI);
         outcome
     }
 
-    /// The same by itself, for a rank that is not met by all others at the end.
+    /// Ends the observation of this rank alone, where the ranks do not all meet at the end.
     pub(super) fn close_alone(self) {
         if self.together.statistics && self.rank == 0 {
             let mut job = self.job();
@@ -112,7 +113,7 @@ impl Backstage {
         observe::end(Home::MPI);
     }
 
-    /// With what this rank has observed.
+    /// A table with the observations of this rank.
     fn job(&self) -> Job {
         let library = ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name);
         let mut job = Job::new(self.size, library);
@@ -150,7 +151,7 @@ impl Backstage {
         Ok(())
     }
 
-    /// What a rank has counted.
+    /// Receives the statistics of a rank.
     fn part_of(&self, rank: usize, limit: Duration) -> Result<Part, Missing> {
         let why = |why: &str| Missing::For(why.to_owned());
         let comm = self.comm;
@@ -163,7 +164,7 @@ impl Backstage {
         Part::from_bytes(&bytes).ok_or_else(|| why("what it sent is not its statistics"))
     }
 
-    /// How this rank's clock goes against rank 0's, which asks those `others`; `None` if that is not wanted, or could not be found out.
+    /// Compares this rank's clock with rank 0's, which asks the `others`; `None` if that is not wanted, or has failed.
     fn compare_clocks(&self, others: &[usize], limit: Duration) -> Result<Option<Reading>> {
         if !self.together.clocks {
             return Ok(None);
@@ -190,7 +191,7 @@ impl Backstage {
     }
 }
 
-/// How long it waits where that has a limit.
+/// The time that the end may wait.
 fn at_end(limit: Option<Limit>) -> Duration {
     match limit {
         Some(limit) if limit.then != OnTimeLimit::Warn => limit.duration,
@@ -198,7 +199,7 @@ fn at_end(limit: Option<Limit>) -> Duration {
     }
 }
 
-/// On rank 0: asks a rank for its time, and tells it what came of that. Whether it answered.
+/// On rank 0: asks a rank for its time, and sends it the resulting reading. Returns `true` if it answered.
 fn ask(comm: MPI_Comm, rank: usize, limit: Duration) -> Result<bool> {
     let mut answers = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS {
@@ -206,7 +207,7 @@ fn ask(comm: MPI_Comm, rank: usize, limit: Duration) -> Result<bool> {
         if !post(comm, rank, QUESTION, Vec::new(), ANSWER)? {
             return Ok(false);
         }
-        // The first answer comes when the rank comes.
+        // The first answer comes when the rank has come.
         let limit = if round == 0 { limit } else { ANSWER };
         let Some(there) = take(comm, rank, ANSWERED, limit)? else {
             return Ok(false);
@@ -224,7 +225,7 @@ fn ask(comm: MPI_Comm, rank: usize, limit: Duration) -> Result<bool> {
     post(comm, rank, READING, told.unwrap_or_default(), ANSWER)
 }
 
-/// On any other rank: tells its time whenever it is asked, and gives what rank 0 makes of that.
+/// On any other rank: answers each question with its time, and returns the reading that rank 0 sends.
 fn answer(comm: MPI_Comm, limit: Duration) -> Result<Option<Reading>> {
     for round in 0..ROUNDS {
         let limit = if round == 0 { limit } else { ANSWER };
@@ -247,9 +248,9 @@ fn answer(comm: MPI_Comm, limit: Duration) -> Result<Option<Reading>> {
     })
 }
 
-/// The number of the job if all ranks want the same, as rank 0 finds out and tells those who have asked.
+/// Agrees that all ranks want the same, as rank 0 finds out and tells those that have asked. Returns the number of the job if so.
 fn agree(rank: usize, size: usize, max_tag: i32, mine: Together, job: u64) -> Result<Option<u64>> {
-    // The program does not have the world yet, so that no receive of any tag takes it.
+    // The program does not have the world yet, so that no receive of it matches.
     let (comm, tag) = (sys::MPI_COMM_WORLD, max_tag);
     let wish = vec![u8::from(mine.statistics), u8::from(mine.clocks)];
     if rank > 0 {
@@ -298,7 +299,7 @@ fn words(bytes: &[u8]) -> Vec<i64> {
     words.iter().copied().map(i64::from_le_bytes).collect()
 }
 
-/// Sends, and waits until the bytes are gone; `false` if they were not in time. They stay where they are then.
+/// Sends, and waits until the send is complete; `false` if it was not in time. The bytes are leaked then.
 fn post(comm: MPI_Comm, dest: usize, tag: i32, bytes: Vec<u8>, limit: Duration) -> Result<bool> {
     const OPERATION: &str = "MPI_Isend";
     let count = c_int::try_from(bytes.len()).map_err(|_| {
@@ -331,7 +332,7 @@ fn is_over(request: &mut MPI_Request) -> Result<bool> {
     Ok(flag != 0)
 }
 
-/// Receives; `None` if nothing comes in time.
+/// Receives; `None` if nothing arrives in time.
 fn take(comm: MPI_Comm, source: usize, tag: i32, limit: Duration) -> Result<Option<Vec<u8>>> {
     let mut found = None;
     Pause::until(limit, || {
@@ -361,7 +362,7 @@ mod tests {
         assert_eq!(at_end(None), AT_END);
         assert_eq!(at_end(Some(limit(OnTimeLimit::Error))).as_secs(), 3);
         assert_eq!(at_end(Some(limit(OnTimeLimit::Abort))).as_secs(), 3);
-        // What is only reported goes on.
+        // The operation goes on after a report.
         assert_eq!(at_end(Some(limit(OnTimeLimit::Warn))), AT_END);
     }
 }

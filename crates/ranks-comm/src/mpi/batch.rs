@@ -1,4 +1,4 @@
-//! Up to 64 requests side by side in the library's own width, completed by one call.
+//! Up to 64 requests in an array of the library's own width, completed by one call.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_int;
@@ -28,19 +28,19 @@ use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status, Words};
 use crate::tag::Tag;
 
-/// Requests that are under way, in rooms 0 to `used`.
+/// Pending requests, in rooms 0 to `used`.
 ///
-/// A room whose request was completed alone holds the null request, which the library passes over.
+/// A room whose request was completed alone holds the null request, which the library skips.
 pub(crate) struct Batch<'a> {
     rooms: &'a Rooms,
     used: Cell<u32>,
-    /// The rooms below `used` whose request is over, a bit each.
+    /// The rooms below `used` whose request is complete, a bit each.
     holes: Cell<u64>,
-    /// How far apart the requests lie: the logarithm of the bytes.
+    /// The distance of requests: the logarithm of the bytes.
     shift: u32,
 }
 
-/// The memory of a batch, which holds nothing before a request is begun: a value of its own, so that no part of it is
+/// The memory of a batch, uninitialised until a request is started: a value of its own, so that no part of it is
 /// ever written for the sake of the rest.
 pub(crate) struct Rooms {
     requests: UnsafeCell<MaybeUninit<[u64; ROOMS]>>,
@@ -57,16 +57,16 @@ impl Rooms {
     }
 }
 
-/// What must be known of a request when it is over.
+/// The facts about a request that are needed at its completion.
 #[derive(Clone, Copy)]
 struct Part {
     role: &'static Role,
-    /// How many elements there is room for, if it receives.
+    /// The number of elements that fit, if it receives.
     capacity: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// For requests on `comm`.
+    /// A batch for requests on `comm`.
     #[inline(always)]
     pub(crate) fn new(comm: &Communicator, rooms: &'a Rooms) -> Self {
         let shift = match comm.backend() {
@@ -81,7 +81,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// A room for one more; `None` if there is none.
+    /// A free room; `None` if there is none.
     #[inline(always)]
     pub(crate) fn room(&self) -> Option<u32> {
         let used = self.used.get();
@@ -104,7 +104,7 @@ impl<'a> Batch<'a> {
         self.used.get() == 0
     }
 
-    /// Begins a send in `room`, which was free.
+    /// Starts a send in `room`, which was free.
     ///
     /// # Safety
     /// Until the request is over, `data` stays where it is and does not change.
@@ -126,7 +126,7 @@ impl<'a> Batch<'a> {
         Ok(room)
     }
 
-    /// Begins a receive of elements of `T` in `room`, which was free.
+    /// Starts a receive of elements of `T` in `room`, which was free.
     #[inline(always)]
     pub(crate) fn irecv<T: Pod>(
         &self,
@@ -165,7 +165,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Where the request of a room is.
+    /// The address of the request of a room.
     #[inline(always)]
     fn place(&self, room: u32) -> *mut Request {
         let start = self.rooms.requests.get().cast::<u8>();
@@ -196,7 +196,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// What became of the request of a room, if it is over; the room is free then.
+    /// The outcome of the request of a room, if it is complete; the room is free then.
     pub(crate) fn test(&self, comm: &Communicator, room: u32) -> Option<Result<Status>> {
         if self.is_over(room) {
             return Some(Ok(Status::null()));
@@ -206,7 +206,7 @@ impl<'a> Batch<'a> {
         Some(self.outcome(comm, room, code, &words))
     }
 
-    /// What the library says of a request that was not seen to be over, if it is now.
+    /// Tests a request that was not complete; the code, if it is complete now.
     fn ask(&self, room: u32, words: &mut Words) -> Option<c_int> {
         let mut flag: c_int = 0;
         let place = self.place(room);
@@ -243,10 +243,10 @@ impl<'a> Batch<'a> {
         outcome(code, words, part.role, part.capacity, count_word)
     }
 
-    /// Waits for all.
+    /// Waits for all requests.
     ///
-    /// Statuses are not asked for: they would cost as much as all else that is done for a request, and nobody is there to
-    /// read them.
+    /// Statuses are not requested: they would cost as much as all else that is done for a request, and nobody
+    /// reads them.
     #[inline]
     pub(crate) fn wait_all(&self, comm: impl Over) -> Result<()> {
         // SAFETY: that many requests lie side by side, begun or null; no statuses are asked for.
@@ -271,7 +271,7 @@ impl<'a> Batch<'a> {
         self.used.get() as c_int
     }
 
-    /// The same for who has not yet found out the library's communicator.
+    /// As [`wait_all`](Self::wait_all), on the slow path.
     #[cold]
     pub(crate) fn wait_all_of(&self, comm: &Communicator) -> Result<()> {
         match comm.backend() {
@@ -280,7 +280,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// After an error: waits for those that are still under way.
+    /// Waits for the requests that are still pending after an error.
     #[cold]
     #[inline(never)]
     fn one_by_one(&self, comm: &Comm, code: c_int) -> Result<()> {
@@ -308,7 +308,7 @@ impl<'a> Batch<'a> {
         first.and_then(|()| Err(one_of(unknown, receives, code)))
     }
 
-    /// Asks the library to let go of the receives that have no message.
+    /// Cancels the receives that have no message.
     pub(crate) fn cancel_all(&self) {
         for room in (0..self.used.get()).filter(|&room| !self.is_over(room)) {
             if self.part(room).role.element.is_some() {
@@ -318,7 +318,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Frees the rooms of those that are over; the first error of any.
+    /// Frees the rooms of requests that are complete; returns the first error.
     #[cold]
     pub(crate) fn test_each(&self, comm: &Communicator) -> Result<()> {
         let mut outcome = Ok(());
@@ -332,14 +332,14 @@ impl<'a> Batch<'a> {
         outcome
     }
 
-    /// The C names of those that are not over.
+    /// The C names of the pending requests.
     pub(crate) fn operations(&self) -> impl Iterator<Item = &'static str> {
         (0..self.used.get())
             .filter(|&room| !self.is_over(room))
             .map(|room| self.part(room).role.operation())
     }
 
-    /// Frees the rooms of those that are over, whatever became of them.
+    /// Frees the rooms of requests that are complete, whatever their outcome.
     pub(crate) fn test_all(&self) {
         for room in 0..self.used.get() {
             let mut words = ROOM;
@@ -350,7 +350,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// One of so many has failed, and the library was not asked which.
+/// The error if one of so many has failed, and there are no statuses to tell which.
 #[cold]
 fn one_of(operations: usize, receives: bool, code: c_int) -> Error {
     const OPERATION: &str = "MPI_Waitall";

@@ -1,4 +1,4 @@
-//! A slice in MPI's terms: pointer, count, datatype.
+//! Slices as arguments of MPI: pointer, count, datatype.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU64;
@@ -9,11 +9,11 @@ use super::element::TypeOf;
 use crate::element::Pod;
 
 /// Stand-ins for the pointers of empty slices, which may have the values of sentinels: that of an empty `&[u8]` is 1,
-/// `MPI_IN_PLACE` in two of three ABIs. One a side, because a library may refuse equal ones. Nothing is ever written.
+/// `MPI_IN_PLACE` in two of three ABIs. One for each side, because a library may refuse equal ones. They are never written.
 static NOTHING_TO_SEND: AtomicU64 = AtomicU64::new(0);
 static NOTHING_TO_RECEIVE: AtomicU64 = AtomicU64::new(0);
 
-/// Where libmpi reads.
+/// The pointer that libmpi reads from.
 #[inline(always)]
 pub(super) fn to_read<T>(data: &[T]) -> *const c_void {
     if size_of_val(data) == 0 {
@@ -23,7 +23,7 @@ pub(super) fn to_read<T>(data: &[T]) -> *const c_void {
     }
 }
 
-/// Where libmpi writes.
+/// The pointer that libmpi writes to.
 #[inline(always)]
 pub(super) fn to_write<T>(buf: &mut [T]) -> *mut c_void {
     if size_of_val(buf) == 0 {
@@ -33,13 +33,13 @@ pub(super) fn to_write<T>(buf: &mut [T]) -> *mut c_void {
     }
 }
 
-/// Whether an `int` can count the items of `buf`.
+/// Returns `true` if an `int` can count the items of `buf`.
 #[inline(always)]
 pub(super) fn is_small<T: Pod>(buf: &[T]) -> bool {
     TypeOf::<T>::small_count(buf.len()).is_some()
 }
 
-/// Whether an `int` can count the bytes of `buf`.
+/// Returns `true` if an `int` can count the bytes of `buf`.
 #[inline(always)]
 pub(super) fn is_small_in_bytes<T>(buf: &[T]) -> bool {
     c_int::try_from(size_of_val(buf)).is_ok()
@@ -62,7 +62,7 @@ pub(super) fn large_bytes<T>(buf: &[T]) -> MPI_Count {
     MPI_Count::try_from(size_of_val(buf)).unwrap_or(0)
 }
 
-/// Bytes, in the library's own form.
+/// The datatype of bytes, in the library's own form.
 #[inline(always)]
 pub(super) fn bytes() -> native::Datatype {
     // SAFETY: the library is loaded, as there is a `Comm` (see the module).
@@ -71,11 +71,11 @@ pub(super) fn bytes() -> native::Datatype {
 
 /// The count for the large-count functions.
 pub(super) fn large_count<T: Pod>(length: usize) -> MPI_Count {
-    // A slice has at most isize::MAX bytes, so this always fits; were it not so, the count of no memory is the safe one.
+    // A slice has at most isize::MAX bytes, so this always fits; if it did not, a count of 0 is the safe one.
     MPI_Count::try_from(length * TypeOf::<T>::items()).unwrap_or(0)
 }
 
-/// The datatype in the library's own form.
+/// The datatype of `T`, in the library's own form.
 #[inline(always)]
 pub(super) fn datatype<T: Pod>() -> native::Datatype {
     // SAFETY: the library is loaded, as there is a `Comm` (see the module).

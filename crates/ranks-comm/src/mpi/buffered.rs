@@ -1,4 +1,4 @@
-//! The buffer of buffered sends: one a process, the library's from attaching to detaching.
+//! The attached buffer of buffered sends: one for each process, the library's from attach to detach.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,16 +13,16 @@ use super::session::Session;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::{InFlight, Over};
 
-/// What the library has.
+/// The state of the attached buffer.
 #[derive(Default)]
 pub(super) enum Attached {
     #[default]
     Nothing,
-    /// A buffer of that many bytes that a guard keeps.
+    /// A buffer of that many bytes that a guard owns.
     Held(usize),
     /// A buffer whose guard was dropped.
     Left(InFlight<Vec<u8>>),
-    /// A buffer whose messages are waited for.
+    /// A buffer that is being detached.
     Leaving,
 }
 
@@ -31,7 +31,7 @@ impl Session {
         self.attached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Detaches what was left attached; waits until its messages are sent.
+    /// Detaches a buffer whose guard was dropped; waits until its messages are sent.
     pub(super) fn detach_what_was_left(&self) -> Result<()> {
         let mut attached = self.attached();
         let buffer = match std::mem::replace(&mut *attached, Attached::Leaving) {
@@ -56,7 +56,7 @@ impl Session {
 }
 
 impl Comm {
-    /// Gives the library the memory of `buffer`, which is not touched until it was taken away again.
+    /// Attaches `buffer`, whose memory is not touched until it is detached.
     pub(crate) fn attach(&self, buffer: Vec<u8>) -> Result<InFlight<Vec<u8>>> {
         const OPERATION: &str = "MPI_Buffer_attach";
         self.session.detach_what_was_left()?;
@@ -80,7 +80,7 @@ impl Comm {
         Ok(buffer)
     }
 
-    /// Takes it away again; waits until its messages are sent.
+    /// Detaches it; waits until its messages are sent.
     pub(crate) fn detach(&self) -> Result<Over> {
         let held = std::mem::replace(&mut *self.session.attached(), Attached::Leaving);
         let outcome = detach();
@@ -92,7 +92,7 @@ impl Comm {
         outcome.map(|()| unsafe { Over::new() })
     }
 
-    /// How large the buffer is that a guard keeps.
+    /// The size of a buffer that a guard owns.
     pub(crate) fn attached_bytes(&self) -> Option<usize> {
         match *self.session.attached() {
             Attached::Held(bytes) => Some(bytes),
@@ -100,7 +100,7 @@ impl Comm {
         }
     }
 
-    /// Keeps the memory that nobody waits for.
+    /// Keeps the memory of a buffer whose guard was dropped.
     pub(crate) fn leave_attached(&self, buffer: InFlight<Vec<u8>>) {
         *self.session.attached() = Attached::Left(buffer);
     }

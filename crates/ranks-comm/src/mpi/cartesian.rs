@@ -1,4 +1,4 @@
-//! Ranks in a grid.
+//! Cartesian topologies.
 
 use std::ffi::c_int;
 
@@ -101,7 +101,7 @@ pub(crate) fn dims_create(nnodes: usize, dims: &mut [usize]) -> Result<()> {
     Ok(())
 }
 
-/// A rank in a topology of this size. Open MPI 4.1 and 5.0 give every rank its own number, there or not.
+/// A rank in a topology of this size. Open MPI 4.1 and 5.0 give every rank its own number, whether it is in the topology or not.
 pub(super) fn place(rank: c_int, size: usize) -> Option<usize> {
     usize::try_from(rank).ok().filter(|&rank| rank < size)
 }

@@ -1,4 +1,4 @@
-//! What is no communicator, was made from one by all its ranks, and can be freed only by all of them together.
+//! Objects that all ranks of a communicator made together, and that only a collective call can free.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,7 +10,7 @@ use super::communicator::Comm;
 use super::session::Session;
 use crate::error::Result;
 
-/// Something of the library's that is freed by a collective call, such as a window.
+/// An object of the library that a collective call frees, such as a window.
 pub trait FreedTogether: Send + 'static {
     /// Frees it. Called once, while MPI lives: by all ranks together, or by each before it ends MPI.
     ///
@@ -18,15 +18,15 @@ pub trait FreedTogether: Send + 'static {
     /// Errors of the library.
     fn free(self: Box<Self>) -> Result<()>;
 
-    /// Whether this rank is done with it, so that it may be freed once it has been dropped.
+    /// Returns `true` if this rank has no operation pending on it, so that it may be freed once it has been dropped.
     fn is_at_rest(&self) -> bool {
         true
     }
 }
 
-/// A thing that was made from a communicator; if it is dropped it is put aside, as a communicator is.
+/// An object that was made from a communicator; if it is dropped its free is deferred, as a communicator's is.
 pub struct Child<W: FreedTogether> {
-    /// Taken out when it goes.
+    /// Taken out by `free` and `drop`.
     what: Option<Box<W>>,
     session: Arc<Session>,
     siblings: Arc<Children>,
@@ -35,11 +35,11 @@ pub struct Child<W: FreedTogether> {
 }
 
 impl Comm {
-    /// Frees what all ranks have dropped, and makes something from this communicator by `call`, which is collective.
+    /// Frees the objects that all ranks have dropped, and makes a new one from this communicator by `call`, which is collective.
     /// Collective.
     ///
     /// # Errors
-    /// What `call` or the library reports.
+    /// Those of `call` or of the library.
     pub fn make_child<W: FreedTogether>(
         &self,
         call: impl FnOnce() -> Result<W>,
@@ -59,7 +59,7 @@ impl Comm {
 }
 
 impl<W: FreedTogether> Child<W> {
-    /// Frees it at once. Collective.
+    /// Frees it now. Collective.
     ///
     /// # Errors
     /// Errors of the library.

@@ -1,6 +1,6 @@
-//! Which communicators were made from one, and when all ranks agree that one of them is done with.
+//! Deferred, collective `MPI_Comm_free` of the communicators that were made from one parent.
 //!
-//! `MPI_Comm_free` is collective, and handles are dropped on each rank when it likes. So a dropped communicator waits
+//! `MPI_Comm_free` is collective, and each rank drops its handles at a time of its own. So a dropped communicator waits
 //! until the next collective call that makes communicators from the same parent. There the ranks agree on those that
 //! all of them have dropped, and free these, in the order of their creation.
 
@@ -20,7 +20,7 @@ struct Numbered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
     Alive,
-    /// Dropped on this rank; the key under which the session has put it aside.
+    /// Dropped on this rank; the key under which the session keeps it.
     Dropped(u64),
     /// This rank has nothing here: it belongs to no part, or freed it, or could not make it.
     Nothing,
@@ -62,8 +62,8 @@ impl Children {
         }
     }
 
-    /// Which of the first 64 children this rank is done with, a bit each, where those that it has dropped are so if
-    /// `can_go` says it of their key; `None` if there are none, which is so on every rank or on none.
+    /// A bit for each of the first 64 children that this rank has finished with; those that it has dropped only if
+    /// `can_go` says so of their key. `None` if there are none, which is so on every rank or on none.
     pub(super) fn done(&self, can_go: impl Fn(u64) -> bool) -> Option<u64> {
         let children = self.lock();
         if children.slots.is_empty() {
@@ -81,12 +81,12 @@ impl Children {
         )
     }
 
-    /// The keys of those to free now, in order of creation, given what all ranks are done with.
+    /// The keys of those to free now, in order of creation, given the bits of all ranks.
     pub(super) fn agree(&self, done_by_all: u64) -> Vec<u64> {
         let mut children = self.lock();
         let mut keys = Vec::new();
         let mut bits = (0..64).map(|bit| done_by_all & 1 << bit != 0);
-        // Only what is agreed upon goes, so that the first 64 stay the same everywhere.
+        // Only those agreed upon are removed, so that the first 64 stay the same everywhere.
         children.slots.retain(|(_, slot)| {
             let goes = bits.next().unwrap_or(false);
             if let (true, Slot::Dropped(key)) = (goes, slot) {

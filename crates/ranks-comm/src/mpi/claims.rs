@@ -1,18 +1,18 @@
-//! Receives whose memory is given to the library only when the length of the message is known.
+//! Receives that are matched first (matched probe) and posted when the length of the message is known.
 //!
-//! Two kinds of receive cannot be posted: one into memory that is still to be made, and any on a library that writes
-//! past the end of a buffer (see `recv`). They wait here, in the order in which they were begun. A look at them claims
-//! what has arrived (`MPI_Improbe`), compares lengths, and has the library receive it (`MPI_Imrecv`).
+//! Two kinds of receive cannot be posted: one into memory that is still to be allocated, and any on a library that writes
+//! past the end of a buffer (see `recv`). They wait here, in the order in which they were started. Progress on them matches
+//! messages that have arrived (`MPI_Improbe`), compares lengths, and has the library receive them (`MPI_Imrecv`).
 //!
-//! Which message goes to whom is as if they were posted. A message goes to the first that matches it: where two could
-//! match the same message, the later one only finds out what has arrived (`MPI_Iprobe`), and if the earlier one
-//! matches that, it is the earlier one that claims. As long as any waits here, receives and probes that could overtake
-//! it are led here too, by closing the express way.
+//! Matching is as if they were posted. A message goes to the first receive that matches it: where two could
+//! match the same message, the later one only probes (`MPI_Iprobe`), and if the earlier one
+//! matches the message found, it is the earlier one that receives it. As long as any waits here, receives and probes that could
+//! overtake it are led here too, by closing the fast path.
 //!
-//! Who looks: whoever waits for one of them or tests it; and while this rank is busy elsewhere, `progress`.
+//! Progress is made by every wait for one of them and every test; and while this rank is busy elsewhere, by `progress`.
 //!
-//! Those whose communicator was dropped wait on, as posted ones would, until it is freed. Nobody can overtake them then,
-//! so they close no way.
+//! Those whose communicator was dropped still wait, as posted ones would, until it is freed. Nothing can overtake them then,
+//! so they do not close the fast path.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,11 +43,11 @@ mod queue;
 pub(super) struct Claims {
     comm: MPI_Comm,
     queue: Mutex<Queue>,
-    /// How many have no message yet.
+    /// The number that have no message yet.
     waiting: AtomicUsize,
 }
 
-/// One of them.
+/// A receive in the queue.
 #[derive(Debug)]
 pub(crate) struct Claim {
     claims: Arc<Claims>,
@@ -62,7 +62,7 @@ impl std::fmt::Debug for Claims {
 }
 
 impl Comm {
-    /// Begins a receive that claims its message.
+    /// Starts a receive that is matched first.
     pub(super) fn claim(
         &self,
         role: &'static Role,
@@ -94,7 +94,7 @@ impl Claim {
         self.role.operation
     }
 
-    /// What became of it, if it is over.
+    /// The outcome, if it is complete.
     pub(super) fn test(&mut self) -> Option<Result<Landed>> {
         self.claims.looking(|queue| queue.collect(self.number))
     }
@@ -109,7 +109,7 @@ impl Claim {
         }
     }
 
-    /// Ends it, if it has no message yet.
+    /// Cancels it, if it has no message yet.
     pub(super) fn cancel(&mut self) -> bool {
         let mut queue = self.claims.lock();
         let index = queue.index(self.number);
@@ -123,7 +123,7 @@ impl Claim {
         }
     }
 
-    /// Nobody will ask: `memory` goes when the message has been received.
+    /// Leaves it to the runtime: `memory` is freed when the message has been received.
     pub(super) fn abandon(self, memory: KeepAlive) {
         let mut queue = self.claims.lock();
         match queue.index(self.number) {
@@ -158,7 +158,7 @@ impl Claims {
         self.comm
     }
 
-    /// One more has the communicator; `false` if it is closed already.
+    /// Adds a user of the communicator; `false` if it is closed already.
     pub(super) fn join(&self) -> bool {
         let mut queue = self.lock();
         if queue.closed {
@@ -171,7 +171,7 @@ impl Claims {
         true
     }
 
-    /// One of those who have the communicator goes; whether anything is still under way on it.
+    /// Removes a user of the communicator; returns `true` if a receive is still pending on it.
     pub(super) fn leave(&self) -> bool {
         let mut queue = self.lock();
         if queue.users == 1 {
@@ -181,7 +181,7 @@ impl Claims {
         queue.is_under_way()
     }
 
-    /// Whether a receive that is posted now could overtake one that waits here.
+    /// Returns `true` if a receive that is posted now could overtake one that waits here.
     #[inline]
     pub(super) fn is_waiting(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
@@ -205,7 +205,7 @@ impl Claims {
         }
     }
 
-    /// Looks once, if nobody else does; whether anything is left to be done.
+    /// Makes progress once, unless another thread does; returns `true` if a receive may still be pending.
     pub(super) fn look_if_free(&self) -> bool {
         match self.queue.try_lock() {
             Ok(queue) => self.look_and(queue, |queue| queue.is_under_way()),
@@ -213,14 +213,14 @@ impl Claims {
         }
     }
 
-    /// Whether anything is left to be done, as far as can be said without waiting. Looks at no message.
+    /// Returns `true` if a receive may still be pending, as far as can be told without blocking. Makes no progress.
     pub(super) fn is_busy(&self) -> bool {
         self.queue
             .try_lock()
             .map_or(true, |queue| queue.is_under_way())
     }
 
-    /// Looks, and then does something with the queue.
+    /// Makes progress, and then calls `then` with the queue.
     fn looking<R>(&self, then: impl FnOnce(&mut Queue) -> R) -> R {
         self.look_and(self.lock(), then)
     }
@@ -238,12 +238,12 @@ impl Claims {
         result
     }
 
-    /// Gives messages that have arrived to the receives that wait for them; then no probe can see what is not its own.
+    /// Matches messages that have arrived with the receives that wait for them, so that a probe sees none of these.
     pub(super) fn look_now(&self) {
         self.looking(|_| ());
     }
 
-    /// Whether a message of that sender and tag would go to a receive that waits.
+    /// Returns `true` if a message of that sender and tag matches a receive that waits.
     pub(super) fn awaits(&self, status: &Status) -> bool {
         let queue = self.lock();
         queue
@@ -251,7 +251,7 @@ impl Claims {
             .any(|entry| entry.matches(status.source(), status.tag()))
     }
 
-    /// The communicator is about to be freed: receives that have no message end without one.
+    /// Closes the queue, since the communicator is about to be freed: receives that have no message end without one.
     pub(super) fn close(&self) {
         let mut queue = self.lock();
         queue.closed = true;
@@ -264,12 +264,12 @@ impl Claims {
         spent.for_each(free);
     }
 
-    /// Whether any has no message yet, or one that the library still writes.
+    /// Returns `true` if any has no message yet, or one that the library still receives.
     pub(super) fn is_under_way(&self) -> bool {
         self.lock().is_under_way()
     }
 
-    /// Adds the C names of those that are not over.
+    /// Adds the C names of those that are not complete.
     pub(super) fn add_names(&self, names: &mut Vec<&'static str>) {
         let queue = self.lock();
         let left = queue.entries.iter().filter(|entry| !entry.is_over());
@@ -287,7 +287,7 @@ impl Claims {
                 Phase::Over(_) => index += 1,
                 Phase::Receiving { .. } => {
                     queue.entries[index].advance();
-                    // Over and abandoned, it goes in the next round.
+                    // Complete and abandoned, it is removed in the next round.
                     let entry = &queue.entries[index];
                     if !entry.is_over() || entry.abandoned.is_none() {
                         index += 1;
@@ -295,7 +295,7 @@ impl Claims {
                 }
                 Phase::Waiting if queue.closed => index += 1,
                 Phase::Waiting => {
-                    // What was begun is looked at again, and after it those behind it.
+                    // The same one is looked at again, and after it those behind it.
                     if !self.look_for(queue, index) {
                         index += 1;
                     }
@@ -304,7 +304,7 @@ impl Claims {
         }
     }
 
-    /// Looks for the message of one that waits; whether something has changed.
+    /// Tries to match a message for one that waits; returns `true` if something has changed.
     fn look_for(&self, queue: &mut Queue, index: usize) -> bool {
         let (earlier, rest) = queue.entries.split_at(index);
         let Some(entry) = rest.first() else {
@@ -325,9 +325,9 @@ impl Claims {
                 let sooner = earlier.find(|other| other.matches(source, tag));
                 let sooner = sooner.and_then(|other| queue.index(other.number));
                 match (sooner, source, tag) {
-                    // The same question for the one that it goes to: one before that may want what has come meanwhile.
+                    // The same for the one that it matches: an earlier one may match a message that has arrived meanwhile.
                     (Some(sooner), ..) => self.look_for(queue, sooner),
-                    // This very message: what has come meanwhile from another rank may be for one of those before.
+                    // This very message: one from another rank that has arrived meanwhile may match an earlier receive.
                     (None, Some(source), Some(tag)) => {
                         self.claim_for(queue, index, Source::Rank(source), Tag::Value(tag))
                     }
@@ -341,7 +341,7 @@ impl Claims {
         }
     }
 
-    /// Claims such a message, if it has arrived, for the receive at `index`; whether something has changed.
+    /// Matches such a message, if one has arrived, for the receive at `index`; returns `true` if something has changed.
     fn claim_for(&self, queue: &mut Queue, index: usize, source: Source, tag: Tag) -> bool {
         // SAFETY: the communicator lives, as it is not closed; rank and tag are checked.
         let found = unsafe { improbe(self.comm, source, tag) };
@@ -383,7 +383,7 @@ impl Claims {
     }
 }
 
-/// Frees the memory of a receive that is over, or whose memory the library never had.
+/// Frees the memory of a receive that is complete, or whose memory the library never had.
 fn free(memory: KeepAlive) {
     // SAFETY: it is called for entries that are over, or wait for their message and are taken out of their queue.
     memory.free(unsafe { Over::new() });

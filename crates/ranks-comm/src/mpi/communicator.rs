@@ -1,4 +1,4 @@
-//! A communicator of the library, and what a program may ask of it.
+//! A communicator of the library, and its accessors.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fmt;
@@ -26,32 +26,32 @@ const NAME: usize = 1024;
 
 /// A communicator over MPI.
 pub struct Comm {
-    /// The handle in the terms of the standard ABI.
+    /// The handle in the standard ABI.
     pub canonical: MPI_Comm,
-    /// The handle in the library's own terms.
+    /// The handle in the library's own form.
     pub native: native::Comm,
-    /// Receives into fewer bytes than this claim the message first. It and others are the session's; here they are one load away.
+    /// Receives into fewer bytes than this are matched first. It and others are the session's; here they are one load away.
     pub(super) claim_below: usize,
     pub(super) sentinels: Sentinels,
-    /// This rank, if what it sends to itself must be packed (see `oneself`); else nobody.
+    /// This rank, if messages to itself must be packed (see `oneself`); otherwise no rank.
     pub(super) oneself: c_int,
     pub(super) count_word: CountWord,
-    /// How far apart requests lie in an array of the library's: the logarithm of the bytes.
+    /// The distance of requests in an array of the library's: the logarithm of the bytes.
     pub(super) request_shift: u32,
     pub(super) session: Arc<Session>,
     pub(super) children: Arc<Children>,
-    /// Receives that wait until the length of their message is known.
+    /// Receives that are matched before the length of their message is known.
     pub(super) claims: Arc<Claims>,
-    /// Whether ranks compare their collective calls on it.
+    /// `true` if ranks compare their collective calls on it.
     pub(super) compares: bool,
-    /// Whether it is an intercommunicator: peers are the ranks of another group.
+    /// `true` for an intercommunicator: peers are the ranks of the remote group.
     pub(crate) between: bool,
-    /// Its place in the order of creation in this process, and where it came from; `None` for the world.
+    /// Its place in the order of creation in this process, and its origin; `None` for the world.
     pub(super) origin: Option<(u64, Origin)>,
     pub(super) freed: AtomicBool,
 }
 
-/// Who agrees on when a communicator can be freed.
+/// The ranks that agree on when a communicator can be freed.
 pub(super) enum Origin {
     /// All ranks of its parent, among whose children it has a number.
     Parent {
@@ -81,7 +81,7 @@ impl Comm {
         Self::with_claims(canonical, session, children, origin, claims)
     }
 
-    /// The same for a communicator that others may have too: which message goes to whom is one order for all.
+    /// As [`new`](Self::new), for a communicator that may have other users: matching has one order for all.
     pub(super) fn with_claims(
         canonical: MPI_Comm,
         session: Arc<Session>,
@@ -149,7 +149,7 @@ impl Comm {
         Ok(name.to_string_lossy().into_owned())
     }
 
-    /// Names longer than the shortest limit of any library are cut, at the end of a character.
+    /// Sets the name. Names longer than the shortest limit of any library are cut, at the end of a character.
     pub(crate) fn set_name(&self, name: &str) -> Result<()> {
         const LIMIT: usize = 63;
         let mut end = name.len().min(LIMIT);
@@ -162,7 +162,7 @@ impl Comm {
         check(code, "MPI_Comm_set_name")
     }
 
-    /// Frees it at once. Collective.
+    /// Frees it now. Collective.
     pub(crate) fn free(&self) -> Result<()> {
         let Some((_, origin)) = &self.origin else {
             return Err(Error::new(
@@ -184,25 +184,25 @@ impl Comm {
         Ok(())
     }
 
-    /// Ends the job; returns only if the library could not.
+    /// Aborts the job; returns only if the library could not.
     pub(crate) fn abort(&self, code: i32) {
         // SAFETY: MPI is alive, as there is a `Comm`; nothing of ours is used after this.
         unsafe { sys::MPI_Abort(self.canonical, code) };
     }
 
-    /// Brings together what the ranks have observed, once; where a time limit is set only later, when all of them have come.
+    /// Gathers the observations of the ranks, once; where a time limit is set that is done later, when all of them have come.
     pub(crate) fn end_observing(&self) {
         if limit::of_end().is_none() {
             self.session.end_observing(None);
         }
     }
 
-    /// How many others keep MPI from its end: communicators, and what is made of them.
+    /// The number of other holders that keep MPI from its end: communicators, and objects made from them.
     pub(crate) fn other_holders(&self) -> usize {
         Arc::strong_count(&self.session).saturating_sub(1)
     }
 
-    /// Lets go of the world, and ends the session if nobody else holds it; says whether it did.
+    /// Drops the world, and ends the session if it has no other holder; returns `true` if it did.
     pub(crate) fn end(self) -> Result<bool> {
         let session = Arc::clone(&self.session);
         drop(self);
@@ -251,7 +251,7 @@ impl Group {
         Ok(Self(group))
     }
 
-    /// The group on the other side of an intercommunicator.
+    /// The remote group of an intercommunicator.
     pub(super) fn remote(comm: MPI_Comm) -> Result<Self> {
         let mut group = sys::MPI_GROUP_NULL;
         // SAFETY: an intercommunicator, which is alive; the group is ours.
@@ -260,12 +260,12 @@ impl Group {
         Ok(Self(group))
     }
 
-    /// Which ranks of the world its members have.
+    /// The world ranks of its members.
     pub(super) fn world_ranks(&self) -> Result<Vec<usize>> {
         self.ranks_in(&Self::of(sys::MPI_COMM_WORLD)?)
     }
 
-    /// Which ranks of another group its members have, which are all in it.
+    /// The ranks of its members in another group, which contains all of them.
     pub(super) fn ranks_in(&self, other: &Self) -> Result<Vec<usize>> {
         let mut count: c_int = 0;
         // SAFETY: the group is alive, and the number is ours.

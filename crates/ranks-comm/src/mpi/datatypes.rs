@@ -1,8 +1,8 @@
-//! Derived datatypes: made of shapes, committed once, kept for the next time, freed before MPI ends.
+//! Derived datatypes: made from shapes, committed once, cached, freed before MPI ends.
 //!
-//! Nothing here rests on the extent that MPI gives to a datatype: distances are given in bytes, so that neither the padding
-//! that MPI adds to structs nor a missing one moves an element. Constructors that count in `int` are enough: more than
-//! that is made of several, which every library understands.
+//! The code does not rely on the extent that MPI gives to a datatype: distances are given in bytes, so that neither the padding
+//! that MPI adds to structs nor a missing one moves an element. Constructors that count in `int` are enough: larger counts
+//! are made of several, which every library understands.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -16,36 +16,36 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::shape::Shape;
 use crate::layout::{Element, Known};
 
-/// What a datatype is made of, without where it begins.
+/// The description of a datatype, without its start.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Description {
     pub(super) known: Arc<Known>,
     pub(super) element: Element,
     pub(super) items: Items,
-    /// Where it begins all the same, and how far apart two lie, if others are to use it.
+    /// The start, and the extent, if other parts of the program are to use it.
     pub(super) frame: Option<Frame>,
 }
 
-/// Bytes from the address that a datatype is used with to where its first element is, and to the next one of it.
+/// The bytes from the address that a datatype is used with to its first element, and to the next one of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Frame {
     pub(super) start: usize,
     pub(super) extent: usize,
 }
 
-/// What the elements are to the library.
+/// The form of the elements for the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Items {
-    /// Primitives are what they are: for what is sent.
+    /// Primitives by their own types: for sends.
     Typed,
-    /// As [`Typed`](Self::Typed), and packed by Open MPI: for what is sent to oneself (see `oneself`).
+    /// As [`Typed`](Self::Typed), and packed by Open MPI: for messages to oneself (see `oneself`).
     Packed,
-    /// Bytes: for what is received, because a message that is no whole number of items ends the process on MPICH and
-    /// what comes from it (see `recv`).
+    /// Bytes: for receives, because a message that is no whole number of items ends the process on MPICH and its
+    /// derivatives (see `recv`).
     Bytes,
 }
 
-/// A committed datatype. It stays so as long as the session that it comes from and anybody who holds it.
+/// A committed datatype. It stays committed as long as the session that it comes from and every holder.
 #[derive(Debug)]
 pub(super) struct Committed(MPI_Datatype);
 
@@ -57,11 +57,11 @@ impl Committed {
 
 /// The committed datatypes of a session.
 ///
-/// Only the cache frees them, so that whoever holds one needs not know whether MPI still lives.
+/// Only the cache frees them, so that a holder need not know whether MPI still lives.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     kept: Mutex<Kept>,
-    /// Duplicates of others' datatypes that nobody has any more.
+    /// Duplicates of foreign datatypes that have no holder any more.
     retired: Mutex<Vec<MPI_Datatype>>,
 }
 
@@ -72,7 +72,7 @@ struct Kept {
 }
 
 impl Cache {
-    /// As many as are kept that nobody holds.
+    /// The number of datatypes without a holder that are kept.
     const LIMIT: usize = 256;
 
     /// The datatype of that description. MPI must be alive, and this thread may call it.
@@ -94,7 +94,7 @@ impl Cache {
         Ok(committed)
     }
 
-    /// Frees all of them. Nobody may use one any more.
+    /// Frees all of them. None may be in use any more.
     pub(super) fn free(&self) -> Result<()> {
         let mut outcome = self.free_retired();
         let mut kept = lock(&self.kept);
@@ -109,7 +109,7 @@ impl Cache {
         lock(&self.retired).push(datatype);
     }
 
-    /// Frees the duplicates that nobody has any more. MPI must be alive, and this thread may call it.
+    /// Frees the duplicates that have no holder any more. MPI must be alive, and this thread may call it.
     pub(super) fn free_retired(&self) -> Result<()> {
         let retired = std::mem::take(&mut *lock(&self.retired));
         let mut outcome = Ok(());
@@ -125,7 +125,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Kept {
-    /// Frees the one that was not used for longest, of those that nobody holds.
+    /// Frees the least recently used one that has no holder.
     fn free_one(&mut self) -> Result<()> {
         let idle = self
             .by_description
@@ -140,13 +140,13 @@ impl Kept {
     }
 }
 
-/// So many bytes, which Open MPI packs (see `oneself`), committed. MPI must be alive, and this thread may call it.
+/// A committed datatype of so many bytes, which Open MPI packs (see `oneself`). MPI must be alive, and this thread may call it.
 pub(super) fn packed(bytes: usize) -> Result<MPI_Datatype> {
     let bytes = repeat(bytes, 1, &Made::predefined(sys::MPI_BYTE))?;
     placed_twice(&bytes)?.commit()
 }
 
-/// Frees what was committed, or duplicated. MPI must be alive, this thread may call it, and nobody uses it any more.
+/// Frees a committed or duplicated datatype. MPI must be alive, this thread may call it, and it is not in use any more.
 pub(super) fn free(mut datatype: MPI_Datatype) -> Result<()> {
     // SAFETY: who made it has let go of it and frees it once; MPI is alive.
     let code = unsafe { sys::MPI_Type_free(&raw mut datatype) };
@@ -172,7 +172,7 @@ fn make(description: &Description) -> Result<Made> {
     }
 }
 
-/// A datatype on the way; what was made is freed when what is built on it has been made.
+/// A datatype under construction; it is freed when those built on it have been made.
 struct Made {
     datatype: MPI_Datatype,
     predefined: bool,
@@ -186,7 +186,7 @@ impl Made {
         }
     }
 
-    /// What a constructor called `operation` wrote.
+    /// The result of a constructor called `operation`.
     fn new(code: c_int, operation: &'static str, datatype: MPI_Datatype) -> Result<Self> {
         check(code, operation)?;
         Ok(Self {
@@ -214,11 +214,11 @@ impl Drop for Made {
     }
 }
 
-/// One element: so many items of a predefined datatype side by side, or something with gaps.
+/// One element: so many contiguous items of a predefined datatype, or a datatype with gaps.
 struct One {
     datatype: Made,
     items: usize,
-    /// Of one item, or of the element if it has gaps; what follows lies that far behind.
+    /// The size of one item, or of the element if it has gaps; the next one lies that far behind.
     size: usize,
 }
 
@@ -255,7 +255,7 @@ impl One {
         }
     }
 
-    /// How far elements lie apart.
+    /// The distance between elements.
     fn stride(&self) -> usize {
         self.items * self.size
     }
@@ -292,7 +292,7 @@ impl One {
         repeat(length * self.items, self.size, &self.datatype)
     }
 
-    /// Runs of a predefined datatype, if that is what the parts are and an `int` counts each.
+    /// Runs of a predefined datatype, if the parts are such and an `int` counts each.
     fn indexed(&self, parts: &[(usize, Shape)]) -> Result<Option<Made>> {
         if !self.datatype.predefined {
             return Ok(None);
@@ -312,7 +312,7 @@ impl One {
     }
 }
 
-/// `count` blocks of `length` items of `width` bytes each, `stride` bytes from each other.
+/// `count` blocks of `length` items of `width` bytes each, `stride` bytes apart.
 fn blocks(count: usize, length: usize, stride: usize, width: usize, of: &Made) -> Result<Made> {
     let (Ok(count), Ok(length)) = (c_int::try_from(count), c_int::try_from(length)) else {
         return repeat(count, stride, &repeat(length, width, of)?);
@@ -320,7 +320,7 @@ fn blocks(count: usize, length: usize, stride: usize, width: usize, of: &Made) -
     hvector(count, length, address(stride)?, of)
 }
 
-/// `count` of the same, `stride` bytes from each other.
+/// `count` equal datatypes, `stride` bytes apart.
 fn repeat(count: usize, stride: usize, of: &Made) -> Result<Made> {
     const CHUNK: c_int = 1 << 30;
     const LENGTH: usize = 1 << 30;
@@ -332,12 +332,12 @@ fn repeat(count: usize, stride: usize, of: &Made) -> Result<Made> {
     let (chunks, rest) = (count / LENGTH, count % LENGTH);
     let mut lengths = vec![CHUNK; chunks];
     lengths.extend(c_int::try_from(rest).ok().filter(|&rest| rest > 0));
-    // All of it lies in one slice, so that no product is more than an address.
+    // All of it lies in one slice, so that no product overflows an address.
     let places = (0..lengths.len()).map(|chunk| address(chunk * LENGTH * stride));
     hindexed(&lengths, &places.collect::<Result<Vec<_>>>()?, &of)
 }
 
-/// The same with another extent; nothing rests on any other one.
+/// The datatype with another extent; no other extent is relied on.
 fn resized(of: &Made, extent: MPI_Aint) -> Result<Made> {
     let mut made = sys::MPI_DATATYPE_NULL;
     // SAFETY: the datatype is alive, and there is a place for the new one.
@@ -345,13 +345,13 @@ fn resized(of: &Made, extent: MPI_Aint) -> Result<Made> {
     Made::new(code, "MPI_Type_create_resized", made)
 }
 
-/// The same, put somewhere else and back: Open MPI does not take that to be contiguous, whatever it is.
+/// The datatype, moved away and back: Open MPI then does not take it to be contiguous, whatever it is.
 fn placed_twice(of: &Made) -> Result<Made> {
     const AWAY: MPI_Aint = 16;
     hindexed(&[1], &[-AWAY], &hindexed(&[1], &[AWAY], of)?)
 }
 
-/// Blocks of so many of the same, so many bytes from the beginning.
+/// Blocks of one datatype, at these byte offsets.
 fn hindexed(lengths: &[c_int], places: &[MPI_Aint], of: &Made) -> Result<Made> {
     let count = number(lengths.len().min(places.len()))?;
     let mut made = sys::MPI_DATATYPE_NULL;
@@ -376,7 +376,7 @@ fn hvector(count: c_int, length: c_int, stride: MPI_Aint, of: &Made) -> Result<M
     Made::new(code, "MPI_Type_create_hvector", made)
 }
 
-/// One of each, so many bytes from the beginning.
+/// One of each datatype, at these byte offsets.
 fn structure(parts: &[(usize, Made)]) -> Result<Made> {
     let lengths = vec![1; parts.len()];
     let places = parts.iter().map(|(place, _)| address(*place));

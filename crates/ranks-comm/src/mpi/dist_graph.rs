@@ -1,4 +1,4 @@
-//! Ranks in a graph of which each knows its own edges.
+//! Distributed graph topologies, in which each rank knows its own edges.
 
 use std::ffi::c_int;
 
@@ -69,7 +69,7 @@ impl Comm {
     }
 }
 
-/// Weights, none at all, or an empty list of them: three things to MPI.
+/// Weights, none at all, or an empty list of them: MPI distinguishes the three.
 struct Weights(Option<Vec<c_int>>);
 
 impl Weights {

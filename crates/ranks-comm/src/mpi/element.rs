@@ -1,4 +1,4 @@
-//! How an element is described to MPI: primitives by their own types, everything else as bytes.
+//! The description of elements for MPI: primitives by their own types, everything else as bytes.
 
 use std::any::TypeId;
 use std::ffi::c_int;
@@ -9,13 +9,13 @@ use ranks_mpi_sys::MPI_Datatype;
 
 use crate::element::Pod;
 
-/// The MPI datatype of elements of `T`, and how many items of it one element is.
+/// The MPI datatype of elements of `T`, and the number of its items in one element.
 ///
-/// Decided by the compiler: nothing of this is left at run time.
+/// Computed at compile time: nothing of this is left at run time.
 #[derive(Debug)]
 pub struct TypeOf<T>(PhantomData<T>);
 
-/// What an element is made of: a datatype of the library, and how wide it is.
+/// The datatype that an element consists of, and its width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Item {
     datatype: MPI_Datatype,
@@ -27,14 +27,14 @@ impl Item {
         self.datatype
     }
 
-    /// In bytes; at least 1.
+    /// The width in bytes; at least 1.
     pub(crate) fn width(self) -> usize {
         self.width
     }
 }
 
 impl<T: Pod> TypeOf<T> {
-    /// What an element is made of.
+    /// The datatype that an element consists of.
     pub(crate) fn item() -> Item {
         Item {
             datatype: Self::datatype(),
@@ -46,14 +46,14 @@ impl<T: Pod> TypeOf<T> {
         }
     }
 
-    /// The datatype, as the standard ABI has it.
+    /// The datatype, as a handle of the standard ABI.
     #[inline(always)]
     #[must_use]
     pub fn datatype() -> MPI_Datatype {
         Self::primitive().unwrap_or(sys::MPI_BYTE)
     }
 
-    /// How many items of the datatype an element is: 1 for a primitive, else its size.
+    /// The number of items of the datatype in an element: 1 for a primitive, else its size.
     #[inline(always)]
     #[must_use]
     pub fn items() -> usize {
@@ -63,17 +63,17 @@ impl<T: Pod> TypeOf<T> {
         }
     }
 
-    /// How many items `length` elements of a slice are, if an `int` can say it.
+    /// The number of items in `length` elements of a slice, if it fits an `int`.
     #[inline(always)]
     #[must_use]
     pub fn small_count(length: usize) -> Option<c_int> {
-        // No overflow: what a slice holds is at most isize::MAX bytes, and an item has at least one.
+        // No overflow: a slice holds at most isize::MAX bytes, and an item has at least one.
         c_int::try_from(length * Self::items()).ok()
     }
 
-    /// How many items `length` elements of a slice are, which an `int` can say, as the caller knows.
+    /// The number of items in `length` elements of a slice, which fits an `int`, as the caller knows.
     ///
-    /// Were it not so, the library would be told of fewer items than there are, or of a negative number, which it
+    /// If it did not, the library would be told of fewer items than there are, or of a negative number, which it
     /// refuses: never of memory that is not there.
     #[inline(always)]
     #[must_use]

@@ -1,4 +1,4 @@
-//! From a return code to an [`Error`]: its class, its text, the library and the rank.
+//! Conversion of a return code to an [`Error`]: its class, its text, the library and the rank.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Display;
@@ -9,11 +9,11 @@ use ranks_mpi_sys::fault_tolerance::{Loss, loss};
 use super::{fault_tolerance, session};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Room for the text of an error: far more than any library may write, and all zeros, because some libraries
+/// The size of the text of an error: far more than any library may write, and all zeros, because some libraries
 /// look for the end of the text beyond the length that they promise.
 const TEXT: usize = 8192;
 
-/// Classes that say nothing: what an operation gives whose peer goes away in the midst of it (`MPI_Barrier`, Open MPI 5.0.11).
+/// Classes without information: an operation returns them whose peer fails in the midst of it (`MPI_Barrier`, Open MPI 5.0.11).
 const INEXPLICIT: [c_int; 3] = [
     sys::MPI_ERR_OTHER,
     sys::MPI_ERR_INTERN,
@@ -23,7 +23,7 @@ const INEXPLICIT: [c_int; 3] = [
 /// `Ok` if `code`, returned by `operation` (the C name), means success.
 ///
 /// # Errors
-/// Whatever the library says the code means.
+/// The meaning of the code, as the library reports it.
 #[inline(always)]
 pub fn check(code: c_int, operation: &'static str) -> Result<()> {
     if code == sys::MPI_SUCCESS {
@@ -33,10 +33,10 @@ pub fn check(code: c_int, operation: &'static str) -> Result<()> {
     }
 }
 
-/// As [`check`], with words on what was attempted.
+/// As [`check`], with a description of the attempt.
 ///
 /// # Errors
-/// Whatever the library says the code means.
+/// The meaning of the code, as the library reports it.
 #[inline(always)]
 pub fn check_with<D: Display>(
     code: c_int,
@@ -132,13 +132,14 @@ pub(super) fn class(code: c_int) -> c_int {
     }
 }
 
-/// Whether the operation that a completing call has given this code for goes on: a receive from any rank, of which one is lost (ULFM).
+/// Returns `true` if an operation for which a completing call has returned this code is still pending: a receive from any
+/// source, one of whose ranks has failed (ULFM).
 #[cold]
 pub(super) fn is_pending(code: c_int) -> bool {
     fault_tolerance::is_on() && loss(class(code)) == Some(Loss::Pending)
 }
 
-/// All that the library has to say about a code; the stack of calls, too, if it keeps one.
+/// The library's text for a code; with the stack of calls, if it keeps one.
 pub(super) fn text(code: c_int) -> String {
     let mut text = [0u8; TEXT];
     let mut length: c_int = 0;
@@ -177,7 +178,7 @@ fn kind(class: c_int) -> ErrorKind {
     }
 }
 
-/// The name of a class; a class that a library made up has none, and keeps its number.
+/// The name of a class; a class of the library's own has none, and keeps its number.
 fn name(class: c_int) -> String {
     const NAMES: [(c_int, &str); 30] = [
         (sys::MPI_ERR_BUFFER, "MPI_ERR_BUFFER"),

@@ -1,4 +1,4 @@
-//! What all ranks pass, with a limit to how long the others are waited for.
+//! Exchange of bytes among all ranks, with a limit on the wait.
 
 use std::ffi::c_int;
 use std::fmt;
@@ -18,15 +18,15 @@ use crate::landing::Role;
 
 static EXCHANGE: Role = Role::of("MPI_Iallgather");
 
-/// What goes out and comes in.
+/// The bytes that are sent and received.
 struct Memory {
     mine: Vec<u8>,
     all: Vec<u8>,
 }
 
-/// What is exchanged while others go on, and what is made of it.
+/// A nonblocking exchange, and the use of its result.
 struct Exchanging<F> {
-    /// Until it is over.
+    /// The memory, until completion.
     memory: Option<InFlight<Memory>>,
     then: F,
 }
@@ -47,23 +47,23 @@ impl<F> fmt::Debug for Exchanging<F> {
 }
 
 impl Comm {
-    /// Whether the calls of ranks are compared.
+    /// Returns `true` if ranks compare their calls.
     pub(crate) fn compares(&self) -> bool {
         self.compares
     }
 
-    /// How long they are waited for then.
+    /// The time that ranks wait for each other then.
     pub(crate) fn check_limit(&self) -> Duration {
         self.session.comparing.limit
     }
 
-    /// Whether the library may write past a slice in those whose ranks pass different lengths.
+    /// Returns `true` if the library may write past a slice in collectives whose ranks pass different lengths.
     pub(crate) fn may_overrun(&self) -> bool {
         self.session.receives.overrun()
     }
 
-    /// What all ranks, which are `size`, pass in rank order, each as many bytes; `None` if not all of them came in time,
-    /// or in what is left of it. Collective.
+    /// Gathers the bytes of all ranks, which are `size`, in rank order, as many from each; `None` if not all of them came within
+    /// the limit of comparisons, or in the time `left`. Collective.
     pub(crate) fn exchange(
         &self,
         mine: &[u8],
@@ -89,7 +89,7 @@ impl Comm {
         }
     }
 
-    /// Begins the same, and calls `then` with what all ranks have passed. Collective.
+    /// Starts a nonblocking exchange, and calls `then` with the bytes of all ranks. Collective.
     pub(crate) fn begin_exchange(
         &self,
         mine: &[u8],
@@ -102,7 +102,7 @@ impl Comm {
         Ok(Begun::MpiKeeping(cell, keep))
     }
 
-    /// Begins it; the memory must stay until it is over.
+    /// Starts the exchange; the memory must stay until it is complete.
     fn start_exchange(&self, mine: &[u8], size: usize) -> Result<(Cell, InFlight<Memory>)> {
         let (request, memory) = start(self.canonical, mine, size)?;
         // SAFETY: the library is loaded, as there is a `Comm`.
@@ -111,7 +111,7 @@ impl Comm {
     }
 }
 
-/// What all ranks of the world pass, for who has no handle of it any more. Left before it is over, it keeps its memory for ever.
+/// An exchange of all ranks of the world, without a handle of it. Dropped before it is complete, it leaks its memory.
 #[must_use = "it goes on until it was waited for"]
 pub(super) struct OfWorld {
     request: MPI_Request,
@@ -119,13 +119,13 @@ pub(super) struct OfWorld {
 }
 
 impl OfWorld {
-    /// Begins it, as [`Comm::exchange`] does. Collective.
+    /// Starts it, as [`Comm::exchange`] does. Collective.
     pub(super) fn begin(mine: &[u8], size: usize) -> Result<Self> {
         let (request, memory) = start(sys::MPI_COMM_WORLD, mine, size)?;
         Ok(Self { request, memory })
     }
 
-    /// Waits for it until the limit, or until `is_enough`, which is asked again and again, says that it will not end.
+    /// Waits for it until the limit, or until `is_enough`, which is polled, says that it will not complete.
     pub(super) fn wait(
         mut self,
         limit: Duration,
@@ -141,7 +141,7 @@ impl OfWorld {
     }
 }
 
-/// Whether what was begun is over.
+/// Tests a request for completion.
 pub(super) fn test(request: &mut MPI_Request) -> Result<bool> {
     let mut flag: c_int = 0;
     let mut status = MPI_Status::EMPTY;
@@ -151,7 +151,7 @@ pub(super) fn test(request: &mut MPI_Request) -> Result<bool> {
     Ok(flag != 0)
 }
 
-/// Begins to exchange the same number of bytes of each rank.
+/// Starts the exchange of the same number of bytes from each rank.
 fn start(comm: MPI_Comm, mine: &[u8], size: usize) -> Result<(MPI_Request, InFlight<Memory>)> {
     let operation = EXCHANGE.operation();
     let length = mine.len().checked_mul(size);

@@ -1,9 +1,9 @@
-//! What stands behind a communicator, and the express way to it.
+//! The backend of a communicator, and the fast path to it.
 //!
-//! Almost every call is one over MPI, in a living runtime, on a thread that may, of at least one item and of no more
+//! Almost every call is one over MPI, in a living runtime, on a thread that may communicate, of at least one item and of no more
 //! than an `int` can count, to a library that does not write past buffers. [`Way::express`] and
-//! [`Way::express_receive`] find that out by one comparison; a call that is anything else goes another way, which asks
-//! the questions one by one and is kept out of line.
+//! [`Way::express_receive`] check all that with one comparison; any other call takes the slow path, which makes
+//! the checks one by one and is kept out of line.
 
 use std::hint::unreachable_unchecked;
 
@@ -15,19 +15,19 @@ use crate::express::{Express, Lane, NO_EXPRESS};
 use crate::in_process;
 use crate::record::{Call, Recorded, Ring};
 
-/// A communicator, as `C` holds it, for a receive that need not claim its message: the library stops at the end of the buffer,
-/// and there is room for something.
+/// A communicator, as `C` holds it, for a receive that need not be matched first: the library stops at the end of the buffer,
+/// which is not empty.
 pub(crate) struct Unclaimed<C>(pub(crate) C);
 
 impl<'a> Unclaimed<&'a Comm> {
-    /// Records that a call begins on this communicator of `whole`.
+    /// Records the start of a call on this communicator of `whole`.
     #[inline(always)]
     pub(crate) fn recorded(self, whole: &'a Communicator, call: Call) -> Unclaimed<Recorded<'a>> {
         Unclaimed(whole.recorded(self.0, call))
     }
 }
 
-/// The express ways to a communicator for one thread, for who makes many calls there.
+/// The fast path to a communicator for one thread, for many calls there.
 pub(crate) struct Lanes<'a> {
     way: &'a Way,
     messages: &'a Ring,
@@ -36,7 +36,7 @@ pub(crate) struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// As [`Way::express`], for a call that begins something and returns at once, which is recorded.
+    /// As [`Way::express`], for a nonblocking call, which is recorded.
     #[inline(always)]
     pub(crate) fn express(&self, call: Call, items: usize) -> Option<&'a Comm> {
         let open = self.calls.takes(items);
@@ -44,7 +44,7 @@ impl<'a> Lanes<'a> {
         open.then(|| self.posting(call, unsafe { self.way.comm() }))
     }
 
-    /// As [`Way::express_receive`], for the same.
+    /// As [`Way::express_receive`], for a nonblocking call, which is recorded.
     #[inline(always)]
     pub(crate) fn express_receive(&self, call: Call, bytes: usize) -> Option<Unclaimed<&'a Comm>> {
         let open = self.receives.takes_both(1, bytes);
@@ -52,7 +52,7 @@ impl<'a> Lanes<'a> {
         open.then(|| Unclaimed(self.posting(call, unsafe { self.way.comm() })))
     }
 
-    /// Records such a call.
+    /// Records a nonblocking call.
     #[inline(always)]
     fn posting(&self, call: Call, comm: &'a Comm) -> &'a Comm {
         self.messages.post(call);
@@ -60,11 +60,11 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// A backend with the express ways that lead to it.
+/// A backend with the tests for the fast path to it.
 pub(crate) struct Way {
     calls: &'static Express,
     receives: &'static Express,
-    /// If it is not over MPI, both ways are [`NO_EXPRESS`], which never opens.
+    /// If it is not over MPI, both tests are [`NO_EXPRESS`], which is always closed.
     backend: Backend,
 }
 
@@ -99,12 +99,12 @@ impl Way {
         self.backend
     }
 
-    /// What [`express`](Self::express) asks.
+    /// The test that [`express`](Self::express) makes.
     pub(crate) fn calls(&self) -> &'static Express {
         self.calls
     }
 
-    /// The library's communicator, if a call that moves `items` may go ahead at once.
+    /// The library's communicator, if a call that moves `items` may take the fast path.
     #[inline(always)]
     pub(crate) fn express(&self, items: usize) -> Option<&Comm> {
         let open = self.calls.takes(items);
@@ -112,7 +112,7 @@ impl Way {
         open.then(|| unsafe { self.comm() })
     }
 
-    /// The same for a call that sends `items`, 1 if it does not send, and receives at most `bytes`.
+    /// As [`express`](Self::express), for a call that sends `items`, 1 if it does not send, and receives at most `bytes`.
     #[inline(always)]
     pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<Unclaimed<&Comm>> {
         let open = self.receives.takes_both(items, bytes);
@@ -120,7 +120,7 @@ impl Way {
         open.then(|| Unclaimed(unsafe { self.comm() }))
     }
 
-    /// The express ways for this thread.
+    /// The fast path for this thread.
     #[inline(always)]
     pub(crate) fn lanes<'a>(&'a self, messages: &'a Ring) -> Lanes<'a> {
         Lanes {

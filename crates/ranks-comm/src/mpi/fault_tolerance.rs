@@ -1,9 +1,9 @@
-//! Going on without a rank, where the library can.
+//! Fault tolerance, where the library has it.
 //!
-//! That a library has the functions does not mean that they work: MPICH and Intel MPI have them too, and where a process
-//! is gone the others wait for ever. So three things are asked, once, before any loss: whether the functions are there,
-//! whether the library says that this job can go on (only Open MPI has a way to say so), and whether they do what they
-//! should on a communicator of this process alone, where nothing can be waited for.
+//! A library may have the functions although they do not work: MPICH and Intel MPI have them too, and where a process
+//! has failed the others wait for ever. So three things are checked, once, before any failure: that the functions are there,
+//! that the library says that this job is fault tolerant (only Open MPI has a way to say so), and that they do what they
+//! should on a communicator of this process alone, where no call can block.
 
 use std::ffi::c_int;
 use std::fmt::Display;
@@ -25,15 +25,15 @@ use crate::fault_tolerance::{Agreed, REMEDY};
 use crate::flight::Pause;
 use crate::source::Source;
 
-/// Whether this process can go on after a loss, and if not, why.
+/// The result of these checks: `Ok`, or the reason why this process cannot go on after a failure.
 static TOLERANCE: OnceLock<Result<(), String>> = OnceLock::new();
 
-/// Finds it out; MPI has just been initialised.
+/// Makes the checks; MPI has just been initialised.
 pub(super) fn find_out(loaded: &Loaded) {
     TOLERANCE.get_or_init(|| find(loaded));
 }
 
-/// Whether this process goes on after a loss: whether losses are told at all.
+/// Returns `true` if this process can go on after a failure, so that failures are reported at all.
 pub(super) fn is_on() -> bool {
     matches!(TOLERANCE.get(), Some(Ok(())))
 }
@@ -58,7 +58,7 @@ fn find(loaded: &Loaded) -> Result<(), String> {
     })
 }
 
-/// Revokes and shrinks a communicator that nobody else has.
+/// Revokes and shrinks a communicator of this process alone.
 fn on_oneself() -> Result<()> {
     let mut alone = sys::MPI_COMM_NULL;
     // SAFETY: MPI is initialised, and the new handle is ours.
@@ -128,12 +128,12 @@ fn failed_group(comm: MPI_Comm) -> Result<Group> {
     Ok(Group(group))
 }
 
-/// The ranks of a communicator that are known to be lost.
+/// The ranks of a communicator that are known to have failed.
 fn failed_ranks(comm: MPI_Comm) -> Result<Vec<usize>> {
     failed_group(comm)?.ranks_in(&Group::of(comm)?)
 }
 
-/// Acknowledges so many of the ranks that are lost, as they were told; how many are acknowledged then.
+/// Acknowledges that many of the failed ranks, in the order of their report; returns the number that is acknowledged then.
 fn acknowledge(comm: MPI_Comm, operation: &'static str, count: usize) -> Result<usize> {
     let count = c_int::try_from(count).unwrap_or(c_int::MAX);
     let mut acknowledged: c_int = 0;
@@ -143,9 +143,10 @@ fn acknowledge(comm: MPI_Comm, operation: &'static str, count: usize) -> Result<
     Ok(usize::try_from(acknowledged).unwrap_or(0))
 }
 
-/// The lost rank that a receive from `source` waits for: from any rank, one whose loss is not acknowledged. Local.
+/// The failed rank that a receive from `source` waits for: from any source, one whose failure is not acknowledged. Local.
 ///
-/// Of two groups nothing is said. Libraries tell this to who has posted a receive, and need not tell it to who probes: Open MPI 5.0.9 never does, 5.0.11 does.
+/// `None` for intercommunicators. Libraries report this to a posted receive, and need not report it to a probe: Open MPI 5.0.9
+/// never does, 5.0.11 does.
 pub(super) fn awaited_loss(comm: MPI_Comm, source: Source) -> Result<Option<usize>> {
     if is_between(comm)? {
         return Ok(None);
@@ -161,7 +162,7 @@ pub(super) fn awaited_loss(comm: MPI_Comm, source: Source) -> Result<Option<usiz
     })
 }
 
-/// The ranks of the world that are known to be lost; none where nobody can know. Local.
+/// The world ranks that are known to have failed; none without fault tolerance. Local.
 pub(super) fn lost() -> Vec<usize> {
     if !is_on() {
         return Vec::new();
@@ -172,12 +173,12 @@ pub(super) fn lost() -> Vec<usize> {
         .unwrap_or_default()
 }
 
-/// Whether no rank is known to be lost when MPI is about to end; if `all` end it, they agree on that. Collective then,
-/// over those that are left, where a job can go on without a rank.
+/// Returns `true` if no rank is known to have failed when MPI is about to end; if `all` end it, they agree on that. Collective
+/// then, over the surviving ranks, in a fault-tolerant job.
 ///
-/// Where one is lost `MPI_Finalize` is not for those that are left: in one of five cases it waits for the lost one in Open MPI
+/// After a failure the survivors must not call `MPI_Finalize`: in one of five cases it waits for the failed rank in Open MPI
 /// 5.0.11 (<https://github.com/open-mpi/ompi/issues/11404>). They have met here, and the end of a process is the
-/// end of its MPI; `mpiexec` takes that well.
+/// end of its MPI; `mpiexec` accepts that.
 pub(super) fn nobody_is_lost(all: bool) -> bool {
     if !is_on() {
         return true;
@@ -192,12 +193,12 @@ pub(super) fn nobody_is_lost(all: bool) -> bool {
     code == sys::MPI_SUCCESS && word != 0
 }
 
-/// As [`lost`], where an operation has just failed: a loss is told of a little later than it is felt.
+/// As [`lost`], after an operation has failed: a failure is reported a little later than it has effects.
 pub(super) fn lost_meanwhile() -> Vec<usize> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let mut lost = Vec::new();
     if is_on() {
-        // What is asked cannot fail.
+        // The closure cannot fail.
         let _ = Pause::until(PATIENCE, || {
             listen();
             lost = self::lost();
@@ -207,7 +208,7 @@ pub(super) fn lost_meanwhile() -> Vec<usize> {
     lost
 }
 
-/// Lets the library hear what there is to hear.
+/// Lets the library make progress.
 fn listen() {
     let mut flag: c_int = 0;
     let mut status = MPI_Status::EMPTY;
@@ -224,7 +225,7 @@ fn listen() {
 }
 
 impl Comm {
-    /// An error that says why this job cannot go on without a rank, if so.
+    /// Returns an error, with the reason, unless this job is fault tolerant.
     pub(crate) fn tolerance(&self, operation: &'static str) -> Result<()> {
         let why_not = match TOLERANCE.get() {
             Some(Ok(())) => return Ok(()),
@@ -239,7 +240,7 @@ impl Comm {
         revoke(self.canonical)
     }
 
-    /// Nothing can be where nothing can be revoked.
+    /// Returns `true` if it is revoked; it cannot be without fault tolerance.
     pub(crate) fn is_revoked(&self) -> Result<bool> {
         if is_on() {
             is_revoked(self.canonical)
@@ -248,8 +249,8 @@ impl Comm {
         }
     }
 
-    /// One of those that are left. Nothing but this one call is made among them: it ends in the same way on all of
-    /// them, which no other does while ranks are lost.
+    /// Makes a communicator of the surviving ranks. They make no other call for that: this one ends in the same way on all of
+    /// them, which no other does while ranks fail.
     pub(crate) fn shrink(
         &self,
         parent: &Communicator,
@@ -258,7 +259,7 @@ impl Comm {
         self.tolerance(operation)?;
         let new = shrink(self.canonical)?;
         self.session.return_errors(new)?;
-        // When it is dropped, nobody agrees on when to free it: it is kept until MPI ends.
+        // After it was dropped, nobody agrees on when to free it: it is kept until MPI ends.
         let origin = Origin::Apart {
             members: Arc::default(),
             number: 0,

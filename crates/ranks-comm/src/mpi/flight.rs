@@ -1,4 +1,4 @@
-//! Requests of the library, one by one: beginning, completing, giving up.
+//! Single requests of the library: start, completion, cancellation.
 
 use std::ffi::c_int;
 
@@ -26,34 +26,34 @@ use crate::tag::Tag;
 /// A request in the library's own width.
 pub(crate) type Cell = native::Cell<MPI_Request>;
 
-/// An operation of the library that is not over.
+/// A pending operation over MPI.
 #[derive(Debug)]
 pub(crate) enum Flight {
-    /// The library has it.
+    /// Pending in the library.
     Native(Native),
-    /// A receive that waits until its message's length is known.
+    /// A receive that is matched before the length of its message is known.
     Claim(Claim),
 }
 
-/// A request, and what must be known of it when it is over.
+/// A request, and the facts that are needed at its completion.
 #[derive(Debug)]
 pub(crate) struct Native {
     pub(super) cell: Cell,
     pub(super) role: &'static Role,
-    /// How many elements there is room for, if it receives.
+    /// The number of elements that fit, if it receives.
     pub(super) capacity: usize,
     pub(super) count_word: CountWord,
     pub(super) cancelling: bool,
-    /// Whether the request is still there when the operation is over (see `persistent`).
+    /// `true` if the request is still there after completion (see `persistent`).
     pub(super) persistent: bool,
-    /// What became of it, if the library has said so while others were waited for.
+    /// The outcome, if a wait for others has completed it.
     pub(super) ended: Option<Result<Status>>,
-    /// What the library uses until it is over.
+    /// The value that the library uses until completion.
     pub(super) keep: Option<InFlight<Box<dyn Keep>>>,
 }
 
 impl Comm {
-    /// Begins a send.
+    /// Starts a send.
     ///
     /// # Safety
     /// Until it is over, `data` stays where it is and does not change.
@@ -78,7 +78,7 @@ impl Comm {
         Ok(self.native(cell, role, 0))
     }
 
-    /// How a send is done on this library: where receives wait to be claimed, one that was begun may not be posted yet.
+    /// The mode of a send on this library: where receives are matched first, one that was started may not be posted yet.
     pub(super) fn mode_here(&self, mode: SendMode) -> SendMode {
         match mode {
             SendMode::Ready if self.claims_everything() => SendMode::Standard,
@@ -86,7 +86,7 @@ impl Comm {
         }
     }
 
-    /// What an `int` can count, in a mode that is done here.
+    /// Starts a send of as many items as an `int` can count, in a mode of `mode_here`.
     ///
     /// # Safety
     /// As [`isend`](Self::isend); and `cell` is a place for a request.
@@ -106,7 +106,7 @@ impl Comm {
         unsafe { call(to_read(data), count, datatype, to, tag, self.native, cell) }
     }
 
-    /// Anything, in a mode that is done here.
+    /// Starts a send of any number of items, in a mode of `mode_here`.
     ///
     /// # Safety
     /// As [`isend`](Self::isend).
@@ -139,7 +139,7 @@ impl Comm {
         code
     }
 
-    /// Begins a receive.
+    /// Starts a receive.
     pub(crate) fn irecv(
         &self,
         role: &'static Role,
@@ -164,7 +164,7 @@ impl Comm {
                 };
                 let error = not_received(code, role.operation, capacity, element.width);
                 match error.kind() {
-                    // MPICH 3.4 says so at once if the message has come already; who waits is told, as elsewhere.
+                    // MPICH 3.4 reports it immediately if the message has arrived already; here the wait reports it, as elsewhere.
                     ErrorKind::Truncated => Ok(flight::Flight::Over(Err(error))),
                     _ => Err(error),
                 }
@@ -240,7 +240,7 @@ impl Comm {
         self.in_library(cell, role, capacity, None)
     }
 
-    /// An operation that receives nothing whose length must be found out, and uses `keep` until it is over.
+    /// An operation without a received length to find out, which uses `keep` until completion.
     pub(crate) fn native_keeping(
         &self,
         cell: Cell,
@@ -269,7 +269,7 @@ impl Comm {
         }))
     }
 
-    /// Keeps the memory of an operation that nobody will ask for until it is over.
+    /// Keeps the memory of an operation that nobody waits for until it is complete.
     pub(crate) fn abandon(&self, flight: Flight, memory: KeepAlive) {
         match flight {
             Flight::Native(native) => self.session.adopt(self.canonical, native, memory),
@@ -286,7 +286,7 @@ impl Flight {
         }
     }
 
-    /// What became of it, if it is over; an outer error is told while it goes on.
+    /// The outcome, if it is complete; with an outer error it is still pending.
     pub(crate) fn test(&mut self) -> Result<Option<Result<Landed>>> {
         Ok(match self {
             Self::Native(native) => native.test()?.map(|outcome| outcome.map(Landed::plain)),
@@ -294,7 +294,7 @@ impl Flight {
         })
     }
 
-    /// What became of it; an outer error is told while it goes on.
+    /// The outcome; with an outer error it is still pending.
     pub(crate) fn wait(&mut self) -> Result<Result<Landed>> {
         Ok(match self {
             Self::Native(native) => native.wait()?.map(Landed::plain),
@@ -302,7 +302,7 @@ impl Flight {
         })
     }
 
-    /// Whether it has ended already, with nothing received.
+    /// Cancels it. Returns `true` if it has ended already, with nothing received.
     pub(crate) fn cancel(&mut self) -> Result<bool> {
         match self {
             Self::Native(native) => native.cancel().map(|()| false),
@@ -312,7 +312,7 @@ impl Flight {
 }
 
 impl Native {
-    /// What became of it, if it is over; an outer error is told while it goes on.
+    /// The outcome, if it is complete; with an outer error it is still pending.
     pub(crate) fn test(&mut self) -> Result<Option<Result<Status>>> {
         if self.ended.is_some() {
             return Ok(self.ended.take());
@@ -322,7 +322,7 @@ impl Native {
         Ok(code.map(|code| self.outcome(code, &words)))
     }
 
-    /// What the library says of it, if it is over.
+    /// The library's code, if it is complete.
     fn ask(&mut self, words: &mut Words) -> Result<Option<c_int>> {
         let mut flag: c_int = 0;
         // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
@@ -334,27 +334,28 @@ impl Native {
         if flag == 0 {
             return Err(pending(code, self.role));
         }
-        // Of one that was pending once Open MPI 5.0.11 says so for ever, and does not free it, but sets the flag.
+        // Open MPI 5.0.11 reports a receive that was pending after a failure so for ever, and does not free it, but sets the flag.
         // SAFETY: the request is over, as the flag says, and not null.
         let freed = unsafe { native::MPI_Request_free(&raw mut self.cell) };
         check(freed, "MPI_Request_free").map(|()| Some(sys::MPI_SUCCESS))
     }
 
-    /// Whether it is over, of what nobody waits for; nothing of the program's runs here.
+    /// Tests an operation that nobody waits for; no code of the program runs here.
     pub(super) fn is_over(&mut self) -> bool {
         self.ended.is_some() || matches!(self.ask(&mut ROOM.clone()), Ok(Some(_)))
     }
 
-    /// Gives back what the library has used, of what nobody waits for and [is over](Self::is_over). That may run anything.
+    /// Drops the kept value of an operation that nobody waits for and that [is complete](Self::is_over). That may run code of
+    /// the program.
     pub(super) fn let_go(&mut self) {
         if let Some(keep) = self.keep.take() {
-            // Nobody is there to be told.
+            // There is nobody to report to.
             let _ = self.ended(keep);
         }
         let _ = self.release();
     }
 
-    /// What became of it; an outer error is told while it goes on.
+    /// The outcome; with an outer error it is still pending.
     fn wait(&mut self) -> Result<Result<Status>> {
         if let Some(outcome) = self.ended.take() {
             return Ok(outcome);
@@ -367,12 +368,12 @@ impl Native {
         }
         match self.test()? {
             Some(outcome) => Ok(outcome),
-            // Taken note of meanwhile.
+            // Acknowledged meanwhile.
             None => self.wait(),
         }
     }
 
-    /// Asks the library to let go of it. It is over when it has said so.
+    /// Cancels a receive. It is complete when a test or a wait says so.
     pub(super) fn cancel(&mut self) -> Result<()> {
         // Libraries differ in whether sends can be cancelled, and MPI 4.0 has deprecated it.
         if self.role.element.is_none() || self.ended.is_some() {
@@ -388,7 +389,7 @@ impl Native {
         self.role.operation
     }
 
-    /// The library has waited for it, and says what became of it; an error if it goes on all the same.
+    /// Takes the outcome of a wait for several; returns an error if it is still pending.
     #[inline]
     pub(super) fn has_ended(&mut self, code: c_int, words: &Words) -> Result<()> {
         self.ended = if code != sys::MPI_SUCCESS && is_pending(code) {
@@ -399,8 +400,8 @@ impl Native {
         Ok(())
     }
 
-    /// Tells what the library has used that the operation is over. It goes here, where the library may be called, unless what is begun
-    /// again uses it again.
+    /// Tells the kept value that the operation is complete. It is dropped here, where the library may be called, unless the next
+    /// start uses it again.
     #[cold]
     fn ended(&mut self, mut keep: InFlight<Box<dyn Keep>>) -> Result<()> {
         // SAFETY: this is called when the library has said that the operation is over.
@@ -427,7 +428,7 @@ impl Native {
     }
 }
 
-/// The error that a rank is lost which might have sent what a receive waits for: others may still send it.
+/// The error of a receive that waits while a rank that might have sent has failed: others may still send.
 #[cold]
 fn pending(code: c_int, role: &'static Role) -> Error {
     let text = "the receive goes on, for the ranks that are left; Communicator::ack_failed takes note of those that are lost, \
@@ -435,7 +436,7 @@ fn pending(code: c_int, role: &'static Role) -> Error {
     failed(code, role.operation, &text)
 }
 
-/// What became of an operation, given what the library says.
+/// The outcome of an operation, from the library's code and status.
 #[inline]
 pub(super) fn outcome(
     code: c_int,
@@ -457,7 +458,7 @@ pub(super) fn outcome(
     }
 }
 
-/// An error if what has arrived is no whole number of elements.
+/// Returns an error if the message is not a whole number of elements.
 #[inline(always)]
 pub(super) fn whole(
     role: &'static Role,

@@ -1,4 +1,4 @@
-//! Datatypes of other parts of the program, and ours for them.
+//! Datatypes shared with other parts of the program, in both directions.
 
 use std::ffi::c_int;
 use std::fmt;
@@ -22,14 +22,14 @@ use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
 
-/// A datatype of ours that is given to others. MPI is not finalized while it is kept.
+/// A datatype for other parts of the program. MPI is not finalized while it is kept.
 pub(crate) struct SharedDatatype {
     handle: MPI_Datatype,
     _committed: Option<Arc<Committed>>,
     _session: Arc<Session>,
 }
 
-/// A duplicate of a datatype that others have made.
+/// A duplicate of a datatype of another part of the program.
 pub(crate) struct ForeignHandle {
     handle: MPI_Datatype,
     session: Arc<Session>,
@@ -40,7 +40,7 @@ impl SharedDatatype {
         self.handle
     }
 
-    /// The handle as C code has it.
+    /// The handle, as C code has it.
     pub(crate) fn c_handle(&self) -> CHandle {
         // SAFETY: the library is loaded, as there is a session.
         unsafe { native::datatype_to_c(self.handle) }
@@ -49,13 +49,13 @@ impl SharedDatatype {
 
 impl Drop for ForeignHandle {
     fn drop(&mut self) {
-        // This thread may not be one that may call.
+        // This thread may be one that must not call.
         self.session.datatypes.retire(self.handle);
     }
 }
 
 impl Comm {
-    /// The datatype of a layout from the beginning of a slice on, for others.
+    /// The datatype of a layout from the beginning of a slice on, for other parts of the program.
     pub(crate) fn share_datatype(
         &self,
         element: Element,
@@ -102,7 +102,7 @@ impl Comm {
         })
     }
 
-    /// A datatype that others have made, and where its bytes are.
+    /// Duplicates a datatype of another part of the program, and returns its bounds.
     ///
     /// # Safety
     /// That of `Runtime::datatype_from_raw`.
@@ -130,7 +130,7 @@ impl Comm {
     }
 
     /// # Safety
-    /// What `count` of the datatype take is inside of `data`.
+    /// The bytes that `count` of the datatype cover are inside of `data`.
     pub(crate) unsafe fn send_foreign<T: Pod>(
         &self,
         data: &[T],
@@ -156,10 +156,10 @@ impl Comm {
         })
     }
 
-    /// Claims the message and compares its length, as for every derived datatype (see `layout`).
+    /// Matches the message first and compares its length, as for every derived datatype (see `layout`).
     ///
     /// # Safety
-    /// What `count` of the datatype take, each of them `size` bytes, is inside of `buf`.
+    /// The bytes that `count` of the datatype cover, each of them `size` bytes, are inside of `buf`.
     pub(crate) unsafe fn recv_foreign<T: Pod>(
         &self,
         buf: &mut [T],
@@ -194,7 +194,7 @@ fn large(count: usize) -> MPI_Count {
     MPI_Count::try_from(count).unwrap_or(MPI_Count::MAX)
 }
 
-/// Where the bytes of a datatype are; an error if before the beginning.
+/// The bounds of a datatype in bytes; an error if it starts before the beginning.
 ///
 /// # Safety
 /// The datatype is alive.

@@ -1,4 +1,4 @@
-//! Ranks in a graph that all of them know in full.
+//! Graph topologies that all ranks know in full.
 
 use std::ffi::c_int;
 

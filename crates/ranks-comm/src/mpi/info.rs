@@ -1,4 +1,4 @@
-//! Infos of the library: made for a call, or read.
+//! Info objects of the library.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 
@@ -36,13 +36,13 @@ impl InfoHandle {
         Ok(handle)
     }
 
-    /// The handle in the terms of the standard ABI.
+    /// The handle in the standard ABI.
     #[must_use]
     pub fn canonical(&self) -> MPI_Info {
         self.0
     }
 
-    /// What a call has made.
+    /// The info that a call has made.
     pub(super) fn made(
         operation: &'static str,
         make: impl FnOnce(*mut MPI_Info) -> c_int,
@@ -70,7 +70,7 @@ impl Drop for InfoHandle {
 }
 
 impl Comm {
-    /// What the library knows of how the process was started.
+    /// The environment in which the process was started, as the library reports it.
     pub(crate) fn info_env(&self) -> Result<Info> {
         read(sys::MPI_INFO_ENV)
     }
@@ -157,7 +157,7 @@ fn value(info: MPI_Info, key: &CStr) -> Result<Option<String>> {
     Ok((found != 0).then(|| to_text(&text)))
 }
 
-/// The same before MPI 4.0.
+/// The value of a key, before MPI 4.0.
 fn value_before_4(info: MPI_Info, key: &CStr) -> Result<Option<String>> {
     let (mut length, mut found): (c_int, c_int) = (0, 0);
     // SAFETY: info and key are alive; length and flag are ours.

@@ -1,4 +1,4 @@
-//! Communicators and requests that other parts of the program have made, and ours for them.
+//! Communicators and requests shared with other parts of the program, in both directions.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::interop::Ownership;
 use crate::landing::Role;
 use crate::status::Status;
 
-/// Where communicators of other parts of the program come from, as far as it is recorded.
+/// The origin, in records, of communicators of other parts of the program.
 const ADOPTED: u64 = u64::MAX;
 
 impl Comm {
-    /// The handle as C code has it.
+    /// The handle, as C code has it.
     pub(crate) fn c_handle(&self) -> CHandle {
         // SAFETY: the library is loaded, as there is a `Comm`.
         unsafe { native::comm_to_c(self.canonical) }
@@ -58,7 +58,7 @@ impl Comm {
         canonical.ok_or_else(|| other_form(operation, raw))
     }
 
-    /// Makes an operation of this runtime of one that others have begun; of none one that is over.
+    /// Wraps a pending operation of another part of the program; a null request is complete.
     ///
     /// # Safety
     /// That of `Communicator::request_from_raw`; if the role has an element, it is a receive of at most `capacity`.
@@ -76,7 +76,7 @@ impl Comm {
         self.native(cell, role, capacity)
     }
 
-    /// Makes a communicator of this runtime of one that others have made.
+    /// Wraps a communicator of another part of the program.
     ///
     /// # Safety
     /// That of `Runtime::communicator_from_raw`.
@@ -119,7 +119,7 @@ impl Comm {
 }
 
 impl Flight {
-    /// Lets go of a request that somebody else completes from now on; an error if the library does not have it.
+    /// Releases a request that another part completes from now on; an error if the library does not have it.
     pub(crate) fn hand_over(&mut self) -> Result<Handed> {
         match self {
             Self::Native(native) if native.ended.is_none() && !native.persistent => {
@@ -138,16 +138,16 @@ impl Flight {
     }
 }
 
-/// A request, and what the library uses until it is over.
+/// A request, and the value that the library uses until completion.
 pub(crate) type Handed = (Cell, Option<InFlight<Box<dyn Keep>>>);
 
-/// A request that is under way, in the standard's terms.
+/// The handle of a pending request, in the standard ABI.
 pub(crate) fn request_handle(cell: &Cell) -> MPI_Request {
     // SAFETY: the library is loaded and has written the request, as it comes from `hand_over`.
     unsafe { cell.get() }
 }
 
-/// The same as C code has it.
+/// The handle of a pending request, as C code has it.
 pub(crate) fn request_c_handle(cell: &Cell) -> CHandle {
     // SAFETY: the library is loaded, as it has begun a request.
     unsafe { native::request_to_c(request_handle(cell)) }

@@ -1,7 +1,7 @@
-//! Views in MPI's terms, and what is done with them.
+//! Views as arguments of MPI, and the operations on them.
 //!
-//! Messages that are too long, or no whole number of elements, are dealt with as in `recv`. What is received into a
-//! derived datatype is claimed first on every library: MPICH 3.4.3 ends the process when a long message is too long
+//! Messages that are too long, or no whole number of elements, are handled as in `recv`. A receive into a
+//! derived datatype is matched first on every library: MPICH 3.4.3 ends the process when a long message is too long
 //! for one (`ch3_progress.c`, `!vc_ch->recv_active`).
 
 use std::ffi::{c_int, c_void};
@@ -30,9 +30,9 @@ use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
 
-/// What of a slice travels: the arguments of any call that takes a datatype.
+/// A selection of a slice, as the arguments of a call that takes a datatype.
 ///
-/// `count` items of `datatype` at `pointer` are those bytes of the slice that the view takes, and no others. The
+/// `count` items of `datatype` at `pointer` are those bytes of the slice that the view selects, and no others. The
 /// datatype is committed as long as this lives, or `_committed`, which a request keeps.
 pub(super) struct Described<P> {
     pub(super) pointer: P,
@@ -42,7 +42,7 @@ pub(super) struct Described<P> {
 }
 
 impl Comm {
-    /// For a call that reads; the pointer is good as long as what the view borrows.
+    /// The arguments of a call that reads; the pointer is valid as long as the view's borrow.
     pub(super) fn to_send<T: Pod>(&self, view: &View<'_, T>) -> Result<Described<*const c_void>> {
         let base = to_read(view.data);
         self.describe(&view.taken, Items::Typed, |offset| {
@@ -51,7 +51,7 @@ impl Comm {
         })
     }
 
-    /// The same for one that sends to `dest`.
+    /// The arguments of a call that sends to `dest`.
     fn to_send_view_to<T: Pod>(
         &self,
         view: &View<'_, T>,
@@ -72,7 +72,7 @@ impl Comm {
         }
     }
 
-    /// For a call that writes; the pointer is good as long as what the view borrows, and nobody else uses the slice.
+    /// The arguments of a call that writes; the pointer is valid as long as the view's borrow, and nobody else uses the slice.
     pub(super) fn to_receive<T: Pod>(
         &self,
         view: &mut ViewMut<'_, T>,
@@ -80,7 +80,7 @@ impl Comm {
         self.to_receive_at(to_write(view.data), &view.taken)
     }
 
-    /// The same for a slice that begins at `base`.
+    /// As [`to_receive`](Self::to_receive), for a slice that begins at `base`.
     fn to_receive_at(&self, base: *mut c_void, taken: &Taken) -> Result<Described<*mut c_void>> {
         self.describe(taken, Items::Bytes, |offset| {
             // SAFETY: what the view takes begins inside of the slice, as was checked when it was made.
@@ -164,7 +164,7 @@ impl Comm {
         check_with(code, mode.name(), || attempt(data, dest))
     }
 
-    /// Begins a send.
+    /// Starts a send.
     ///
     /// # Safety
     /// Until it is over, the slice of `data` stays where it is and does not change.
@@ -252,7 +252,7 @@ impl Comm {
         unsafe { self.sendrecv_described::<R>(&from, &into, &recv.taken, ends) }
     }
 
-    /// Both in one slice; `send` and `recv` have no element in common.
+    /// Sends and receives in one slice; `send` and `recv` select no common element.
     pub(crate) fn sendrecv_within<T: Pod>(
         &self,
         send: &Taken,
@@ -280,7 +280,8 @@ impl Comm {
     }
 
     /// # Safety
-    /// What `send` describes may be read until this returns, what `recv` describes is `taken`, may be written until then,
+    /// The bytes that `send` describes may be read until this returns; those that `recv` describes are `taken`, may be written
+    /// until then,
     /// and is apart from the former.
     unsafe fn sendrecv_described<R: Pod>(
         &self,
@@ -327,13 +328,13 @@ impl Comm {
         received::<R>(code, OPERATION, &status, taken)
     }
 
-    /// Whether a receive into that must know the length of the message before: as [`Comm::must_claim`], and always
+    /// Returns `true` if a receive must be matched first: as [`Comm::must_claim`], and always
     /// where there are gaps.
     fn must_claim_described(&self, what: &Described<*mut c_void>, taken: &Taken) -> bool {
         what._committed.is_some() || taken.bytes() < self.claim_below || self.claims.is_waiting()
     }
 
-    /// Claims the message, compares its length, receives it into what `what` describes, which is `taken`.
+    /// Matches the message, compares its length, and receives it into what `what` describes, which is `taken`.
     fn recv_claimed_into<T: Pod>(
         &self,
         operation: &'static str,
@@ -362,7 +363,7 @@ impl Comm {
     }
 }
 
-/// What a layout takes of any slice, for the collectives of a sibling crate: `count` items of `datatype`, `offset` bytes
+/// The selection of a layout in any slice, for the collectives of a sibling crate: `count` items of `datatype`, `offset` bytes
 /// behind the beginning of the slice. The datatype is committed as long as this lives.
 #[derive(Debug)]
 pub struct Portion {
@@ -376,10 +377,10 @@ pub struct Portion {
 }
 
 impl Comm {
-    /// What `layout`, which fits the slice in question, takes of elements of `T`.
+    /// The elements of `T` that `layout`, which fits the slice in question, selects.
     ///
     /// # Errors
-    /// What the library says of the datatype.
+    /// Errors of the library about the datatype.
     pub fn portion<T: Pod>(&self, layout: &Layout) -> Result<Portion> {
         let taken = Taken {
             layout: layout.clone(),
@@ -395,7 +396,7 @@ impl Comm {
     }
 }
 
-/// A datatype that the library uses until an operation is over.
+/// A datatype that the library uses until an operation is complete.
 #[derive(Debug)]
 struct Held(#[expect(dead_code, reason = "it is only held")] Arc<Committed>);
 
@@ -405,7 +406,7 @@ impl Keep for Held {
     }
 }
 
-/// Whom a message goes to and whom one comes from.
+/// The destination of one message and the source of another.
 #[derive(Clone, Copy)]
 struct Ends {
     dest: Destination,
@@ -414,7 +415,7 @@ struct Ends {
     recv_tag: Tag,
 }
 
-/// What became of a receive into what was taken.
+/// The outcome of a receive into a selection.
 fn received<T: Pod>(
     code: c_int,
     operation: &'static str,

@@ -1,4 +1,4 @@
-//! A claimed message. Its length is known, so nothing can be written past a buffer.
+//! Matched messages. Their length is known, so nothing can be written past a buffer.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -16,17 +16,17 @@ use crate::element::{Pod, whole};
 use crate::error::{self, Error, Result};
 use crate::status::Status;
 
-/// A message that must be received once, or thrown away.
+/// A message that must be received once, or discarded.
 #[derive(Debug)]
 pub(crate) struct Message(MPI_Message);
 
 impl Message {
-    /// What a matched probe returned; `MPI_MESSAGE_NO_PROC` if the source was nobody.
+    /// The message of a matched probe; `MPI_MESSAGE_NO_PROC` if the source was null.
     pub(super) fn claimed(message: MPI_Message) -> Self {
         Self(message)
     }
 
-    /// Receives it if it fits, else throws it away and leaves `buf` as it is.
+    /// Receives it if it fits, else discards it and leaves `buf` untouched.
     pub(crate) fn recv<T: Pod>(
         self,
         operation: &'static str,
@@ -86,7 +86,7 @@ impl Message {
         Ok((Buffer::filled(memory), *status))
     }
 
-    /// The same if it is a whole number of elements; else it is thrown away.
+    /// Checks that it is a whole number of elements; discards it otherwise.
     fn of_whole<T: Pod>(self, operation: &'static str, status: &Status) -> Result<Whole> {
         let bytes = status.bytes();
         let Some(length) = whole::<T>(bytes) else {
@@ -99,7 +99,7 @@ impl Message {
         })
     }
 
-    /// Receives it into memory that is thrown away, so that its sender can go on.
+    /// Receives it into memory that is freed afterwards, so that its sender can go on.
     pub(crate) fn discard(self, status: &Status) {
         let mut scratch = Vec::<u8>::new();
         let length = status.bytes();
@@ -147,7 +147,7 @@ struct Whole {
 }
 
 impl Whole {
-    /// Receives it into the beginning of `room`, and returns how many elements that were.
+    /// Receives it into the beginning of `room`, and returns the number of elements.
     fn fill<T: Pod>(self, operation: &'static str, room: &mut [MaybeUninit<T>]) -> Result<usize> {
         let room = &mut room[..self.length];
         let (pointer, count) = (to_write(room), large_count::<T>(room.len()));

@@ -1,6 +1,6 @@
 //! Communicators over an MPI library: the unsafe twin of the safe layer, under the same file names.
 //!
-//! Calls on the hot path go through `ranks_mpi_sys::native`, in the library's own terms; the rest through the
+//! Calls on the fast path go through `ranks_mpi_sys::native`, with the library's own handles; the rest through the
 //! functions of the standard.
 //!
 //! # Safety
@@ -8,14 +8,14 @@
 //! Every call hands libmpi handles, pointers and counts. Four facts make them sound, each established in one place:
 //!
 //! * The library is loaded, initialised and not finalized: a [`Comm`] is made by [`session`] after `MPI_Init_thread`
-//!   and keeps the session alive, and `MPI_Finalize` runs when the session goes. An operation is begun by
+//!   and keeps the session alive, and `MPI_Finalize` runs when the session is dropped. An operation is started by
 //!   `Communicator::express`, `dispatch` or `enter` only, which ask [`GATE`] whether this thread may.
 //! * Memory is as large as the counts say: a pointer and its count come from one slice ([`buffer`]), and what
 //!   they count is whole elements of a type without padding or invalid values ([`Pod`](crate::element::Pod)).
-//! * What is written is never more than that: [`recv`] knows which libraries do not stop at the end of a buffer.
+//! * No more than that is ever written: [`recv`] knows which libraries do not stop at the end of a buffer.
 //! * Ranks and tags are in range, by the checks of `Communicator` before each operation.
 //!
-//! A blocking operation has no claim on its buffers once it has returned.
+//! A blocking operation does not use its buffers after it has returned.
 #![allow(unsafe_code)]
 
 mod agree;

@@ -1,8 +1,9 @@
-//! What Open MPI 5 computes wrong in windows over TCP, without an error, and what keeps it from that.
+//! Wrong results of Open MPI 5 in windows over TCP, without an error, and the setting that prevents them.
 //!
-//! Up to 32 words it combines by atomic operations of the network, which are messages there (`btl_base_am_rdma.c`). Of 5.0.11, in C: `Band`, `Bor`
-//! and `Bxor` of 8 bytes take what is there for the operand; `Land`, `Lor` and `Lxor` of 4 and 8 bytes do nothing, and give the operand back; `Min` and `Max`
-//! of unsigned ones compare them as signed. With `osc_rdma_acc_use_amo` off it compares and swaps instead, and all of that is right.
+//! It combines up to 32 words by atomic operations of the network, which are messages there (`btl_base_am_rdma.c`). Of 5.0.11,
+//! in C: `Band`, `Bor` and `Bxor` of 8 bytes use the value in the window as the operand; `Land`, `Lor` and `Lxor` of 4 and 8
+//! bytes do nothing, and return the operand; `Min` and `Max` of unsigned numbers compare them as signed. With
+//! `osc_rdma_acc_use_amo` off it compares and swaps instead, and all of that is right.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +15,7 @@ use super::parameters;
 
 static ARE_WRONG: AtomicBool = AtomicBool::new(false);
 
-/// Before MPI is initialised, unless somebody else has done that: turns them off where they may be wrong.
+/// Turns them off where they may be wrong. Called before MPI is initialised, unless another part of the program has done that.
 pub(super) fn turn_off(loaded: &Loaded, environment: &Environment, owner: bool) {
     if !(has_them(loaded.name()) && are_several(environment)) {
         return;
@@ -23,12 +24,12 @@ pub(super) fn turn_off(loaded: &Loaded, environment: &Environment, owner: bool) 
     ARE_WRONG.store(!parameters::is_off(NETWORK_ATOMICS), Ordering::Relaxed);
 }
 
-/// Whether words in windows of this job may be combined by atomic operations of the network that are wrong.
+/// Returns `true` if words in windows of this job may be combined by atomic operations of the network that are wrong.
 pub fn network_atomics_are_wrong() -> bool {
     ARE_WRONG.load(Ordering::Relaxed)
 }
 
-/// Whether a library combines words by them over TCP: Open MPI from 5.0 on.
+/// Returns `true` if a library combines words by them over TCP: Open MPI from 5.0 on.
 fn has_them(library: &str) -> bool {
     let version = library.strip_prefix("Open MPI ");
     let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());

@@ -1,10 +1,11 @@
-//! Messages to oneself that Open MPI cuts and does not say so, and what is sent instead.
+//! Messages to oneself that Open MPI truncates without an error, and the datatype that prevents it.
 //!
-//! Where pml ob1 hands a message of up to btl self's eager limit to a receive that is posted, header and data are two segments, and it compares
-//! the room of the receive with the length of the first one (`pml_ob1_recvfrag.c`, `mca_pml_ob1_recv_frag_callback_match`): what is longer is cut
-//! to the room, as a success. So it is from 4.1.4 to 5.0.11 (in C). What it has to pack is one segment, and longer than the room then. It packs
-//! what it does not know to be contiguous, and a datatype that begins where it is placed for the second time is that: bytes side by side all
-//! the same. It costs some 340 instructions a message.
+//! If pml ob1 hands a message of up to btl self's eager limit to a posted receive, header and data are two segments, and it
+//! compares the room of the receive with the length of the first one (`pml_ob1_recvfrag.c`,
+//! `mca_pml_ob1_recv_frag_callback_match`): a longer message is truncated to the room, as a success. It does so from 4.1.4 to
+//! 5.0.11 (in C). A message that it has to pack is one segment, which is then longer than the room. It packs datatypes that it
+//! does not know to be contiguous, and a datatype that begins where it is placed for the second time is such: contiguous bytes
+//! all the same. It costs some 340 instructions a message.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -21,28 +22,28 @@ use crate::element::Pod;
 use crate::error::Result;
 use crate::source::Destination;
 
-/// A number that no rank has, nor nobody, in any library.
+/// A number that is neither a rank nor null in any library.
 const NOBODY: c_int = c_int::MIN;
 
-/// The eager limit of btl self, unless somebody has set it.
+/// The eager limit of btl self, unless it has been set.
 const DEFAULT: usize = 1024;
 
-/// So many bytes go at once, whatever that limit is.
+/// The number of bytes that are sent eagerly, whatever that limit is.
 const INLINE: usize = 256;
 
-/// No longer ones are packed, whatever that limit is.
+/// The length up to which messages are packed, whatever that limit is.
 const MOST: usize = 1 << 16;
 
-/// Datatypes of bytes side by side that Open MPI packs, by their length, each made when it is used first.
+/// Datatypes of contiguous bytes that Open MPI packs, by their length, each made on first use.
 ///
-/// None at all where messages to oneself are as others are.
+/// Empty if messages to oneself need no packing.
 #[derive(Debug, Default)]
 pub(super) struct Packed {
     by_length: Box<[OnceLock<MPI_Datatype>]>,
 }
 
 impl Packed {
-    /// For this library, which is initialised; `trusting` is that nothing is too long.
+    /// The datatypes for this library, which is initialised; `trusting` means that no message is too long.
     pub(super) fn on(loaded: &Loaded, trusting: bool) -> Self {
         if trusting || !loaded.is_openmpi() || loaded.selected_pml().as_deref() == Some("ucx") {
             return Self::default();
@@ -56,7 +57,7 @@ impl Packed {
         }
     }
 
-    /// Which rank of `comm` has to pack what it sends to itself: this one, or nobody.
+    /// The rank of `comm` that has to pack messages to itself: this one, or none.
     pub(super) fn rank_in(&self, comm: sys::MPI_Comm) -> c_int {
         let mut rank = NOBODY;
         if !self.by_length.is_empty() {
@@ -66,9 +67,9 @@ impl Packed {
         rank
     }
 
-    /// That of so many bytes; `None` if they are packed anyway, and if the library cannot make it.
+    /// The datatype of so many bytes; `None` if those are packed anyway, and if the library cannot make it.
     fn of(&self, bytes: usize) -> Option<MPI_Datatype> {
-        // Of one byte nothing is cut: into nothing nothing is posted.
+        // A message of one byte is not truncated: receives of no bytes are not posted.
         let place = self.by_length.get(bytes).filter(|_| bytes > 1)?;
         if let Some(made) = place.get() {
             return Some(*made);
@@ -81,7 +82,7 @@ impl Packed {
         place.get().copied()
     }
 
-    /// Frees all of them. Nobody may use one any more.
+    /// Frees all of them. None may be in use any more.
     pub(super) fn free(&mut self) -> Result<()> {
         let mut outcome = Ok(());
         for made in self.by_length.iter_mut().filter_map(OnceLock::take) {
@@ -92,7 +93,7 @@ impl Packed {
 }
 
 impl Comm {
-    /// How many items of what `data` is when it is sent to `to`; an `int` can count them.
+    /// The count and the datatype of `data` in a send to `to`; an `int` can count its items.
     #[inline(always)]
     pub(super) fn to_send_small<T: Pod>(&self, data: &[T], to: c_int) -> (c_int, native::Datatype) {
         if to == self.oneself
@@ -112,7 +113,7 @@ impl Comm {
         Some(unsafe { native::datatype(packed) })
     }
 
-    /// The same for functions of the standard, of anything.
+    /// As [`to_send_small`](Self::to_send_small), for functions of the standard and of any number of items.
     pub(super) fn to_send_to<T: Pod>(
         &self,
         data: &[T],
@@ -126,7 +127,7 @@ impl Comm {
         (large_count::<T>(data.len()), TypeOf::<T>::datatype())
     }
 
-    /// Whether what goes there has to be packed.
+    /// Returns `true` if a message to `dest` has to be packed.
     pub(super) fn is_oneself(&self, dest: Destination) -> bool {
         to_standard::destination(dest) == self.oneself && !self.between
     }

@@ -1,6 +1,6 @@
-//! Operations that nobody waits for any more, with the memory that they work on.
+//! Detached operations: pending operations that nobody waits for, with the memory that they work on.
 //!
-//! They end when they end. Each time another one comes, and before MPI is finalized, the library is asked which have.
+//! Each time another one is added, and before MPI is finalized, they are tested for completion.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,18 +14,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::flight::Pause;
 use crate::in_flight::{KeepAlive, Over};
 
-/// How long `MPI_Finalize` is put off for them.
+/// The time for which `MPI_Finalize` is delayed for them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An operation, its memory, and the communicator that it is on.
 type Orphan = (Native, KeepAlive, MPI_Comm);
 
-/// What was left behind.
+/// The detached operations of a session.
 #[derive(Default)]
 pub(super) struct Orphans {
     requests: Mutex<Vec<Orphan>>,
     claims: Mutex<Vec<Arc<Claims>>>,
-    /// Persistent requests that are not started, to be freed by a thread that may.
+    /// Persistent requests that are inactive, to be freed by a thread that may.
     idle: Mutex<Vec<Native>>,
 }
 
@@ -34,10 +34,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
-    /// Keeps `memory` until the operation is over.
+    /// Keeps `memory` until the operation is complete.
     pub(super) fn adopt(&self, comm: MPI_Comm, native: Native, memory: KeepAlive) {
         lock(&self.orphans.requests).push((native, memory, comm));
-        // Only if this thread may call; otherwise somebody else will ask.
+        // Only if this thread may call; otherwise another one will test.
         if let Ok(_entered) = GATE.enter("MPI_Test") {
             self.orphans.sweep();
         }
@@ -45,19 +45,19 @@ impl Session {
 }
 
 impl Session {
-    /// Keeps a persistent request that is not started until it can be freed.
+    /// Keeps a persistent request that is inactive until it can be freed.
     pub(super) fn retire_later(&self, native: Native) {
         lock(&self.orphans.idle).push(native);
     }
 }
 
 impl Orphans {
-    /// Keeps an eye on what a communicator that was dropped still receives.
+    /// Keeps the receives that are pending on a dropped communicator.
     pub(super) fn remember(&self, claims: &Arc<Claims>) {
         lock(&self.claims).push(Arc::clone(claims));
     }
 
-    /// Lets go of those that are over; how many are left.
+    /// Releases those that are complete; returns the number of those that are left.
     pub(super) fn sweep(&self) -> usize {
         let mut over = Vec::new();
         let mut requests = lock(&self.requests);
@@ -72,7 +72,7 @@ impl Orphans {
         let left = requests.len();
         drop(requests);
         let mut idle = std::mem::take(&mut *lock(&self.idle));
-        // What is not freed is only lost. Dropping may run anything of the program's, so the lists are not locked now.
+        // A request that is not freed only leaks. Dropping may run code of the program, so the lists are not locked now.
         for native in &mut idle {
             let _ = native.release();
         }
@@ -81,7 +81,7 @@ impl Orphans {
             // SAFETY: the library has said that the operation is over.
             memory.free(unsafe { Over::new() });
         }
-        // A look may drop as well.
+        // Progress may drop as well.
         let claims = lock(&self.claims).clone();
         claims.iter().for_each(|claims| claims.look_now());
         let mut claims = lock(&self.claims);
@@ -89,7 +89,7 @@ impl Orphans {
         left + claims.len()
     }
 
-    /// Whether any of them is on that communicator and not over.
+    /// Returns `true` if any of them is pending on that communicator.
     pub(super) fn are_on(&self, comm: MPI_Comm) -> bool {
         self.any_on(comm) && {
             self.sweep();
@@ -104,8 +104,8 @@ impl Orphans {
                 .any(|claims| claims.comm() == comm)
     }
 
-    /// Cancels the receives on a communicator that is about to be freed all the same: nobody can send to them on purpose
-    /// any more, and MPICH 4.0.2 gives their context to another communicator, whose messages they would take.
+    /// Cancels the receives on a communicator that is about to be freed all the same: no message for them can be sent on purpose
+    /// any more, and MPICH 4.0.2 gives their context to another communicator, whose messages they would match.
     pub(super) fn cancel_on(&self, comm: MPI_Comm) {
         let claims = lock(&self.claims).clone();
         let of_it = claims.iter().filter(|claims| claims.comm() == comm);
@@ -114,7 +114,7 @@ impl Orphans {
         for (native, _, on) in lock(&self.requests).iter_mut() {
             if *on == comm {
                 any = true;
-                // What cannot be cancelled may still end by itself.
+                // A receive that cannot be cancelled may still complete by itself.
                 let _ = native.cancel();
             }
         }
@@ -123,12 +123,12 @@ impl Orphans {
         }
     }
 
-    /// Ends them before MPI ends: receives are cancelled, sends have a little time, and no more than `limit`.
+    /// Completes them before MPI ends: receives are cancelled, sends have a short time, and no more than `limit`.
     pub(super) fn settle(&self, limit: Duration) -> Result<()> {
         let claims = lock(&self.claims).clone();
         claims.iter().for_each(|claims| claims.close());
         for (native, ..) in lock(&self.requests).iter_mut() {
-            // What cannot be cancelled may still end by itself.
+            // A receive that cannot be cancelled may still complete by itself.
             let _ = native.cancel();
         }
         if Pause::until(limit.min(PATIENCE), || Ok(self.sweep() == 0))? {
@@ -138,7 +138,7 @@ impl Orphans {
         }
     }
 
-    /// What has not ended, as the library or `claims` know it.
+    /// The names of the pending operations.
     fn names(&self) -> Vec<&'static str> {
         let requests = lock(&self.requests);
         let mut names: Vec<_> = requests.iter().map(|orphan| orphan.0.operation()).collect();
@@ -148,7 +148,7 @@ impl Orphans {
         names
     }
 
-    /// That the memory of those that have not ended is kept for ever, for the end of a text; nothing if there are none.
+    /// A text for the end of an error: the memory of the pending operations is leaked; empty if there are none.
     #[cold]
     pub(super) fn kept_for_ever(&self) -> String {
         let names = self.names();

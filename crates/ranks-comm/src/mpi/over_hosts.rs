@@ -1,9 +1,9 @@
-//! What MPICH does wrong over UCX where a job has ranks on several hosts.
+//! Faults of MPICH over UCX in jobs with ranks on several hosts.
 //!
-//! * From 4.1 on, a receive from any rank does not see messages that are there; see `recv`.
-//! * Before 4.2, `MPI_Finalize` hangs if ranks come to it with messages still on their way: 4.0.2 as Debian has it did so in 16 of 32 jobs
-//!   that had just sent 16 MiB, also in C. With two barriers and a pause of 100 ms behind each it was 1 of 32 (and 2 of 18 jobs of this library) on a
-//!   machine with ten times as much to do as it has cores for; pauses of 10 ms do not help.
+//! * From 4.1 on, a receive from any source does not see messages that are there; see `recv`.
+//! * Before 4.2, `MPI_Finalize` hangs if ranks come to it with messages still in flight: 4.0.2 as Debian has it did so in 16 of
+//!   32 jobs that had just sent 16 MiB, also in C. With two barriers and a pause of 100 ms after each it was 1 of 32 (and 2 of
+//!   18 jobs of this library) on a machine with ten times as much work as cores; pauses of 10 ms do not help.
 
 use std::ffi::c_int;
 use std::thread;
@@ -16,16 +16,16 @@ use ranks_mpi_sys::Loaded;
 use super::error::check;
 use crate::error::Result;
 
-/// How long what is on its way has to arrive.
+/// The time for messages in flight to arrive.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Whether a receive from any rank may wait for ever for a message that is there.
+/// Returns `true` if a receive from any source may wait for ever for a message that is there.
 pub(super) fn loses_messages(loaded: &Loaded, environment: &Environment) -> bool {
     are_several(environment)
         && ucx_release(loaded.description()).is_some_and(|release| release >= (4, 1))
 }
 
-/// Before `MPI_Finalize`, where that may hang: lets what is on its way arrive. Collective over the world, as that is.
+/// Lets messages in flight arrive before `MPI_Finalize`, where that may hang. Collective over the world, as that is.
 pub(super) fn quiesce() -> Result<()> {
     let text = sys::loaded().map_or("", Loaded::description);
     let hangs = ucx_release(text).is_some_and(|release| release < (4, 2));
@@ -40,7 +40,7 @@ pub(super) fn quiesce() -> Result<()> {
     Ok(())
 }
 
-/// Whether ranks are on several hosts, as far as the launcher says.
+/// Returns `true` if ranks are on several hosts, as far as the launcher says.
 pub(super) fn are_several(environment: &Environment) -> bool {
     let Some(size) = environment.size.filter(|size| *size > 1) else {
         return false;
@@ -48,7 +48,7 @@ pub(super) fn are_several(environment: &Environment) -> bool {
     environment.local_size.is_none_or(|here| here < size)
 }
 
-/// The release of an MPICH whose first way to other hosts is UCX, from what the library says of itself.
+/// The release of an MPICH whose first transport to other hosts is UCX, from the library's description.
 fn ucx_release(text: &str) -> Option<(u32, u32)> {
     let value = |name: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(name));

@@ -1,12 +1,14 @@
-//! Messages that Open MPI writes past the end of a slice, and what keeps it from that.
+//! Messages that Open MPI writes past the end of a slice, and the parameter that prevents it.
 //!
-//! Where pml ob1 has a message read or written remotely (single copy in shared memory, RPUT and RGET over TCP, to oneself), nobody looks at the
-//! length of the receive: two-sided, and in collectives whose ranks pass different lengths. Of 4.1.4, 4.1.7, 4.1.8 and 5.0.8 to 5.0.11, in C:
-//! a message of about 4 KiB and more into less is written as a whole, and then it is `MPI_ERR_TRUNCATE`. With `pml_ob1_max_rdma_per_request`
-//! 0 nothing was, in shared memory, over TCP and to oneself. Nor was it under pml ucx. Others (cm) are not known.
+//! If pml ob1 has a message read or written remotely (single copy in shared memory, RPUT and RGET over TCP, to oneself), the
+//! length of the receive is not checked: point-to-point, and in collectives whose ranks pass different lengths. Of 4.1.4, 4.1.7,
+//! 4.1.8 and 5.0.8 to 5.0.11, in C: a message of about 4 KiB and more into less is written as a whole, and then it is
+//! `MPI_ERR_TRUNCATE`. With `pml_ob1_max_rdma_per_request` 0 none was, in shared memory, over TCP and to oneself. Nor was one
+//! under pml ucx. Others (cm) are not known.
 //!
-//! Whether a message is read remotely is for its sender to say. So the ranks of a program ask each other; where programs differ, and where another part of
-//! the program has initialised MPI, the parameter has to be in the environment that the launcher gives to all.
+//! The sender decides whether a message is read remotely. So the ranks of a program ask each other; where programs differ, and
+//! where another part of the program has initialised MPI, the parameter has to be in the environment that the launcher gives to
+//! all.
 
 use std::env;
 use std::ffi::{CStr, c_int};
@@ -21,18 +23,19 @@ use crate::error::Result;
 
 const PARAMETER: &CStr = c"pml_ob1_max_rdma_per_request";
 
-/// A component for collectives that go round the pml, unless its priority is 0 as it is by default: `MPI_Allreduce` writes past the slice there.
+/// The priority of a component for collectives that bypasses the pml, unless it is 0 as by default: `MPI_Allreduce` writes past
+/// the slice there.
 const COLL_SM: &CStr = c"coll_sm_priority";
 
-/// Where the parameter was 0 before MPI was initialised.
+/// The places where the parameter was 0 before MPI was initialised.
 pub(super) struct Prevented {
-    /// In the environment that the launcher has given to this process.
+    /// The environment that the launcher has given to this process.
     in_job: bool,
-    /// There, or by this process.
+    /// That environment, or this process.
     here: bool,
 }
 
-/// Before MPI is initialised, unless somebody else has done that.
+/// Sets the parameter. Called before MPI is initialised, unless another part of the program has done that.
 pub(super) fn prevent(loaded: &Loaded, owner: bool) -> Prevented {
     let in_job = parameters::is_off(RDMA_PER_REQUEST);
     if loaded.is_openmpi() {
@@ -43,13 +46,14 @@ pub(super) fn prevent(loaded: &Loaded, owner: bool) -> Prevented {
 }
 
 impl Prevented {
-    /// Whether messages are expected to be written past the end of a slice.
+    /// Returns `true` if messages may be written past the end of a slice, as known before MPI is initialised.
     pub(super) fn expects_overruns(&self, loaded: &Loaded) -> bool {
         loaded.is_openmpi() && !self.here
     }
 }
 
-/// Once MPI is initialised: what was found, and whether messages may be written past the end of a slice. Collective, if this library has initialised it.
+/// Describes what was found, and returns `true` if messages may be written past the end of a slice. Called once MPI is
+/// initialised; collective, if this library has initialised it.
 pub(super) fn find_out(
     loaded: &Loaded,
     prevented: &Prevented,
@@ -90,12 +94,12 @@ pub(super) fn find_out(
     Ok((found, !everywhere))
 }
 
-/// Whether a launcher has started more than one program.
+/// Returns `true` if the launcher has started more than one program.
 fn are_several_programs() -> bool {
     env::var("OMPI_NUM_APP_CTX").is_ok_and(|programs| programs != "1")
 }
 
-/// Whether it is so on all ranks.
+/// Returns `true` if it is so on all ranks.
 fn is_everywhere(here: bool) -> Result<bool> {
     let (mine, mut all) = (c_int::from(here), 0);
     // SAFETY: MPI is initialised, and every rank comes here; both numbers are ours.

@@ -1,4 +1,4 @@
-//! Packing. The length of what is packed is passed on, and compared before anything is unpacked.
+//! Packing. The length of the packed buffer is passed on, and compared before anything is unpacked.
 
 use std::ffi::{c_int, c_void};
 
@@ -26,7 +26,7 @@ impl Comm {
             )
         };
         check(code, OPERATION)?;
-        // An `int` that is full has turned negative in libraries that count in it.
+        // An overflowing `int` has turned negative in libraries that count in it.
         usize::try_from(size)
             .map(|size| size.max(data.bytes()))
             .map_err(|_| strange(OPERATION, size))
@@ -47,7 +47,7 @@ impl Comm {
         end.map(drop)
     }
 
-    /// Packs from `position` on, where there is room for as much as the library asks for; where it ends.
+    /// Packs from `position` on, where there is room for as much as the library asks for; returns the end.
     fn pack_behind<T: Pod>(
         &self,
         data: &View<'_, T>,
@@ -94,7 +94,7 @@ impl Comm {
         inside(OPERATION, end, position, length)
     }
 
-    /// `packed` has as many bytes from `position` on as the view takes; where it ends.
+    /// Unpacks; `packed` has as many bytes from `position` on as the view selects. Returns the end.
     pub(crate) fn unpack<T: Pod>(
         &self,
         packed: &[u8],

@@ -6,8 +6,8 @@ use std::fs;
 
 use ranks_launch::has_user_set;
 
-/// Turns a parameter off by its variable, unless somebody else initialises MPI, the user has said what it should be, or other threads run,
-/// which may read the environment.
+/// Turns a parameter off by its variable, unless another part of the program initialises MPI, the user has set it, or other
+/// threads run, which may read the environment.
 pub(super) fn turn_off(variable: &str, owner: bool) {
     if owner && !has_user_set(variable) && is_single_threaded() {
         // SAFETY: this is the process's only thread, so nobody reads the environment meanwhile.
@@ -15,7 +15,7 @@ pub(super) fn turn_off(variable: &str, owner: bool) {
     }
 }
 
-/// Whether the variable has one of the values by which Open MPI is surely told to turn it off.
+/// Returns `true` if the variable has one of the values by which Open MPI surely turns the parameter off.
 pub(super) fn is_off(variable: &str) -> bool {
     env::var_os(variable).is_some_and(|value| says_off(&value))
 }

@@ -1,6 +1,6 @@
 //! Partitioned requests of the library.
 //!
-//! Only where what arrives is held back at the end of the buffer: a library that writes past it (see `recv`) does so here as
+//! Only for libraries that stop at the end of the buffer: a library that writes past it (see `recv`) does so here as
 //! well, and there is no matched probe for partitions.
 
 use std::ffi::{c_int, c_void};
@@ -22,7 +22,7 @@ use crate::landing::{Role, Span};
 pub(crate) struct Parts {
     cell: Cell,
     role: &'static Role,
-    /// The same request in the standard's terms, for calls that take it by value.
+    /// The same request in the standard ABI, for calls that take it by value.
     request: MPI_Request,
 }
 
@@ -104,7 +104,7 @@ impl Comm {
         }
     }
 
-    /// Both sides decide alike: there is one library in a job.
+    /// An error where partitions are not offered. Both sides decide alike: there is one library in a job.
     fn has_partitions(&self, role: &'static Role) -> Result<()> {
         if !self.claims_everything() && can_be_prepared() {
             return Ok(());
@@ -134,7 +134,7 @@ impl Parts {
         check(code, self.role.operation)
     }
 
-    /// Lets the library send those partitions, none of which it has.
+    /// Marks those partitions as ready, none of which is.
     pub(crate) fn ready(&self, partitions: &[usize]) -> Result<()> {
         match partitions {
             [] => Ok(()),
@@ -159,7 +159,7 @@ impl Parts {
         }
     }
 
-    /// Whether a partition of a started receive is there.
+    /// Returns `true` if a partition of a started receive has arrived.
     pub(crate) fn arrived(&self, partition: usize) -> Result<bool> {
         let mut flag: c_int = 0;
         // SAFETY: the receive was started; the partition is one of its; the flag is ours.
@@ -180,7 +180,7 @@ fn number(partition: usize) -> c_int {
     c_int::try_from(partition).unwrap_or(-1)
 }
 
-/// Partitions, and items in each, as the library counts them.
+/// The numbers of partitions, and of items in each, as the library counts them.
 fn counts(
     role: &'static Role,
     span: Span,

@@ -21,7 +21,7 @@ pub(super) fn rank(rank: usize) -> c_int {
     rank as c_int
 }
 
-/// What the library has for the wildcards and for nobody, found out once for the `native` functions.
+/// The library's values of the wildcards and of null, found out once for the `native` functions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sentinels {
     any_source: c_int,

@@ -1,4 +1,4 @@
-//! Requests that the library keeps, to begin the same operation again and again.
+//! Persistent requests of the library.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -28,7 +28,7 @@ use crate::status::{ROOM, Status};
 use crate::tag::Tag;
 
 impl Comm {
-    /// Prepares a send.
+    /// Prepares a persistent send.
     ///
     /// # Safety
     /// Until the request is given to [`retire`](Self::retire), `data` stays where it is; while it is started, it does not
@@ -54,7 +54,7 @@ impl Comm {
         Ok(self.persistent(request, role, 0))
     }
 
-    /// Prepares a receive; `None` if it cannot be posted on this library, or need not be.
+    /// Prepares a persistent receive; `None` if it cannot be posted on this library, or need not be.
     pub(crate) fn recv_init(
         &self,
         role: &'static Role,
@@ -65,7 +65,7 @@ impl Comm {
         let Some(element) = role.element else {
             return Ok(None);
         };
-        // What is not prepared is begun anew at each start.
+        // Otherwise each start makes a receive of its own.
         let is_posted = span.bytes() >= self.claim_below.max(1) && can_be_prepared();
         if source == Source::Null || !is_posted {
             return Ok(None);
@@ -105,7 +105,7 @@ impl Comm {
         }
     }
 
-    /// A request that was made by an `_init`, receives nothing whose length must be found out, and uses `keep` until it
+    /// A request of a function that ends in `_init`, without a received length to find out; it uses `keep` until it
     /// is freed.
     pub(crate) fn prepared(
         &self,
@@ -125,12 +125,12 @@ impl Comm {
         }
     }
 
-    /// Whether a receive that is started now could overtake one that waits for its message.
+    /// Returns `true` if a receive that is started now could overtake one that waits for its message.
     pub(crate) fn has_claims(&self) -> bool {
         self.claims.is_waiting()
     }
 
-    /// Frees a request that is not started, now if this thread may, or later.
+    /// Frees an inactive request, now if this thread may, or later.
     pub(crate) fn retire(&self, mut native: Native) -> Result<()> {
         if callback::is_under_way() {
             let session = Arc::clone(&self.session);
@@ -147,7 +147,7 @@ impl Comm {
     }
 }
 
-/// That nothing need be found out of an operation that is over: the address of `MPI_STATUS_IGNORE`, one load away.
+/// Proof that an operation has no status to read at completion: the address of `MPI_STATUS_IGNORE`, one load away.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Silent(usize);
 
@@ -159,7 +159,7 @@ impl Native {
         check(code, "MPI_Start")
     }
 
-    /// Waits for what was started.
+    /// Waits for the started operation.
     #[inline]
     pub(crate) fn finish(&mut self) -> Result<Status> {
         let mut words = ROOM;
@@ -168,13 +168,13 @@ impl Native {
         self.outcome(code, &words)
     }
 
-    /// Whether nothing need be found out when it is over, unless it has failed.
+    /// `Some` if the operation has no status to read at completion, unless it has failed.
     pub(crate) fn silent(&self) -> Option<Silent> {
         let silent = self.role.element.is_none() && self.keep.is_none();
         silent.then(|| Silent(native::status_ignore().addr()))
     }
 
-    /// As [`finish`](Self::finish), of what is [silent](Self::silent).
+    /// As [`finish`](Self::finish), for an operation that is [silent](Self::silent).
     #[inline(always)]
     pub(crate) fn finish_silently(&mut self, Silent(ignore): Silent) -> Result<()> {
         let ignore = ptr::without_provenance_mut(ignore);
@@ -183,19 +183,19 @@ impl Native {
         check(code, self.role.operation)
     }
 
-    /// Whether it receives.
+    /// Returns `true` if it receives.
     #[inline(always)]
     pub(crate) fn receives(&self) -> bool {
         self.role.element.is_some()
     }
 
-    /// Whether the library has let go of it, as Open MPI does of those that have failed.
+    /// Returns `true` if the library has freed it, as Open MPI does with those that have failed.
     fn is_gone(&self) -> bool {
         // SAFETY: the library is loaded and has written the request when it was made.
         unsafe { self.cell.get() == sys::MPI_REQUEST_NULL }
     }
 
-    /// Frees a request that is not started; one that is over has been freed if it is not persistent.
+    /// Frees an inactive request; one that is complete has been freed if it is not persistent.
     pub(super) fn release(&mut self) -> Result<()> {
         if self.persistent && !self.is_gone() {
             // SAFETY: the request was made by an `_init` and is not started.
@@ -205,21 +205,21 @@ impl Native {
         if let Some(keep) = self.keep.take() {
             // SAFETY: the request is gone, and was not started.
             let over = unsafe { Over::new() };
-            // It goes here, where the library may be called.
+            // It is dropped here, where the library may be called.
             drop(keep.give_back(over));
         }
         Ok(())
     }
 
-    /// For what was started and will not be asked for again.
+    /// Turns it into a pending operation, for a started one that nobody waits for any more.
     pub(crate) fn into_flight(self) -> flight::Flight {
         flight::Flight::Mpi(Flight::Native(self))
     }
 }
 
-/// Waits for what was started, no more than [`ROOMS`](super::ROOMS), by one call: what became of each.
+/// Waits for started operations, no more than [`ROOMS`](super::ROOMS), with one call; returns the outcome of each.
 ///
-/// An outer error says that this thread may not wait.
+/// An outer error means that this thread may not wait.
 pub(crate) fn finish_all(natives: &mut [&mut Native]) -> Result<Vec<Result<Status>>> {
     const OPERATION: &str = "MPI_Waitall";
     let _entered = GATE.enter(OPERATION)?;
@@ -247,7 +247,7 @@ pub(crate) fn finish_all(natives: &mut [&mut Native]) -> Result<Vec<Result<Statu
         );
     }
     if !told && outcomes.iter().all(Result::is_ok) {
-        // Those that were over do not say any more which of them has failed.
+        // Requests that were complete no longer tell which of them has failed.
         if let Some(first) = outcomes.first_mut() {
             *first = Err(failed(code, OPERATION, &""));
         }

@@ -80,7 +80,7 @@ impl Comm {
     }
 }
 
-/// Claims a message, if there is one.
+/// Matches a message, if there is one (`MPI_Improbe`).
 ///
 /// # Safety
 /// The communicator is alive, and has that rank.

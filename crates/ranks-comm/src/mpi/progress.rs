@@ -1,9 +1,9 @@
-//! Looks at receives that wait for their message while their owner is busy elsewhere.
+//! Progress on receives that wait for their message while their owner is busy elsewhere.
 //!
-//! A receive that was posted is matched by the library whenever it is called, whatever for. One that waits in `claims`
-//! is matched by us, and its owner may sit in a call that ends only when the message is taken: in a send to a rank that
-//! is itself in a send to us, say. So one thread looks from time to time, as long as any receive waits. It runs only where
-//! the library lets several threads call.
+//! A posted receive is matched by the library whenever it is called. One that waits in `claims` is matched by this crate, and
+//! its owner may block in a call that ends only when the message is received: in a send to a rank that itself blocks in a send
+//! to this one, say. So one thread makes progress at intervals, as long as any receive waits. It runs only where the library
+//! lets several threads call.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -28,7 +28,7 @@ fn lock() -> MutexGuard<'static, Watch> {
     WATCH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Looks at these until none of them waits.
+/// Makes progress on these until none of them waits.
 pub(super) fn watch(claims: &Arc<Claims>) {
     let mut watch = lock();
     if watch.stop {
@@ -39,7 +39,7 @@ pub(super) fn watch(claims: &Arc<Claims>) {
         CHANGED.notify_one();
     }
     if watch.thread.is_none() {
-        // Without the thread receives are still looked at by those who wait for them.
+        // Without the thread receives still progress in the calls of those that wait for them.
         watch.thread = thread::Builder::new()
             .name("ranks-progress".to_owned())
             .spawn(run)
@@ -47,7 +47,7 @@ pub(super) fn watch(claims: &Arc<Claims>) {
     }
 }
 
-/// Ends the thread: from now on MPI is called by nobody here.
+/// Ends the thread: it makes no calls of MPI afterwards.
 pub(super) fn stop() {
     let thread = {
         let mut watch = lock();
@@ -83,7 +83,7 @@ fn run() {
         thread::sleep(pause);
         pause = (pause * 2).min(LONGEST);
         watch = lock();
-        // What was done may have got more to do meanwhile.
+        // A queue without receives may have got some meanwhile.
         watch.claims.retain(|claims| {
             !left.iter().any(|done| Arc::ptr_eq(done, claims)) || claims.is_busy()
         });

@@ -1,33 +1,35 @@
-//! One decision for all receives: posted, as libraries mean them, or claimed, where that is not safe or not told. What was seen is in `recv`.
+//! The policy for all receives: posted, as the standard means them, or matched first, where that is not safe or lengths are not
+//! told. The findings are in `recv`.
 
 use ranks_launch::RDMA_PER_REQUEST;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::Loaded;
 
-/// Whether receives are posted, or why they are claimed.
+/// `Posted`, or the reason why receives are matched first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Receives {
     Posted,
-    /// What is too long may be written past the end, in collectives as well.
+    /// Messages that are too long may be written past the end, in collectives as well.
     Overrun,
-    /// Who receives what is too long may wait for ever.
+    /// A receive of a message that is too long may deadlock.
     Hanging,
-    /// From any rank, messages that are there are not seen.
+    /// A receive from any source does not see messages that are there.
     Losing,
-    /// A receive of a library that goes on without lost ranks may fail without being over; one that is claimed is begun with its message.
+    /// In a fault-tolerant library a posted receive may fail without being complete; one that is matched first is started with
+    /// its message.
     Failing,
-    /// Lengths cannot be seen in statuses, so every message's is asked for before it is received.
+    /// Lengths cannot be read in statuses, so that of every message is probed before it is received.
     Unmeasured,
 }
 
-/// Whether the library has receives that are prepared once: Open MPI frees a persistent request that has failed, and says of partitions that
-/// they have arrived before they have.
+/// Returns `true` if persistent and partitioned receives can be used: Open MPI frees a persistent request that has failed, and
+/// reports the arrival of partitions before they have arrived.
 pub(super) fn can_be_prepared() -> bool {
     !sys::loaded().is_some_and(Loaded::is_openmpi)
 }
 
 impl Receives {
-    /// On this library; `trusting` is that nothing is too long.
+    /// The policy for this library; `trusting` means that no message is too long.
     pub(super) fn on(loaded: &Loaded, overruns: bool, loses: bool, trusting: bool) -> Self {
         if loses {
             Self::Losing
@@ -40,29 +42,29 @@ impl Receives {
         }
     }
 
-    /// For another reason, unless there is one.
+    /// Sets another reason to match first, unless there is one.
     pub(super) fn claim(&mut self, why: Self) {
         if !self.claims() {
             *self = why;
         }
     }
 
-    /// Whether nothing is received that was not claimed.
+    /// Returns `true` if all receives are matched first.
     pub(super) fn claims(self) -> bool {
         self != Self::Posted
     }
 
-    /// Receives into fewer bytes than this are claimed: those into nothing everywhere.
+    /// The length in bytes below which receives are matched first: on all libraries those of no bytes.
     pub(super) fn claim_below(self) -> usize {
         if self.claims() { usize::MAX } else { 1 }
     }
 
-    /// Whether ranks must compare collectives before anything is written.
+    /// Returns `true` if ranks must compare collectives before anything is written.
     pub(super) fn overrun(self) -> bool {
         self == Self::Overrun
     }
 
-    /// The same for people, with what was `found` of the library.
+    /// The policy as a text, with what was `found` of the library.
     pub(super) fn told(self, found: &str) -> String {
         let why = match self {
             Self::Posted if found.is_empty() => return "posted".to_owned(),

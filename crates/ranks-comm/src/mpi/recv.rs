@@ -1,26 +1,26 @@
 //! Receives that never write past their buffer.
 //!
-//! Where Open MPI writes a message that is too long past the end of the buffer (`overruns`), a message is claimed first, its length compared, and only
-//! then received. Otherwise libraries stop at the end. `receives` has the decision.
+//! Open MPI may write a message that is too long past the end of the buffer (`overruns`): there a message is matched first, its
+//! length compared, and only then received. Other libraries stop at the end. `receives` has the decision.
 //!
-//! So it is done on MPICH 3.4 with its device ch3 as well: of long messages that do not fit, it leaves receiver or sender
+//! The same is done on MPICH 3.4 with its device ch3: of long messages that do not fit, it leaves receiver or sender
 //! waiting for ever, now and then (3.4.3; with three ranks that all send one, once in a few dozen).
 //!
-//! Intel's MPI (2021.19.0) may say that it received a message well of which it has received only what fits: if it has 16 kB
-//! and more, comes over shared memory, and its beginning was there before the receive. Its status says so many bytes as there
-//! is room for, and these are written. To find that out every message would have to be claimed, and no receive be posted; as
+//! Intel's MPI (2021.19.0) may report success for a message of which it has received only what fits: if it has 16 kB
+//! and more, comes over shared memory, and its beginning was there before the receive. Its status has as many bytes as there
+//! is room for, and these are written. To find that out every message would have to be matched first, and no receive be posted; as
 //! nothing is wrong in memory and the program is, that is not done.
 //!
-//! And on MPICH from 4.1 on where UCX is its way to other hosts and a job is on several: of a receive from any rank it does not see
-//! messages that are there, and waits for ever (4.3.2 and 5.0.2; in most runs, after one message or three, also in C; not 4.0.2, nor by
-//! libfabric). A probe sees them.
+//! It is also done on MPICH from 4.1 on if UCX is its transport to other hosts and a job is on several: a receive from any
+//! source does not see messages that are there, and waits for ever (4.3.2 and 5.0.2; in most runs, after one message or three,
+//! also in C; not 4.0.2, nor over libfabric). A probe sees them.
 //!
-//! Where there is no room at all, others fail as well: Intel's MPI (2021.19.0) says nothing about a short message that
-//! arrives there, MPICH 3.4.3 waits for ever for a long one. So a receive into nothing is done in that way everywhere.
+//! If there is no room at all, others fail as well: Intel's MPI (2021.19.0) reports no error for a short message that
+//! arrives there, MPICH 3.4.3 waits for ever for a long one. So a receive of no bytes is matched first everywhere.
 //!
-//! MPICH and what comes from it end the process by a failed assertion if what arrives is no whole number of
+//! MPICH and its derivatives end the process by a failed assertion if the message is no whole number of
 //! items of the datatype (seen in 4.3.2 and 5.0.2: `typerep_yaksa_pack.c`, `actual_unpack_bytes % element_size == 0`).
-//! There everything is received as bytes, and whether they make whole elements is found out here.
+//! There everything is received as bytes, and the number of whole elements is found out here.
 
 use std::ffi::c_int;
 
@@ -53,17 +53,17 @@ impl Comm {
         }
     }
 
-    /// Whether this library must not receive anything that was not claimed.
+    /// Returns `true` if all receives on this library must be matched first.
     pub(super) fn claims_everything(&self) -> bool {
         self.claim_below == usize::MAX
     }
 
-    /// Whether a receive into `buf` must know the length of the message before, or wait for its turn.
+    /// Returns `true` if a receive into `buf` must be matched first, or wait for its turn.
     pub(super) fn must_claim<T>(&self, buf: &[T]) -> bool {
         size_of_val(buf) < self.claim_below || self.claims.is_waiting()
     }
 
-    /// What became of a receive into `capacity` elements of `T`.
+    /// The outcome of a receive into `capacity` elements of `T`.
     #[inline(always)]
     pub(super) fn received<T: Pod>(
         &self,
@@ -81,7 +81,7 @@ impl Comm {
         Ok(Kind::MPI)
     }
 
-    /// Claims the message, compares its length, receives it.
+    /// Matches the message, compares its length, receives it.
     pub(super) fn recv_claimed<T: Pod>(
         &self,
         operation: &'static str,
@@ -120,7 +120,7 @@ impl Comm {
 }
 
 impl<C: Over> Unclaimed<C> {
-    /// What an `int` can count.
+    /// Receives as many bytes as an `int` can count.
     #[inline(always)]
     pub(crate) fn recv_small<T: Pod>(
         &self,
@@ -149,7 +149,7 @@ impl<C: Over> Unclaimed<C> {
     }
 }
 
-/// Asks the library how long the message is.
+/// Calls the library for the length of the message.
 #[cold]
 #[inline(never)]
 fn is_whole<T>(operation: &'static str, status: &Words) -> Result<()> {
@@ -160,7 +160,7 @@ fn is_whole<T>(operation: &'static str, status: &Words) -> Result<()> {
     }
 }
 
-/// The same for a status in the standard's terms.
+/// The outcome of a receive with a status of the standard ABI.
 pub(super) fn large_received<T: Pod>(
     code: c_int,
     operation: &'static str,
@@ -201,9 +201,9 @@ pub(super) fn not_whole<T>(operation: &'static str, bytes: usize) -> Error {
     error::not_whole(operation, bytes, size_of::<T>(), std::any::type_name::<T>())
 }
 
-/// How long a truncated message was, as MPICH and Intel's MPI say in the stack of calls of their text:
+/// The length of a truncated message, as MPICH and Intel's MPI report it in the stack of calls of their text:
 /// "… truncated; 72000 bytes received but buffer size is 800 …". MPICH 4.3.2 has the two numbers the wrong way round,
-/// but the message is always the longer one. Some versions say nothing.
+/// but the message is always the longer one. Some versions report nothing.
 fn arrived(text: &str, capacity: usize) -> Option<usize> {
     let (_, rest) = text.split_once("truncated; ")?;
     let (first, rest) = rest.split_once(" bytes received but buffer size is ")?;

@@ -1,7 +1,7 @@
-//! Who is in what: asked of all ranks when one has come to a time limit, in `aside_world`.
+//! The states of all ranks, asked for in `aside_world` when a rank has timed out.
 //!
-//! A rank that asks says what it is in itself, so that ranks which come to their limits together need not ask twice. Answers
-//! come from the watchdog of `limit`, where the library lets it call, or from whoever asks at the same time.
+//! A rank that asks sends its own state, so that ranks which time out together need not ask twice. Answers
+//! come from the watchdog of `limit`, where the library lets it call, or from a thread that asks at the same time.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,31 +27,31 @@ use crate::source::Source;
 use crate::tag::Tag;
 use crate::thread_level::ThreadLevel;
 
-/// How long ranks have to answer.
+/// The time for ranks to answer.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long a message is: what it is, how long its sender has been there in microseconds, and where.
+/// The length of a message: its kind, the time that its sender has been in its call in microseconds, and the name of that.
 const LENGTH: usize = 128;
 const COUNT: c_int = 128;
 
 const QUESTION: u8 = 1;
 const ANSWER: u8 = 2;
 
-/// The communicator, and what was heard on it.
+/// The communicator, and the messages that were received on it.
 struct RollCall {
     comm: MPI_Comm,
-    /// What each rank has said last, and when.
+    /// The last state of each rank, and the time of its arrival.
     heard: Vec<Option<(Instant, State)>>,
-    /// What is being sent.
+    /// The sends that are pending.
     sending: Vec<(MPI_Request, InFlight<Box<[u8; LENGTH]>>)>,
 }
 
 static ROLL_CALL: Mutex<Option<RollCall>> = Mutex::new(None);
 
-/// Which rank is being sent a question, and since when.
+/// The rank that a question is being sent to, and since when.
 static SENDING: Mutex<Option<(Instant, usize)>> = Mutex::new(None);
 
-/// How long the library may take to begin to send one: it has to return at once, but Intel's does not while a host cannot be
+/// The time for the library to start sending one: it has to return immediately, but Intel's does not while a host cannot be
 /// reached.
 pub(crate) const STUCK: Duration = Duration::from_millis(300);
 
@@ -59,7 +59,7 @@ fn lock() -> MutexGuard<'static, Option<RollCall>> {
     ROLL_CALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on ranks can be asked. Collective over all ranks.
+/// Makes the ranks ready to be asked. Collective over all ranks.
 pub(super) fn open(size: usize) -> Result<()> {
     *lock() = Some(RollCall {
         comm: aside_world::open()?,
@@ -69,24 +69,24 @@ pub(super) fn open(size: usize) -> Result<()> {
     Ok(())
 }
 
-/// From now on nobody is asked, and nobody answered.
+/// Ends questions and answers.
 pub(super) fn close() {
     *lock() = None;
 }
 
-/// Whether this thread may call the library besides the one that is in a call.
+/// Returns `true` if this thread may call the library while another one is in a call.
 fn lets_watchdogs_call() -> bool {
     GATE.level() == ThreadLevel::Multiple
 }
 
-/// Answers those who ask; for the watchdog, which does not wait while another thread asks.
+/// Answers questions; for the watchdog, which does not wait while another thread asks.
 pub(crate) fn listen() {
     if lets_watchdogs_call() {
         answer();
     }
 }
 
-/// The same for a thread that may call the library.
+/// Answers questions, on a thread that may call the library.
 pub(super) fn answer() {
     if let Ok(mut roll_call) = ROLL_CALL.try_lock()
         && let Some(roll_call) = &mut *roll_call
@@ -95,18 +95,18 @@ pub(super) fn answer() {
     }
 }
 
-/// The rank to which another thread would send a question, if the library has not returned from that for so long.
+/// The rank to which another thread is sending a question, if the library has not returned from that for so long.
 pub(crate) fn stuck(patience: Duration) -> Option<usize> {
     let sending = *SENDING.lock().unwrap_or_else(PoisonError::into_inner);
     sending.and_then(|(since, rank)| (since.elapsed() >= patience).then_some(rank))
 }
 
-/// Whether a thread asks.
+/// Returns `true` if a thread asks.
 pub(crate) fn is_asking() -> bool {
     ASKING.load(Ordering::Relaxed) > 0
 }
 
-/// How many threads ask.
+/// The number of threads that ask.
 static ASKING: AtomicUsize = AtomicUsize::new(0);
 
 struct Asking;
@@ -129,7 +129,7 @@ fn sends(to: Option<usize>) {
     *SENDING.lock().unwrap_or_else(PoisonError::into_inner) = sending;
 }
 
-/// What the ranks are in, of whom this one is not: it says that it is in `own`, and waits a little for their answers.
+/// Asks the ranks, among which this one is not, for their states: sends its own state, and waits briefly for their answers.
 pub(crate) fn ask(ranks: &[usize], own: &State) -> Vec<(usize, State)> {
     let mut states: Vec<_> = ranks.iter().map(|&rank| (rank, State::Unknown)).collect();
     if limit::is_watchdog() && !lets_watchdogs_call() {
@@ -137,7 +137,7 @@ pub(crate) fn ask(ranks: &[usize], own: &State) -> Vec<(usize, State)> {
     }
     let _asking = Asking::begin();
     let begin = Instant::now();
-    // Those who have asked before have said where they are.
+    // Ranks that have asked before have sent their states.
     let since = begin.checked_sub(GRACE).unwrap_or(begin);
     if let Some(roll_call) = &mut *lock() {
         for &rank in ranks {
@@ -147,7 +147,7 @@ pub(crate) fn ask(ranks: &[usize], own: &State) -> Vec<(usize, State)> {
         sends(None);
     }
     loop {
-        // Between two looks others may have their turn.
+        // Others may take the lock between two polls.
         let Some(roll_call) = &mut *lock() else {
             return states;
         };
@@ -167,7 +167,7 @@ pub(crate) fn ask(ranks: &[usize], own: &State) -> Vec<(usize, State)> {
     }
 }
 
-/// Waits for all ranks to come to the end; whether they did in time. Collective.
+/// Waits for all ranks to come to the end; returns `true` if they did in time. Collective.
 pub(super) fn all_come(limit: Duration) -> Result<bool> {
     let mut request = sys::MPI_REQUEST_NULL;
     {
@@ -182,14 +182,14 @@ pub(super) fn all_come(limit: Duration) -> Result<bool> {
 }
 
 impl RollCall {
-    /// What cannot be sent is as what is not heard.
+    /// Sends a message. A failure is the same as an answer that does not come.
     fn send(&mut self, what: u8, dest: usize, state: &State) {
         for (mut request, message) in std::mem::take(&mut self.sending) {
             match test(&mut request) {
                 // SAFETY: the library has said that it is over.
                 Ok(true) => drop(message.give_back(unsafe { Over::new() })),
                 Ok(false) => self.sending.push((request, message)),
-                // It may still go on.
+                // It may still be pending.
                 Err(_) => drop(message),
             }
         }
@@ -207,7 +207,7 @@ impl RollCall {
         }
     }
 
-    /// Takes note of all messages that have come, and answers.
+    /// Receives all messages that have arrived, and answers.
     fn listen(&mut self) {
         while let Some((source, message)) = self.receive() {
             let Some((what, state)) = decoded(&message) else {

@@ -33,7 +33,7 @@ impl Comm {
         check_with(code, mode.name(), || attempt(mode, data, dest))
     }
 
-    /// What an `int` can count, in a mode that is done here.
+    /// Sends as many items as an `int` can count, in a mode that this library does.
     ///
     /// # Safety
     /// As [`send`](Self::send).

@@ -9,16 +9,16 @@ use super::flight::Cell;
 use crate::landing::Role;
 use crate::record::Kind;
 
-/// When a send is complete.
+/// The mode of a send, which defines its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SendMode {
-    /// When the buffer is free.
+    /// Complete when the buffer may be reused.
     Standard,
-    /// When the receiver has begun to receive.
+    /// Complete when the matching receive has started.
     Synchronous,
-    /// At once, by way of the attached buffer.
+    /// Complete immediately, through the attached buffer.
     Buffered,
-    /// As standard; the caller vouches that the receive was posted before.
+    /// As standard; the caller guarantees that the receive was posted before.
     Ready,
 }
 
@@ -92,7 +92,7 @@ macro_rules! modes {
                 }
             }
 
-            /// What is recorded of a blocking send of elements.
+            /// Returns the record of a blocking send of elements.
             #[inline(always)]
             pub(crate) fn kind<T>(self) -> &'static Kind {
                 match self {
@@ -100,7 +100,7 @@ macro_rules! modes {
                 }
             }
 
-            /// What is recorded of a nonblocking send of elements.
+            /// Returns the record of a nonblocking send of elements.
             #[inline(always)]
             pub(crate) fn nonblocking_kind<T>(self) -> &'static Kind {
                 match self {

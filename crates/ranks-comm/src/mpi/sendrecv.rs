@@ -1,4 +1,4 @@
-//! Send and receive in one call. The receiving half is as in `recv`.
+//! Combined send and receive. The receive is as in `recv`.
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -67,7 +67,7 @@ impl Comm {
         }
     }
 
-    /// Starts the send, claims the message to receive, compares its length, receives it, waits for the send.
+    /// Starts the send, matches the message to receive, compares its length, receives it, waits for the send.
     #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     fn sendrecv_claimed<S: Pod, R: Pod>(
         &self,
@@ -144,7 +144,8 @@ impl Comm {
 }
 
 impl<C: Over> Unclaimed<C> {
-    /// What an `int` can count, and at least one byte to send: the address of a slice of none may be a sentinel.
+    /// Sends and receives as much as an `int` can count, and at least one byte to send: the address of an empty slice may be a
+    /// sentinel.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
     pub(crate) fn sendrecv_small<S: Pod, R: Pod>(
@@ -184,7 +185,7 @@ impl<C: Over> Unclaimed<C> {
         self.0.received::<R>(code, OPERATION, words, recv.len())
     }
 
-    /// What an `int` can count.
+    /// Sends and receives as much as an `int` can count.
     #[inline(always)]
     pub(crate) fn sendrecv_replace_small<T: Pod>(
         &self,
@@ -224,7 +225,7 @@ impl<C: Over> Unclaimed<C> {
     }
 }
 
-/// A send under way, which holds its buffer until it is over, also when unwinding.
+/// A pending send, which holds its buffer until it is complete, also when unwinding.
 pub(super) struct Sending<'a> {
     request: MPI_Request,
     _buffer: PhantomData<&'a [u8]>,

@@ -1,4 +1,4 @@
-//! From `MPI_Init_thread` (`start.rs`) to `MPI_Finalize` (`end.rs`): once a process, shared by whoever needs it.
+//! The session: from `MPI_Init_thread` (`start.rs`) to `MPI_Finalize` (`end.rs`), once in a process, shared by all its users.
 
 mod end;
 mod last_call;
@@ -37,7 +37,7 @@ use crate::under_way::Hold;
 
 const OPERATION: &str = "MPI_Init_thread";
 
-/// Stands before every call of MPI of this process.
+/// The checks before every call of MPI in this process.
 pub(crate) static GATE: Gate = Gate::new();
 
 static STATE: Mutex<State> = Mutex::new(State::NotStarted);
@@ -52,12 +52,12 @@ enum State {
     Ended,
 }
 
-/// MPI, initialised. When the last holder lets go, `MPI_Finalize` runs.
+/// MPI, initialised. `MPI_Finalize` runs when the last holder drops it.
 pub(super) struct Session {
     pub(super) receives: Receives,
     pub(super) sentinels: Sentinels,
     pub(super) count_word: CountWord,
-    /// Whether we have initialised, and so finalize.
+    /// `true` if this crate has initialised MPI, and so finalizes it.
     owner: bool,
     level: ThreadLevel,
     size: usize,
@@ -65,26 +65,26 @@ pub(super) struct Session {
     pub(super) apart: Apart,
     /// Receives on the world that wait for their message, as long as a handle of it lives.
     world_claims: Mutex<Weak<Claims>>,
-    /// What users keep with the world, as long as a handle of it lives.
+    /// The attributes of the world, as long as a handle of it lives.
     world_attributes: Mutex<Weak<Attributes>>,
-    /// What is recorded of the world, whichever handle calls.
+    /// The recorder of the world, for all its handles.
     world_recorder: OnceLock<Arc<Recorder>>,
-    /// Whether its ranks are out of step in its collectives.
+    /// `true` if its ranks are out of step in its collectives.
     world_step: Arc<AtomicBool>,
     aside: Mutex<Aside>,
     pub(super) datatypes: Cache,
-    /// What messages to oneself are made of.
+    /// The datatypes of messages to oneself.
     pub(super) packed: Packed,
-    /// Operations that nobody waits for.
+    /// Detached operations.
     pub(super) orphans: Orphans,
-    /// The memory of buffered sends.
+    /// The attached buffer.
     pub(super) attached: Mutex<Attached>,
     pub(super) comparing: Comparing,
-    /// While ranks may be asked what they are in.
+    /// Held while other ranks may ask for the state of this one.
     hold: Option<Hold>,
-    /// Where the ranks bring together what they have observed, until they have.
+    /// The observations that are gathered at the end, until they are.
     backstage: Mutex<Option<Backstage>>,
-    /// Whether the library lets a thread of ours call.
+    /// `true` if the library lets a thread of this crate call.
     polls: bool,
     finished: bool,
 }
@@ -93,7 +93,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Until it is dropped, MPI is not finalized if it is not yet. The holder must not drop a communicator.
+/// Delays `MPI_Finalize` until it is dropped, if that has not run. The holder must not drop a communicator.
 pub(super) fn keep_alive() -> impl Drop {
     lock(&STATE)
 }
@@ -127,7 +127,7 @@ fn ended() -> Error {
 }
 
 impl Session {
-    /// Lets errors on `comm` return.
+    /// Sets `MPI_ERRORS_RETURN` on `comm`.
     pub(super) fn return_errors(&self, comm: MPI_Comm) -> Result<()> {
         // SAFETY: the communicator is alive, and the handler is the library's own.
         let code = unsafe { sys::MPI_Comm_set_errhandler(comm, sys::MPI_ERRORS_RETURN) };
@@ -147,31 +147,32 @@ impl Session {
         claims
     }
 
-    /// Keeps what was dropped until it can be freed.
+    /// Defers the free of a dropped object.
     pub(super) fn put_aside(&self, key: u64, dropped: Waiting) {
         lock(&self.aside).waiting.insert(key, dropped);
     }
 
-    /// Whether ranks compare their collective calls: where they must, and otherwise not where another part of the program may take part in them.
+    /// Returns `true` if ranks compare their collective calls: where they must, and otherwise not where another part of the
+    /// program may take part in them.
     pub(super) fn compares(&self) -> bool {
         self.receives.overrun() || self.owner && self.comparing.checks == Checks::Collective
     }
 
-    /// Whether `progress` may call the library.
+    /// Returns `true` if `progress` may call the library.
     pub(super) fn polls(&self) -> bool {
         self.polls
     }
 
-    /// One of those who have a communicator goes; what it still receives is ended before MPI is.
+    /// Removes a user of a communicator; receives that are still pending on it are completed before MPI ends.
     pub(super) fn leave(&self, claims: &Arc<Claims>) {
         if claims.leave() {
             self.orphans.remember(claims);
         }
     }
 
-    /// Whether nothing is under way any more on what was dropped.
+    /// Returns `true` if no operation is pending on a dropped object.
     ///
-    /// If it were freed before, a library might give its context to another one, which would get the messages.
+    /// If it were freed before, a library might give its context to another one, which would match the messages.
     pub(super) fn is_at_rest(&self, key: u64) -> bool {
         let comm = match lock(&self.aside).waiting.get(&key) {
             Some(Waiting::Comm(comm)) => *comm,
@@ -188,7 +189,7 @@ impl Session {
         aside.next
     }
 
-    /// Frees what waits under `key`. Collective over its ranks.
+    /// Frees the object with that key. Collective over its ranks.
     pub(super) fn free(&self, key: u64) -> Result<()> {
         let waiting = lock(&self.aside).waiting.remove(&key);
         match waiting {

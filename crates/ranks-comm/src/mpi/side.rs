@@ -1,4 +1,4 @@
-//! Requests of several operations side by side, as the library takes them.
+//! Requests of several operations in an array, as the library takes them.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -12,12 +12,12 @@ use super::waitall::wait_all;
 use crate::error::Result;
 use crate::status::{ROOM, Words};
 
-/// How many are begun or completed by one call.
+/// The number of requests that one call starts or completes.
 pub(crate) const ROOMS: usize = 64;
 
 /// Copies of up to [`ROOMS`] requests, on the stack.
 ///
-/// A call may change a copy, and then its [`Native`] must have it back: the library has let go of what was there.
+/// A call may change a copy, and then its [`Native`] must have it back: the library has freed the original.
 pub(crate) struct Side {
     request_stride: usize,
     words: [u64; ROOMS],
@@ -25,7 +25,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// With nothing in it; the library is loaded, as there are requests to be put in.
+    /// An empty array; the library is loaded, as there are requests to be added.
     pub(crate) fn new() -> Self {
         Self {
             request_stride: native::request_stride(),
@@ -34,7 +34,7 @@ impl Side {
         }
     }
 
-    /// Takes a request in, behind the others; whether there was room.
+    /// Appends a request; returns `true` if there was room.
     pub(crate) fn put(&mut self, native: &Native) -> bool {
         if self.used == ROOMS {
             return false;
@@ -47,7 +47,7 @@ impl Side {
         true
     }
 
-    /// Gives the request at `index` back to where it came from: a call may have changed it.
+    /// Copies the request at `index` back to its owner: a call may have changed it.
     pub(crate) fn give_back(&mut self, index: usize, native: &mut Native) {
         if index < self.used {
             let place = self.place(index);
@@ -57,14 +57,14 @@ impl Side {
         }
     }
 
-    /// Starts all of them, none of which is. After an error any may be.
+    /// Starts all of them, all of which are inactive. After an error any may have been started.
     pub(crate) fn start(&mut self) -> Result<()> {
         // SAFETY: that many requests lie side by side, each made by an `_init` and not started.
         let code = unsafe { native::MPI_Startall(self.count(), self.words.as_mut_ptr().cast()) };
         check(code, "MPI_Startall")
     }
 
-    /// Waits until one of them is over, none of which is yet: what the library says, and of which, if it says so.
+    /// Waits until one of them is complete, none of which is yet; returns the code, and the index if the library reports one.
     pub(super) fn wait_any(&mut self, words: &mut Words) -> (c_int, Option<usize>) {
         let mut index: c_int = -1;
         // SAFETY: that many requests that are not over lie side by side; index and status are ours.
@@ -80,7 +80,7 @@ impl Side {
         (code, index.filter(|&index| index < self.used))
     }
 
-    /// Waits until all of them are over. After an error some may not be.
+    /// Waits until all of them are complete. After an error some may not be.
     pub(super) fn wait_all(&mut self, statuses: &mut Statuses) -> c_int {
         // SAFETY: that many requests lie side by side, begun or not started; there is room for a status of each.
         unsafe {
@@ -115,7 +115,7 @@ pub(super) struct Statuses {
 }
 
 impl Statuses {
-    /// Not written yet; the library is loaded, as there are requests.
+    /// Statuses that are not written yet; the library is loaded, as there are requests.
     pub(super) fn new() -> Self {
         Self {
             stride: native::status_stride(),
@@ -123,7 +123,7 @@ impl Statuses {
         }
     }
 
-    /// That of the request at `index`.
+    /// The status of the request at `index`.
     pub(super) fn of(&self, index: usize) -> Words {
         let start = index * self.stride;
         let all: &[u8] = bytemuck::must_cast_slice(&self.words);

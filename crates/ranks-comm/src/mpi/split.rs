@@ -1,4 +1,4 @@
-//! New communicators from old ones.
+//! Construction of communicators from others.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Comm {
         })
     }
 
-    /// Collective in any case: a rank that has nothing to ask for takes part.
+    /// Splits by type. Collective in any case: a rank that passes no type takes part.
     pub(crate) fn split_type(
         &self,
         parent: &Communicator,
@@ -69,7 +69,7 @@ impl Comm {
         })
     }
 
-    /// Of the processes with these world ranks.
+    /// Makes a communicator of the processes with these world ranks.
     pub(crate) fn create(
         &self,
         parent: &Communicator,
@@ -83,7 +83,7 @@ impl Comm {
         })
     }
 
-    /// Frees what all ranks have dropped, calls `call` for a new communicator, and takes it over.
+    /// Frees the objects that all ranks have dropped, and makes a new communicator by `call`.
     pub(super) fn make(
         &self,
         parent: &Communicator,
@@ -93,7 +93,7 @@ impl Comm {
         self.make_as(parent, operation, false, call)
     }
 
-    /// The same for one that may be an intercommunicator.
+    /// As [`make`](Self::make), for one that may be an intercommunicator.
     fn make_as(
         &self,
         parent: &Communicator,
@@ -120,7 +120,7 @@ impl Comm {
         comm.between = between;
         self.session.return_errors(new)?;
         if self.between {
-            // Users' messages may be under way between the groups; the new one has none yet, and the same ranks.
+            // Messages of the program may be in flight between the groups; the new one has none yet, and the same ranks.
             self.free_dropped(&comm, done)?;
         }
         comm.into_communicator(parent.max_tag(), parent.recorder().origin())
@@ -152,8 +152,8 @@ pub(super) fn nothing_made(operation: &'static str) -> Error {
     )
 }
 
-/// The kinds of split came with versions of the standard, each of which has a function that tells of it: the number
-/// of one may mean something else to an older library.
+/// The library's number of a kind. The kinds of split came with versions of the standard, each of which has a function that
+/// shows its presence: the number of one may have another meaning in an older library.
 fn to_mpi(operation: &'static str, kind: Option<SplitType>) -> Result<c_int> {
     let (kind, sign, version) = match kind {
         None => return Ok(sys::MPI_UNDEFINED),
@@ -181,7 +181,7 @@ fn to_mpi(operation: &'static str, kind: Option<SplitType>) -> Result<c_int> {
     ))
 }
 
-/// What the library says of a communicator.
+/// The rank and the size of a communicator.
 pub(super) fn rank_and_size(comm: MPI_Comm) -> Result<(usize, usize)> {
     let (mut rank, mut size): (c_int, c_int) = (0, 0);
     // SAFETY: the communicator is alive, and the number is ours.
@@ -196,7 +196,7 @@ pub(super) fn rank_and_size(comm: MPI_Comm) -> Result<(usize, usize)> {
     ))
 }
 
-/// Whether a communicator connects two groups.
+/// Returns `true` for an intercommunicator.
 pub(super) fn is_between(comm: MPI_Comm) -> Result<bool> {
     let mut between: c_int = 0;
     // SAFETY: the communicator is alive, and the flag is ours.

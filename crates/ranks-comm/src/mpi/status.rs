@@ -1,4 +1,4 @@
-//! Statuses: the library's own, decoded on demand, and the standard's, decoded at once.
+//! Statuses: the library's own, decoded on demand, and the standard's, decoded immediately.
 
 use std::ffi::c_int;
 
@@ -15,7 +15,7 @@ use crate::status::{ROOM, Status, Words};
 const _: () = assert!(size_of::<native::Status>() == size_of::<Words>());
 const _: () = assert!(align_of::<native::Status>() <= align_of::<Words>());
 
-/// Where the library writes a status.
+/// The pointer that the library writes a status to.
 #[inline(always)]
 pub(super) fn to_write(words: &mut Words) -> *mut native::Status {
     (&raw mut *words).cast()
@@ -26,22 +26,22 @@ fn native(words: &Words) -> native::Status {
     unsafe { (&raw const *words).cast::<native::Status>().read() }
 }
 
-/// Who sent the message; `None` if nobody did.
+/// The source of the message; `None` if it is null.
 pub(crate) fn source(words: &Words) -> Option<usize> {
     usize::try_from(native(words).source()).ok()
 }
 
-/// The tag of the message; `None` if nobody sent it.
+/// The tag of the message; `None` if the source is null.
 pub(crate) fn tag(words: &Words) -> Option<i32> {
     Some(native(words).tag()).filter(|&tag| tag >= 0)
 }
 
-/// What became of an operation that was completed with others, after `MPI_ERR_IN_STATUS`: a code of the library's.
+/// The library's code of one of several operations, after `MPI_ERR_IN_STATUS`.
 pub(super) fn error(words: &Words) -> c_int {
     native(words).error()
 }
 
-/// Whether the operation was cancelled. MPI must be alive.
+/// Returns `true` if the operation was cancelled. MPI must be alive.
 pub(super) fn is_cancelled(words: &Words) -> bool {
     let mut flag: c_int = 0;
     // SAFETY: the status was written by a call that completed, and the flag is ours.
@@ -49,7 +49,7 @@ pub(super) fn is_cancelled(words: &Words) -> bool {
     code == MPI_SUCCESS && flag != 0
 }
 
-/// The length of the message; `None` if the library does not know, or must not be asked any more.
+/// The length of the message; `None` if the library does not know, or must not be called any more.
 pub(crate) fn bytes(words: &Words) -> Option<usize> {
     // A status holds no runtime: another thread may end it meanwhile, and must wait.
     let _alive = session::keep_alive();
@@ -62,7 +62,7 @@ pub(crate) fn bytes(words: &Words) -> Option<usize> {
 
 /// The word of a native status in which the library keeps the lower half of the message's length in bytes.
 ///
-/// Asking the library for the length costs more than all else that is added to a receive. Where it keeps the length
+/// Calling the library for the length costs more than all else that is added to a receive. The place where it keeps the length
 /// is not in any standard, so it is looked for once, in statuses of messages of known lengths.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CountWord(Word);
@@ -126,7 +126,7 @@ impl CountWord {
         Ok(candidates.first().copied().map(Self))
     }
 
-    /// Whether it is certain, without asking the library, that the message is a whole number of `T`.
+    /// Returns `true` if it is certain, without calling the library, that the message is a whole number of `T`.
     #[inline(always)]
     pub(super) fn is_surely_whole<T>(self, status: &Words) -> bool {
         match u32::try_from(size_of::<T>()) {
@@ -136,7 +136,7 @@ impl CountWord {
         }
     }
 
-    /// The same for elements of that size.
+    /// As [`is_surely_whole`](Self::is_surely_whole), for elements of that size.
     #[inline(always)]
     pub(super) fn is_surely_multiple(self, status: &Words, width: usize) -> bool {
         match u32::try_from(width) {
@@ -153,7 +153,7 @@ impl CountWord {
     }
 }
 
-/// A status in the standard's terms, decoded. MPI must be alive.
+/// Decodes a status of the standard ABI. MPI must be alive.
 pub(super) fn decode(status: &MPI_Status) -> Status {
     let Ok(source) = usize::try_from(status.MPI_SOURCE) else {
         return Status::null();

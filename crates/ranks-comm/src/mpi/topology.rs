@@ -1,4 +1,4 @@
-//! Which topology the library has given to a communicator.
+//! The topology that the library has given to a communicator.
 
 use std::ffi::c_int;
 
@@ -13,7 +13,7 @@ use crate::grid::Grid;
 use crate::topology::Shape;
 
 impl Comm {
-    /// The topology of this communicator, in which we are `rank` of `size`.
+    /// The topology of this communicator, in which this process is `rank` of `size`.
     pub(crate) fn shape(&self, rank: usize, size: usize) -> Result<Option<Shape>> {
         let mut kind = sys::MPI_UNDEFINED;
         // SAFETY: the communicator is alive, and the kind is ours.
@@ -136,7 +136,7 @@ fn room(count: c_int) -> Vec<c_int> {
     vec![0; usize::try_from(count).unwrap_or(0)]
 }
 
-/// As `int`s: all of them are checked to be at most the size of a communicator or the length of a list of edges.
+/// Converts to `int`s: all of them are checked to be at most the size of a communicator or the length of a list of edges.
 pub(super) fn ints(numbers: &[usize]) -> Vec<c_int> {
     let int = |&number| c_int::try_from(number).unwrap_or(c_int::MAX);
     numbers.iter().map(int).collect()

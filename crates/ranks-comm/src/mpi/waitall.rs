@@ -1,17 +1,18 @@
-//! Requests that are waited for together.
+//! Completion of several requests (`MPI_Waitall`).
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ranks_mpi_sys::{self as sys, Loaded, native};
 
-/// Whether they are tested until they are over.
+/// `true` if requests are tested until they are complete.
 ///
-/// Open MPI's `MPI_Waitall` that has found one failed leaves what it waits by behind: of 4.1.4 and 4.1.8 the next one on that thread waits for ever,
-/// of 5.0.11 it returns success without having looked (in C, at MPI_THREAD_MULTIPLE and, of 5.0.11, below). `MPI_Testall` does neither.
+/// Open MPI's `MPI_Waitall` that has found a failed request leaves its synchronisation object behind: of 4.1.4 and 4.1.8 the
+/// next call on that thread waits for ever, of 5.0.11 it returns success without a check (in C, at MPI_THREAD_MULTIPLE and, of
+/// 5.0.11, below). `MPI_Testall` does neither.
 static BY_TESTS: AtomicBool = AtomicBool::new(false);
 
-/// Once the library is loaded.
+/// Finds out the way. Called once the library is loaded.
 pub(super) fn find_out(loaded: &Loaded) {
     BY_TESTS.store(loaded.is_openmpi(), Ordering::Relaxed);
 }

@@ -1,4 +1,4 @@
-//! The queue of receives that wait for their message, and how each of them goes on.
+//! The queue of receives that are matched first, and their progress.
 
 use std::ffi::c_int;
 
@@ -20,13 +20,13 @@ use crate::tag::Tag;
 pub(super) struct Queue {
     pub(super) next: u64,
     pub(super) entries: Vec<Entry>,
-    /// How many have the communicator: the world may be had several times, and one that was dropped nobody has.
+    /// The number of users of the communicator: the world may have several, and one that was dropped has none.
     pub(super) users: usize,
-    /// The communicator is freed, or about to be: nothing more can be claimed.
+    /// The communicator is freed, or about to be: no more messages can be matched.
     pub(super) closed: bool,
-    /// How many looks have found nothing.
+    /// The number of probes that have found nothing.
     pub(super) looks: u32,
-    /// Memory that nobody needs any more; dropped when the queue is not locked, since that may run anything.
+    /// Memory that is free; dropped when the queue is not locked, since that may run code of the program.
     pub(super) spent: Vec<KeepAlive>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Entry {
     pub(super) source: Source,
     pub(super) tag: Tag,
     pub(super) phase: Phase,
-    /// The memory, if nobody will ask.
+    /// The memory, if the receive was left to the runtime.
     pub(super) abandoned: Option<KeepAlive>,
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Phase {
         request: MPI_Request,
         status: Status,
         room: Option<InFlight<Room>>,
-        /// Why the message is thrown away.
+        /// The reason why the message is discarded.
         refused: Option<Error>,
     },
     Over(Result<Landed>),
@@ -74,7 +74,7 @@ impl Entry {
         same_source && same_tag
     }
 
-    /// Whether one message could match both.
+    /// Returns `true` if one message could match both.
     #[inline]
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         let sources = self.source == other.source
@@ -84,7 +84,7 @@ impl Entry {
         sources && tags
     }
 
-    /// Whether every message that matches `other` matches this one.
+    /// Returns `true` if every message that matches `other` matches this one.
     #[inline]
     pub(super) fn covers(&self, other: &Self) -> bool {
         (self.source == Source::Any || self.source == other.source)
@@ -96,7 +96,7 @@ impl Entry {
         matches!(self.phase, Phase::Over(_))
     }
 
-    /// Has the library receive the message it has claimed, or throw it away if it does not fit.
+    /// Starts the receive of the matched message, or discards it if it does not fit.
     #[inline]
     pub(super) fn begin(&mut self, message: MPI_Message, status: Status) {
         let (operation, bytes) = (self.role.operation, status.bytes());
@@ -142,7 +142,7 @@ impl Entry {
         self.advance();
     }
 
-    /// Asks the library whether it has received the message.
+    /// Tests whether the library has received the message.
     #[inline]
     pub(super) fn advance(&mut self) {
         let Phase::Receiving {
@@ -176,7 +176,7 @@ impl Entry {
 }
 
 impl Queue {
-    /// Puts a receive behind the others; its number.
+    /// Appends a receive; returns its number.
     #[inline]
     pub(super) fn push(
         &mut self,
@@ -201,7 +201,7 @@ impl Queue {
         number
     }
 
-    /// Asks once in a while whether the receive at `index` waits for a rank that is lost.
+    /// Checks at intervals whether the receive at `index` waits for a rank that has failed.
     ///
     /// # Errors
     /// [`ErrorKind::ProcFailed`], or what the library reports.
@@ -219,7 +219,7 @@ impl Queue {
         Err(Error::new(ErrorKind::ProcFailed, entry.role.operation, why))
     }
 
-    /// Whether any has no message yet, or one that the library still writes.
+    /// Returns `true` if any has no message yet, or one that the library still receives.
     #[inline]
     pub(super) fn is_under_way(&self) -> bool {
         self.entries.iter().any(|entry| !entry.is_over())
@@ -251,7 +251,7 @@ impl Queue {
     }
 }
 
-/// Has the library receive a claimed message of that many bytes; the code, if it does not.
+/// Starts the receive of a matched message of that many bytes; the code, if that fails.
 fn imrecv(mut message: MPI_Message, span: Span, bytes: usize) -> Result<MPI_Request, c_int> {
     let mut request = sys::MPI_REQUEST_NULL;
     let start = if bytes == 0 {

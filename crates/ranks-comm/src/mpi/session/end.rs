@@ -1,4 +1,4 @@
-//! Ending MPI: what was begun ends first, then what ranks have in common, then the library.
+//! The end of MPI: first pending operations, then objects that ranks share, then the library.
 
 use std::thread;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::run::last_words;
 use crate::thread_level::ThreadLevel;
 use crate::under_way::Held;
 
-/// How long `MPI_Finalize` has at least, where a time limit is set.
+/// The time that `MPI_Finalize` has at least, where a time limit is set.
 const LONG: Duration = Duration::from_secs(10);
 
 impl Session {
-    /// Brings together what the ranks have observed. By all ranks, once; a failure ends nothing but this.
+    /// Gathers the observations. Called by all ranks, once; a failure affects nothing else.
     pub(in crate::mpi) fn end_observing(&self, limit: Option<Limit>) {
         let backstage = lock(&self.backstage).take();
         if let Some(Err(error)) = backstage.map(|backstage| backstage.close(limit)) {
@@ -30,7 +30,7 @@ impl Session {
         }
     }
 
-    /// Ends MPI, and says how that went.
+    /// Ends MPI, and returns the outcome.
     pub(in crate::mpi) fn finish(mut self) -> Result<()> {
         self.end()
     }
@@ -51,7 +51,7 @@ impl Session {
         }
         let may_call = self.level == ThreadLevel::Multiple || GATE.is_main();
         let limit = limit::of_end();
-        // Before the state is locked: an operation that ends may look at it to ask for a length.
+        // Before the state is locked: an operation that completes may use it to find out a length.
         let settled = if may_call {
             self.last_call(limit).and_then(|alike| {
                 self.orphans
@@ -62,7 +62,7 @@ impl Session {
             Ok(Ok(()))
         };
         roll_call::close();
-        // All have come by now, so that what follows takes as long as the library needs.
+        // All ranks have come by now, so that what follows takes as long as the library needs.
         let held = limit.map(|limit| {
             let duration = limit.duration.max(LONG);
             self.ending(Some(Limit { duration, ..limit }))
@@ -103,7 +103,7 @@ impl Session {
                 outcome = outcome.and(waiting.free());
             }
         } else {
-            // Freeing may wait for a rank that is gone.
+            // Freeing may wait for a rank that has failed.
             std::mem::forget(std::mem::take(&mut lock(&self.aside).waiting));
         }
         outcome = outcome.and(self.datatypes.free()).and(self.packed.free());
@@ -120,7 +120,7 @@ impl Session {
         outcome
     }
 
-    /// That this rank ends.
+    /// The entry of the end of this rank among the calls in flight.
     pub(super) fn ending(&self, limit: Option<Limit>) -> Held {
         let (rank, size) = whoami().unwrap_or_default();
         let world = self.world_recorder(rank, size);
@@ -133,7 +133,7 @@ impl Session {
             return Ok(());
         };
         if fault_tolerance::is_on() {
-            // Those that are lost come no more, and the others are asked about them below.
+            // Those that have failed come no more, and the others are asked about them below.
             return Ok(());
         }
         let held = self.ending(Some(limit));

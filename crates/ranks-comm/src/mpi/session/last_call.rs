@@ -1,4 +1,4 @@
-//! The end of the runtime as a call of all ranks, where they compare their calls: it is the last one of the world.
+//! The end of the runtime as the last collective of the world, where ranks compare their calls.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,15 +14,16 @@ use crate::told::Told;
 const OPERATION: &str = "MPI_Finalize";
 
 impl Session {
-    /// Waits until all ranks are about to end. Who is in a collective of the world instead gets the same error as this rank, and is
-    /// waited for again: the inner result is the first such error, after which all have come to the end all the same.
+    /// Waits until all ranks are about to end. A rank that is in a collective of the world instead gets the same error as this
+    /// rank, and is waited for again: the inner result is the first such error, after which all have come to the end all the
+    /// same.
     ///
     /// # Errors
-    /// [`TimedOut`](crate::ErrorKind::TimedOut) if not all of them have come in time, [`Mismatch`](crate::ErrorKind::Mismatch) if some wait for what never ends:
-    /// MPI cannot be finalized then.
+    /// [`TimedOut`](crate::ErrorKind::TimedOut) if not all of them have come in time, [`Mismatch`](crate::ErrorKind::Mismatch)
+    /// if some wait for an operation that never completes: MPI cannot be finalized then.
     pub(super) fn last_call(&self, limit: Option<Limit>) -> Result<Result<()>> {
         let is_told = self.owner && self.size > 1 && self.compares();
-        // Those that are lost come no more.
+        // Those that have failed come no more.
         if !is_told || fault_tolerance::is_on() {
             return Ok(Ok(()));
         }
@@ -30,7 +31,7 @@ impl Session {
         let patience = limit.map_or(Duration::MAX, |limit| limit.duration);
         let patience = patience.min(self.comparing.limit);
         let held = self.ending(limit);
-        // What becomes of it at its limit is said here.
+        // The effect of its limit is applied here.
         held.call.is_looked_at.store(true, Ordering::Relaxed);
         let told = Told::named(OPERATION);
         let mut alike = Ok(());
@@ -58,7 +59,7 @@ impl Session {
                 Err(error) => alike = alike.and(Err(error)),
             }
         }
-        // What ranks have called before does not fit, of which they have been told.
+        // The ranks were out of step before, and have been told so.
         Ok(alike)
     }
 

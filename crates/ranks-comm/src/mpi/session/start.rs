@@ -1,4 +1,4 @@
-//! Starting MPI: the library, its launcher, the thread level, and what is asked of all ranks at once.
+//! The start of MPI: the library, its launcher, the thread level, and the settings that all ranks agree on.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -35,7 +35,7 @@ use crate::runtime::{Backend, Facts, Runtime};
 use crate::thread_level::ThreadLevel;
 use crate::under_way::Held;
 
-/// What a program asks for at the start.
+/// The requirements of a program at the start.
 pub(crate) struct Wishes {
     pub(crate) required: Option<ThreadLevel>,
     pub(crate) trusting: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Wishes {
     pub(crate) limit: Option<Limit>,
 }
 
-/// Starts MPI, or joins the runtime that lives; the flag says that it joined.
+/// Starts MPI, or joins the runtime that lives; the flag is `true` if it joined.
 pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtime, bool)> {
     let Wishes {
         required, trusting, ..
@@ -74,7 +74,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
     } else {
         adopted_level()?
     };
-    // What the library allows may be more than what the program has asked for.
+    // The library may grant more than the program has asked for.
     let provided = level;
     let level = match required {
         Some(required) if owner => level.min(required),
@@ -83,7 +83,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
     GATE.set_level(level);
     GATE.open_express(level);
     if owner {
-        // Whatever goes wrong from here on, there is no second start.
+        // Whatever fails from here on, there is no second start.
         *state = State::Ended;
     }
     let (session, facts, max_tag) = match take_over(
@@ -107,7 +107,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
     let _ = WHO.set((facts.rank, facts.size));
     dump::at_every_end();
     if let Err(error) = begin_limits(wishes.limit, &session, facts.rank, facts.size) {
-        // Nobody has a handle, and the session ends.
+        // There is no handle, and the session ends.
         drop(state);
         return Err(error);
     }
@@ -118,14 +118,14 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
     Ok((Runtime::new(world, facts), false))
 }
 
-/// Sets the time limit of the job, and gets ready to ask the other ranks at its end, or at that of a comparison.
+/// Sets the time limit of the job, and prepares to ask the other ranks at that limit, or at that of a comparison.
 fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usize) -> Result<()> {
     limit::set_of_job(limit);
     if size == 1 || limit.is_none() && session.hold.is_none() {
         return Ok(());
     }
     limit::watch();
-    // Where not all ranks have a limit, not all of them come to this.
+    // If not all ranks have a limit, not all of them come to this.
     let _held = Held::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
     roll_call::open(size)
 }
@@ -148,7 +148,7 @@ fn load(environment: &Environment) -> Result<&'static Loaded> {
     })
 }
 
-/// Whether somebody has initialised MPI before us.
+/// Returns `true` if another part of the program has initialised MPI before.
 fn initialized() -> Result<bool> {
     let (mut initialized, mut finalized): (c_int, c_int) = (0, 0);
     // SAFETY: the library is loaded; this may be asked at any time; the flag is ours.
@@ -163,7 +163,7 @@ fn initialized() -> Result<bool> {
     Ok(initialized != 0)
 }
 
-/// A launcher of another MPI makes the library abort in `MPI_Init`, or start as many worlds as there are processes.
+/// Checks the launcher: one of another MPI makes the library abort in `MPI_Init`, or start as many worlds as there are processes.
 fn before_init(environment: &Environment, loaded: &Loaded) -> Result<()> {
     ranks_launch::check_before_init(environment, &described(loaded)).map_err(|reason| {
         Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
@@ -182,7 +182,7 @@ fn described(loaded: &Loaded) -> LoadedMpi<'_> {
 
 fn init(receives: Receives, required: Option<ThreadLevel>) -> Result<ThreadLevel> {
     let level = match required {
-        // Where messages are claimed, `progress` looks for them; see there.
+        // Where messages are matched first, `progress` looks for them; see there.
         Some(level) if !receives.claims() => level,
         _ => ThreadLevel::Multiple,
     };
@@ -195,7 +195,7 @@ fn init(receives: Receives, required: Option<ThreadLevel>) -> Result<ThreadLevel
     Ok(level::from_mpi(provided))
 }
 
-/// The level of an MPI that somebody else has initialised, who has to be on this thread if the level demands it.
+/// The level of an MPI that another part of the program has initialised, on this thread if the level demands it.
 fn adopted_level() -> Result<ThreadLevel> {
     let mut provided = sys::MPI_THREAD_SINGLE;
     // SAFETY: MPI is initialised; the level is ours.
@@ -218,7 +218,7 @@ fn adopted_level() -> Result<ThreadLevel> {
     Ok(level)
 }
 
-/// All that follows `MPI_Init_thread`.
+/// Does all that follows `MPI_Init_thread`.
 fn take_over(
     environment: &Environment,
     loaded: &Loaded,
@@ -298,6 +298,6 @@ fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> R
 }
 
 fn max_tag() -> Result<i32> {
-    // If it is not set: what the standard promises at least.
+    // If it is not set: the least value that the standard allows.
     Ok(attribute(sys::MPI_TAG_UB)?.unwrap_or(32_767))
 }
