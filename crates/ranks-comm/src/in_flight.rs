@@ -37,7 +37,7 @@ impl Over {
 impl Flight {
     /// Proof that nothing works on its memory any more.
     pub(crate) fn ended(&self) -> Option<Over> {
-        // SAFETY: a flight is over when its backend has said that the operation is, or if none was begun.
+        // SAFETY: an operation is complete when its backend has said that it is, or if none was started.
         self.is_over().then(|| unsafe { Over::new() })
     }
 }

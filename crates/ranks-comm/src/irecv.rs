@@ -36,7 +36,7 @@ impl Communicator {
         B: RecvBuffer + Send + 'static,
     {
         Request::begin(self, buffer, |buffer| {
-            // SAFETY: the request keeps the buffer until the flight is over, and a `RecvBuffer` stays where it is.
+            // SAFETY: the request keeps the buffer until the operation is complete, and a `RecvBuffer` stays where it is.
             let span = unsafe { Span::of(buffer.as_mut_slice()) };
             self.begin_recv::<B::Element>(span, source, tag)
         })
@@ -92,7 +92,7 @@ impl Communicator {
         let mut failed = None;
         let mut request = Request::begin(self, (send, recv), |(send, recv)| {
             let data = send.as_slice();
-            // SAFETY: the request keeps the buffers until the flight is over, and a `RecvBuffer` stays where it is.
+            // SAFETY: the request keeps the buffers until the operation is complete, and a `RecvBuffer` stays where it is.
             let span = unsafe { Span::of(recv.as_mut_slice()) };
             let receiving = self.begin_recv::<R::Element>(span, source, recv_tag)?;
             // SAFETY: as above, for a `SendBuffer`.

@@ -104,14 +104,14 @@ impl Communicator {
     where
         B: SendBuffer + Send + 'static,
     {
-        // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is; the rest is this
+        // SAFETY: the request keeps the buffer until the operation is complete, and a `SendBuffer` stays where it is; the rest is this
         // function's contract.
         let begin = |buffer: &mut B| unsafe { self.begin_send(mode, buffer.as_slice(), dest, tag) };
         Request::begin(self, buffer, begin)
     }
 
     /// # Safety
-    /// Until the flight is over, `data` stays where it is and does not change; for [`SendMode::Ready`], as `any_isend`.
+    /// Until the operation is complete, `data` stays where it is and does not change; for [`SendMode::Ready`], as `any_isend`.
     pub(crate) unsafe fn begin_send<T: Pod>(
         &self,
         mode: SendMode,

@@ -107,7 +107,7 @@ impl Span {
     /// The memory of `buf`.
     ///
     /// # Safety
-    /// Until the operation that gets the span is over, the memory stays there and nobody else reads or writes it.
+    /// Until the operation that gets the span is complete, the memory stays there and nobody else reads or writes it.
     pub unsafe fn of<T: Pod>(buf: &mut [T]) -> Self {
         Self {
             bytes: size_of_val(buf),

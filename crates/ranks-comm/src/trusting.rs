@@ -18,7 +18,7 @@ impl Builder {
     /// Elsewhere it has no effect.
     ///
     /// # Safety
-    /// From now on until the runtime ends, no rank sends a message to a rank of this process that is longer than the
+    /// Until the runtime ends, no rank sends a message to a rank of this process that is longer than the
     /// receive that it matches, in bytes, and the lengths that ranks pass to a collective are those that the standard asks for; whoever it is that
     /// receives, for the runtime is one for the whole process.
     pub unsafe fn trust_lengths(mut self) -> Self {

@@ -7,7 +7,7 @@
 
 use ranks_comm::{Communicator, Comparison, ErrorKind, Result, Source, Tag};
 
-/// All ranks of `comm` exchange a number in a ring, under one tag.
+/// All ranks of `comm` exchange a number in a ring, with one tag.
 fn ring(comm: &Communicator, number: u64) -> Result<u64> {
     let (rank, size) = (comm.rank(), comm.size());
     let mut got = [0];
@@ -22,7 +22,7 @@ fn ring(comm: &Communicator, number: u64) -> Result<u64> {
     Ok(got[0])
 }
 
-/// The ranks on this one's host, by its name: what a split by node is to come to, found another way.
+/// The ranks on this one's host, by its name: the expected result of a split by node, found another way.
 fn on_this_host(world: &Communicator) -> Result<Vec<usize>> {
     let (rank, size) = (world.rank(), world.size());
     let mut mine = [0; 64];
@@ -176,7 +176,7 @@ fn ranks_may_drop_in_any_order(world: Communicator) -> Result<()> {
         let comm = world.dup()?;
         let part = world.split((world.rank() != round % world.size()).then_some(0), 0)?;
         ring(&comm, 1)?;
-        // Each rank keeps others, and lets them go at another time.
+        // Each rank keeps others, and drops them at another time.
         if round % (world.rank() + 2) == 0 {
             kept.push(comm);
         }

@@ -1,10 +1,10 @@
-//! A message of more than 2³¹ bytes, on any MPI. It takes gigabytes, so it is sent when asked for.
+//! A message of more than 2³¹ bytes, on any MPI. It takes gigabytes, so it is sent on request.
 
 use ranks_comm::{Communicator, Source};
 
 const HUGE: usize = (1 << 31) + 5;
 
-/// What is at the ends, in the middle and where an `int` is full.
+/// The bytes at the ends, in the middle and at the limit of an `int`.
 fn marks() -> [(usize, u8); 5] {
     [
         (0, 1),

@@ -1,4 +1,4 @@
-//! Messages between two ranks: what is sent is what arrives, and what cannot be is an error.
+//! Messages between two ranks: they arrive as they were sent, and misuse is an error.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -180,7 +180,7 @@ fn a_claimed_message_is_its_holders_alone(world: Communicator) -> Result<()> {
         let mut one = [0u32];
         first.recv(&mut one)?;
         assert_eq!(one, [1]);
-        // One that is dropped is gone, and nothing else.
+        // A message that is dropped is lost, and nothing else.
         drop(world.mprobe(0, 4)?);
         let last = loop {
             if let Some(message) = world.improbe(0, Tag::Any)? {
@@ -292,7 +292,7 @@ fn a_message_that_is_no_whole_number_of_elements_is_an_error(world: Communicator
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Type, "{error}");
     assert!(error.to_string().contains("13 bytes arrived"), "{error}");
-    // The message is gone, the next one arrives.
+    // The message is lost, the next one arrives.
     world.sendrecv(&[5u64], right, 0, &mut numbers, left, 0)?;
     assert_eq!(numbers[0], 5);
     if world.size() > 1 {
@@ -337,7 +337,7 @@ fn threads_communicate_side_by_side(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// The addresses of slices without bytes are values that mean something to a library.
+/// The addresses of slices without bytes are values that have a meaning for a library.
 #[ranks_test::ranks(1, 2, 3)]
 fn a_sendrecv_may_send_no_bytes(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());

@@ -1,5 +1,5 @@
-//! What rsmpi's example programs on messages between two ranks show, with the values that they assert; named after them.
-//! Those on communicators, layouts, collectives and topologies are in the tests of those.
+//! The messages between two ranks of rsmpi's example programs, with the values that they assert; named after them.
+//! Those on communicators, layouts, collectives and topologies are in the tests of these.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -15,7 +15,7 @@ fn neighbours(world: &Communicator) -> (usize, usize) {
     ((rank + size - 1) % size, (rank + 1) % size)
 }
 
-/// A ring of sends in a scope, a message of unknown length from anybody.
+/// A ring of sends in a scope, a message of unknown length from any source.
 #[ranks_test::ranks(1, 2, 3)]
 fn rsmpi_readme(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -47,7 +47,7 @@ fn rsmpi_send_receive(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Immediate receives and sends of every mode, probes, and a receive that is cancelled.
+/// Nonblocking receives and sends of every mode, probes, and a receive that is cancelled.
 #[ranks_test::ranks(1, 2, 3)]
 fn rsmpi_immediate(world: Communicator) -> Result<()> {
     const X: f64 = 1.0;
@@ -107,7 +107,7 @@ fn rsmpi_wait_any(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Each of the ways to wait for many, over the same exchange.
+/// Each of the calls that wait for many, over the same exchange.
 #[ranks_test::ranks(1, 2, 3)]
 fn rsmpi_immediate_multiple_requests(world: Communicator) -> Result<()> {
     const COUNT: usize = 16;
@@ -159,7 +159,7 @@ fn rsmpi_immediate_multiple_test(world: Communicator) -> Result<()> {
     assert!(arriving.test_any()?.is_none());
     assert!(arriving.test_some()?.is_empty());
     assert!(arriving.test_all()?.is_none());
-    // Nobody sends before its neighbour has seen that nothing came.
+    // Nobody sends before its neighbour has found that there is no message.
     world.sendrecv(&[0u8], left, 99, &mut [0u8], right, 99)?;
     let mut leaving: Requests<_> = (0..COUNT)
         .map(|tag| world.isend(vec![tag as i32], right, tag as i32))

@@ -10,7 +10,7 @@ use ranks_comm::{Backend, Communicator, ErrorKind, Result, Runtime, Source};
 
 const CANARY: u64 = 0xDEAD_BEEF_0BAD_CAFE;
 
-/// Receives into the first `capacity` elements of a longer buffer, and looks at the rest.
+/// Receives into the first `capacity` elements of a longer buffer, and checks the rest.
 fn too_long(
     capacity: usize,
     excess: usize,
@@ -114,7 +114,7 @@ fn a_message_to_oneself_is_truncated_like_any_other(world: Communicator) -> Resu
     Ok(())
 }
 
-/// Of Open MPI, where the receive was there first: in each way to send it, into each way to receive it.
+/// Of Open MPI, where the receive was posted before: each mode of sending, into each form of receive.
 #[ranks_test::ranks(1, 2, timeout = 120)]
 fn a_message_to_oneself_that_was_cut_was_received_well(world: Communicator) -> Result<()> {
     type Send = fn(&Communicator, &[u32], usize) -> Result<()>;
@@ -228,13 +228,13 @@ fn a_message_to_oneself_that_was_cut_was_received_well(world: Communicator) -> R
     attached.detach().map(drop)
 }
 
-/// Another way to say the same memory: the only field of one element.
+/// A view of the same memory: the only field of one element.
 fn one_field(data: &[u32]) -> Result<View<'_, u32>> {
     let fields = Fields::<u32>::new([Field::at::<u32>(0)])?;
     View::whole(data).fields(&fields)
 }
 
-/// Whether or not the library says that it has cut it.
+/// Receives a message to oneself, whether the library reports the truncation or not.
 #[ranks_test::ranks(1, 2)]
 fn a_message_to_oneself_was_written_past_its_buffer(world: Communicator) -> Result<()> {
     let me = world.rank();
@@ -242,7 +242,7 @@ fn a_message_to_oneself_was_written_past_its_buffer(world: Communicator) -> Resu
         let long = vec![1u64; 10 + excess];
         let mut memory = vec![CANARY; 10 + excess + 64];
         let (buf, behind) = memory.split_at_mut(10);
-        // Its error is what another test looks at.
+        // Its error is checked by another test.
         let _ = world.sendrecv(&long, me, 0, buf, me, 0);
         let touched = behind.iter().filter(|&&word| word != CANARY).count();
         assert_eq!(touched, 0, "{touched} words behind the buffer were written");
@@ -250,7 +250,7 @@ fn a_message_to_oneself_was_written_past_its_buffer(world: Communicator) -> Resu
     Ok(())
 }
 
-/// One that fails leaves the next as it should be.
+/// A scope that fails leaves the next one intact.
 #[ranks_test::ranks(2)]
 fn the_second_scope_that_fails_waited_for_ever(world: Communicator) -> Result<()> {
     let peer = 1 - world.rank();
@@ -284,7 +284,7 @@ fn both_lengths_are_in_the_text(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// In process the type of elements travels with them; over MPI nobody sees it.
+/// In process the type of elements travels with them; over MPI it does not.
 #[test]
 fn what_was_sent_as_one_type_was_received_as_another() {
     fn refused<R>(outcome: Result<R>) {
@@ -308,13 +308,13 @@ fn what_was_sent_as_one_type_was_received_as_another() {
         refused(world.irecv_vec::<i32>(other, 3)?.wait());
         let mut room = [0i32; 8];
         refused(world.scope(|s| s.irecv(&mut room, other, 4).map(drop)));
-        // Bytes may be anything, and so may structs and arrays.
+        // Bytes may be received as any type, and so may structs and arrays.
         assert_eq!(world.recv_vec::<u8>(other, 5)?.0.len(), 16);
         assert_eq!(world.recv_vec::<[f64; 2]>(other, 6)?.0, [[0.5, 1.5]]);
         let (left, right) = (&[0u8; 8][..], &mut [1u64]);
         world.sendrecv(left, other, 8, right, other, 8)?;
         assert_eq!(right, &[0]);
-        // Persistent ones too; what there is nothing of is of any type.
+        // Persistent ones too; an empty message is of any type.
         let sending = world.send_init(vec![0.5f64, 1.5], other, 9)?.start()?;
         refused(world.recv(&mut [0i32; 4], other, 9));
         sending.wait()?;

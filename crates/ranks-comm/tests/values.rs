@@ -1,4 +1,4 @@
-//! What is received into new memory: buffers of the length that arrives, and values of any type.
+//! Receives into new memory: buffers of the message's length, and values of any type.
 #![allow(
     clippy::cast_possible_truncation,
     reason = "numbers of ranks are small"
@@ -11,12 +11,12 @@ fn neighbours(world: &Communicator) -> (usize, usize) {
     ((rank + 1) % size, (rank + size - 1) % size)
 }
 
-/// What `rank` sends: no two ranks, and no two places, have the same.
+/// The elements that `rank` sends: no two ranks, and no two places, have the same.
 fn field(rank: usize, length: usize) -> Buffer<u64> {
     Buffer::from_fn(length, |i| (rank * 1_000_000 + i) as u64)
 }
 
-/// From nothing to what lies on huge pages.
+/// Lengths from zero to memory on huge pages.
 const LENGTHS: [usize; 6] = [0, 1, 7, 1000, 100_000, 300_000];
 
 #[ranks_test::ranks(1, 2, 3, 4)]
@@ -110,7 +110,7 @@ mod serialised {
         Both(Box<Task>, Box<Task>),
     }
 
-    /// What `rank` sends; the larger `size`, the more.
+    /// The task that `rank` sends; the larger `size`, the more.
     fn task(rank: usize, size: usize) -> Task {
         let solve = Task::Solve {
             name: format!("task of rank {rank}, ä"),
@@ -183,7 +183,7 @@ mod serialised {
                 world.send_value(&1u8, dest, 8)?;
             }
         } else {
-            // What is sent next is the first to come.
+            // The message that is sent next is the first to arrive.
             assert_eq!(world.recv_value::<u8>(0, 8)?.0, 1);
         }
         Ok(())

@@ -89,7 +89,7 @@ impl Runtime {
     /// * while any [`Communicator`] of it, or anything that keeps one, is left: if it is [`Ownership::Borrowed`];
     /// * ever: if it is [`Ownership::Owned`].
     ///
-    /// In collectives the other part passes the lengths that this one does: there is a library, Open MPI, that writes
+    /// The other part passes the same lengths to collectives as this one: there is a library, Open MPI, that writes
     /// past the end of the shorter slice otherwise.
     pub unsafe fn communicator_from_raw(
         &self,

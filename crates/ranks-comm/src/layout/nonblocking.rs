@@ -42,7 +42,7 @@ impl Communicator {
     {
         Request::begin(self, buffer, |buffer| {
             let view = layout.of(buffer.as_slice())?;
-            // SAFETY: the request keeps the buffer until the flight is over, and a `SendBuffer` stays where it is.
+            // SAFETY: the request keeps the buffer until the operation is complete, and a `SendBuffer` stays where it is.
             unsafe { self.begin_send_view(&view, dest, tag) }
         })
     }
@@ -71,14 +71,14 @@ impl Communicator {
     {
         Request::begin(self, buffer, |buffer| {
             let view = layout.of_mut(buffer.as_mut_slice())?;
-            // SAFETY: the request keeps the buffer until the flight is over, and a `RecvBuffer` stays where it is.
+            // SAFETY: the request keeps the buffer until the operation is complete, and a `RecvBuffer` stays where it is.
             let span = unsafe { Span::of(view.data) };
             self.begin_recv_view::<B::Element>(span, view.taken, source, tag)
         })
     }
 
     /// # Safety
-    /// Until the flight is over, the slice of `data` stays where it is and does not change.
+    /// Until the operation is complete, the slice of `data` stays where it is and does not change.
     pub(crate) unsafe fn begin_send_view<T: Pod>(
         &self,
         data: &View<'_, T>,

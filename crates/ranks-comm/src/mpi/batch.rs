@@ -107,7 +107,7 @@ impl<'a> Batch<'a> {
     /// Starts a send in `room`, which was free.
     ///
     /// # Safety
-    /// Until the request is over, `data` stays where it is and does not change.
+    /// Until the request is complete, `data` stays where it is and does not change.
     #[inline(always)]
     pub(crate) unsafe fn isend<T: Pod>(
         &self,

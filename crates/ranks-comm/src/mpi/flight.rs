@@ -56,7 +56,7 @@ impl Comm {
     /// Starts a send.
     ///
     /// # Safety
-    /// Until it is over, `data` stays where it is and does not change.
+    /// Until it is complete, `data` stays where it is and does not change.
     pub(crate) unsafe fn isend<T: Pod>(
         &self,
         mode: SendMode,
@@ -215,7 +215,7 @@ impl Comm {
     /// Posts a receive of at most `count` bytes.
     ///
     /// # Safety
-    /// There is room for them at `start` until the request is over; the library does not write past it; `cell` is a
+    /// There is room for them at `start` until the request is complete; the library does not write past it; `cell` is a
     /// place for a request.
     #[inline(always)]
     pub(super) unsafe fn irecv_small(

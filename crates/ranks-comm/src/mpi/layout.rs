@@ -167,7 +167,7 @@ impl Comm {
     /// Starts a send.
     ///
     /// # Safety
-    /// Until it is over, the slice of `data` stays where it is and does not change.
+    /// Until it is complete, the slice of `data` stays where it is and does not change.
     pub(crate) unsafe fn isend_view<T: Pod>(
         &self,
         data: &View<'_, T>,

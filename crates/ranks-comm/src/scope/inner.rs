@@ -19,7 +19,7 @@ const WAITALL: &record::Kind = &record::Kind::of(Class::Message, "MPI_Waitall");
 /// The time for which a scope that unwinds waits for operations that cannot be cancelled, before it aborts the job.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The same time for a scope in which an operation has timed out.
+/// The time for a scope in which an operation has timed out.
 const LAST_CHANCE: Duration = Duration::from_millis(300);
 
 /// The pending operations of a scope.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Counts how many of it live.
+/// Counts its live instances.
 struct Counted(Arc<AtomicUsize>, usize);
 
 impl Counted {

@@ -1,4 +1,4 @@
-//! Infos.
+//! Info objects.
 
 use super::*;
 

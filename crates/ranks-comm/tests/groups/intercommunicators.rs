@@ -1,8 +1,8 @@
-//! Two groups that talk to each other.
+//! Intercommunicators.
 
 use super::*;
 
-/// Even and odd ranks, each with a communicator of their own, and what is between them.
+/// Even and odd ranks, each with a communicator of their own, and the intercommunicator between them.
 fn even_and_odd(world: &Communicator) -> Result<(Communicator, Intercommunicator)> {
     let odd = world.rank() % 2 == 1;
     let part = world.split(Some(i32::from(odd)), 0)?;
@@ -114,7 +114,7 @@ fn requests_between_groups_give_their_memory_back(world: Communicator) -> Result
     let (_, between) = even_and_odd(&world)?;
     let remote = between.remote_size();
     let number = |world_rank: usize, part: usize| (10 * world_rank + part) as u64;
-    // As `even_and_odd` has it, seen from the other group.
+    // As `even_and_odd` has it, seen from the remote group.
     let world_rank = |remote: usize| 2 * remote + (1 - world.rank() % 2);
     let mut receiving = Vec::new();
     let mut sending = Vec::new();

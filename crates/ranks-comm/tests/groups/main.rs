@@ -1,4 +1,4 @@
-//! Groups, hints, attributes, intercommunicators, and what a rank may ask of its surroundings.
+//! Groups, hints, attributes, intercommunicators, and the environment of a rank.
 //!
 //! Tests that begin with `rsmpi_` do what the example program of rsmpi with that name does.
 #![allow(

@@ -1,4 +1,4 @@
-//! What a library uses besides a buffer may be anything of the program's, whose drop may call.
+//! The kept value of an operation may be of any type of the program's, whose drop may call MPI.
 #![allow(unsafe_code)]
 
 use ranks_comm::backend::{Begun, InFlight, Keep, Role};
@@ -9,7 +9,7 @@ static BARRIER: Role = Role::of("MPI_Ibarrier");
 
 const TAG: i32 = 31;
 
-/// Begins to send where it is dropped, and leaves that.
+/// Starts a send when it is dropped, and drops the request.
 #[derive(Debug)]
 struct Sends(Communicator);
 

@@ -1,8 +1,9 @@
-//! Memory that was handed to an operation is given back when that is over, or kept for ever; and never freed before, whatever panics
+//! Memory of an operation is given back at its completion, or leaked; and never freed before, whatever panics
 //! on the way.
 //!
-//! Each rank exchanges messages with itself, so that one which has left an operation half done keeps nobody waiting. Whether an operation was
-//! begun that unwound shows by its message: a receive takes what is sent to it, and a synchronous send is there to be received.
+//! Each rank exchanges messages with itself, so that a rank which has left an operation half done keeps none waiting. A message
+//! shows whether an operation that unwound was started: a receive takes a message that is sent to it, and a synchronous send can
+//! be received.
 
 mod kept;
 mod watched;
@@ -16,10 +17,10 @@ use tracing::subscriber::with_default;
 use tracing::{Event, Metadata, Subscriber};
 use watched::{Watch, Watched};
 
-/// Long enough to be received in parts, where an interpreter does not look at each byte.
+/// Long enough to be received in parts, except under an interpreter, which looks at each byte.
 const LENGTH: usize = if cfg!(miri) { 30 } else { 3000 };
 
-/// Panics at one of the calls that it gets when operations begin, or of those that it gets when they end.
+/// Panics at one of the calls that it gets when operations start, or of those that it gets when they end.
 struct PanicsAt {
     nth: usize,
     ending: bool,
@@ -67,8 +68,8 @@ impl Subscriber for PanicsAt {
     }
 }
 
-/// Runs `form` with a subscriber that panics at its first call, at its second, and so on, until it makes no more of them; each time with
-/// a tag of its own. Then `check` is asked.
+/// Runs `form` with a subscriber that panics at its first call, at its second, and so on, until it makes no more of them; each
+/// time with a tag of its own, and followed by `check`.
 fn at_each_call(
     world: &Communicator,
     form: impl Fn(i32, &Watch) -> Result<()>,
@@ -89,7 +90,7 @@ fn at_each_call(
             match outcome {
                 Ok(Err(error)) if error.kind() == ErrorKind::NotInLibrary => return Ok(()),
                 Ok(outcome) => outcome?,
-                // What was begun is looked at.
+                // The started operation is checked below.
                 Err(_) => {}
             }
             check(tag, &watch)?;
@@ -98,11 +99,11 @@ fn at_each_call(
             }
         }
     }
-    // Nothing that was left behind is seen by who comes next.
+    // Later operations see nothing that was left behind.
     world.barrier_by_messages()
 }
 
-/// What was sent to a receive is taken by it, and then its memory was not freed before.
+/// Asserts that a message to a receive that was left is taken by it, and that the memory of the receive was not freed before.
 fn nothing_received_into_freed_memory(world: &Communicator, tag: i32, watch: &Watch) -> Result<()> {
     let (me, freed) = (world.rank(), watch.freed());
     let mut sending = world.issend(vec![7u8; LENGTH], me, tag)?;
@@ -119,7 +120,7 @@ fn nothing_received_into_freed_memory(world: &Communicator, tag: i32, watch: &Wa
     Ok(())
 }
 
-/// What was sent is there, and then its memory was not freed before.
+/// Asserts that a message that was left has arrived, and that its memory was not freed before.
 fn nothing_sent_from_freed_memory(world: &Communicator, tag: i32, watch: &Watch) -> Result<()> {
     let (me, freed) = (world.rank(), watch.freed());
     if world.iprobe(me, tag)?.is_some() {

@@ -1,4 +1,4 @@
-//! A buffer that tells when it is freed.
+//! A buffer that records when it is freed.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ranks_comm::{RecvBuffer, SendBuffer};
 
-/// Whether a buffer was freed.
+/// A flag that is set when a buffer is freed.
 #[derive(Default)]
 pub(crate) struct Watch(Arc<AtomicBool>);
 
@@ -31,7 +31,7 @@ impl Watched {
         }
     }
 
-    /// One that panics when it is asked where its elements are.
+    /// A buffer that panics when it is asked for the address of its elements.
     pub(crate) fn panicking(length: usize) -> Self {
         let mut buffer = Self::new(length, &Watch::default());
         buffer.panics = true;

@@ -1,4 +1,4 @@
-//! Elements as Rust lays them, and chosen fields of them.
+//! Whole elements, and selected fields of them.
 
 use std::mem::offset_of;
 

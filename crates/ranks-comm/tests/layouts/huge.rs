@@ -1,4 +1,4 @@
-//! More than an `int` counts: bytes and blocks. It takes gigabytes, so it runs when asked for.
+//! Counts beyond an `int`: bytes and blocks. They take gigabytes, so these tests run on request.
 
 use ranks_comm::Communicator;
 use ranks_comm::layout::Layout;

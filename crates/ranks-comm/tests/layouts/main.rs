@@ -1,4 +1,4 @@
-//! Layouts: what travels, where it arrives, and that nothing else is touched.
+//! Layouts: the selected elements arrive, and nothing else is touched.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -23,7 +23,7 @@ fn ring(world: &Communicator) -> (usize, usize) {
     ((rank + 1) % size, (rank + size - 1) % size)
 }
 
-/// Layouts of all kinds, of which none takes an element twice, each for slices of `LENGTH` elements.
+/// Layouts of all kinds, none of which selects an element twice, each for slices of `LENGTH` elements.
 fn layouts() -> Vec<Layout> {
     let block = Layout::subarray(&[3, 5, 4], &[2, 2, 3], &[1, 2, 0], Order::C).unwrap();
     let columns = Layout::subarray(&[4, 5], &[3, 2], &[1, 0], Order::Fortran).unwrap();
@@ -50,7 +50,7 @@ fn layouts() -> Vec<Layout> {
 
 const LENGTH: usize = 64;
 
-/// The indices that a layout takes.
+/// The indices that a layout selects.
 fn indices(layout: &Layout) -> Vec<usize> {
     let all: Vec<u64> = (0..LENGTH as u64).collect();
     let taken = layout.of(&all).unwrap().to_vec();
@@ -180,7 +180,7 @@ fn nobody_is_no_peer_of_a_layout(world: Communicator) -> Result<()> {
 
 const CANARY: u64 = 0xDEAD_BEEF_0BAD_CAFE;
 
-/// Receives through a layout from a buffer with a margin behind, and looks at all that is not to be touched.
+/// Receives through a layout from a buffer with a margin behind, and checks all that is not to be touched.
 fn too_long(
     layout: &Layout,
     excess: usize,
@@ -192,7 +192,7 @@ fn too_long(
     let error = receive(&mut layout.of_mut(buf)?).expect_err("the message is too long");
     assert_eq!(error.kind(), ErrorKind::Truncated, "{error}");
     assert!(error.to_string().contains("message truncated"), "{error}");
-    // What is inside of the layout may hold the beginning of the message or not.
+    // The selected elements may hold the beginning of the message or not.
     for place in taken(layout, length) {
         memory[place] = CANARY;
     }
@@ -366,7 +366,7 @@ fn wrong_ranks_and_tags_are_refused(world: Communicator) -> Result<()> {
 fn more_layouts_than_are_kept(world: Communicator) -> Result<()> {
     let (next, previous) = ring(&world);
     let data: Vec<u16> = (0..2000).collect();
-    // Twice, so that some are found and some were freed.
+    // Twice, so that some are in the cache and some were freed.
     for _ in 0..2 {
         for stride in 2..600 {
             let layout = Layout::vector(3, 1, stride);

@@ -1,17 +1,17 @@
-//! Sends and receives of what layouts take that return at once.
+//! Nonblocking sends and receives of the elements that layouts select.
 
 use ranks_comm::layout::{Field, Fields};
 
 use super::*;
 
-/// What is in `LENGTH` elements of a rank.
+/// The content of `LENGTH` elements of a rank.
 fn data(rank: usize) -> Vec<u64> {
     (0..LENGTH)
         .map(|index| (1000 * rank + index) as u64)
         .collect()
 }
 
-/// A slice of 99s into which what `layout` takes of the elements of `rank` was received.
+/// A slice of 99s into which the elements of `rank` that `layout` selects were received.
 fn arrived(layout: &Layout, rank: usize) -> Vec<u64> {
     let mut expected = vec![99; LENGTH];
     for index in indices(layout) {
@@ -168,7 +168,7 @@ fn nothing_is_begun_with_a_layout_that_does_not_fit(world: Communicator) -> Resu
         .irecv_layout(vec![0u8; 5], &twice, left, 0)
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Argument);
-    // A send may take an element twice.
+    // A send may select an element twice.
     let sending = world.isend_layout(vec![1u8, 2, 3], &twice, right, 0)?;
     assert_eq!(world.recv_vec::<u8>(left, 0)?.0, [1, 2, 2, 3]);
     sending.wait()?;

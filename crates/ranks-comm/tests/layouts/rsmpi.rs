@@ -1,6 +1,6 @@
-//! What the example programs of rsmpi do with datatypes, with the same values.
+//! The datatypes of rsmpi's example programs, with the same values.
 //!
-//! Where they broadcast, rank 0 sends here; where they have a `bool`, here is a byte, because not every byte is a `bool`.
+//! Rank 0 sends where they broadcast; a byte stands for a `bool`, because not every byte is a `bool`.
 
 use std::fmt::Debug;
 use std::mem::offset_of;
@@ -11,7 +11,7 @@ use ranks_comm::{Communicator, Result};
 
 use crate::ring;
 
-/// What rank 0 has to everybody else.
+/// Sends the elements of rank 0 to all others.
 fn from_root<S: Pod, R: Pod>(
     world: &Communicator,
     root: &View<'_, S>,
@@ -68,7 +68,7 @@ fn rsmpi_vector(world: Communicator) -> Result<()> {
 
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn rsmpi_structured(world: Communicator) -> Result<()> {
-    // The last field travels first.
+    // The last field is sent first.
     let backwards = Fields::<[i32; 3]>::new([8, 4, 0].map(Field::at::<i32>))?;
     let root = [[3, 2, 1]];
     let mut ints = [0, 0, 0];
@@ -150,7 +150,7 @@ fn rsmpi_complex_datatype(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// What the fields of `a` are is what the fields of `b` become.
+/// Asserts that the fields of `a` arrive as the fields of `b`.
 fn assert_equivalence<A: Pod, B: Pod + PartialEq + Debug>(
     world: &Communicator,
     (a, a_fields): (A, &[Field]),
@@ -177,7 +177,7 @@ struct DataRust {
     unused: [u8; 5],
 }
 
-/// The same as C lays them out.
+/// The same fields, as C lays them out.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 struct DataC {
@@ -188,7 +188,7 @@ struct DataC {
     unused_too: [u8; 6],
 }
 
-/// The same, the last two in a struct of their own.
+/// The same fields, the last two in a struct of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C, packed)]
 struct Parent {
@@ -253,7 +253,7 @@ fn rsmpi_struct(world: Communicator) -> Result<()> {
         (values, &[Field::array::<i8>(0, 9)]),
     )?;
 
-    // Nothing at all.
+    // Empty.
     assert_equivalence(&world, ([0i32; 0], &[Field::at::<[i32; 0]>(0)]), ((), &[]))
 }
 

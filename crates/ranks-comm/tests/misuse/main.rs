@@ -1,7 +1,7 @@
-//! What other bindings get wrong, item by item, each a test that it is an error or defined here.
+//! Faults of other bindings, item by item, each a test that the case is an error or defined here.
 //!
-//! The letters are those of a list of defects found in bindings of MPI: `h` and `s` in older ones, letters alone in a newer one. What
-//! the compiler refuses is in `compile_fail` examples, which are named where a test of them would stand: H11 and the
+//! The letters are those of a list of defects found in bindings of MPI: `h` and `s` in older ones, letters alone in a newer one.
+//! Cases that the compiler refuses are in `compile_fail` examples, which are named where a test of them would stand: H11 and the
 //! borrow of S1 at `ranks_comm::element` and `Communicator::scope`.
 #![allow(
     clippy::cast_possible_truncation,
@@ -25,14 +25,14 @@ fn neighbours(world: &Communicator) -> (usize, usize) {
     ((rank + size - 1) % size, (rank + 1) % size)
 }
 
-/// Returns when the rank to the right is as far.
+/// Returns when the rank to the right has come as far.
 fn let_the_left_go_on(world: &Communicator) -> Result<()> {
     let (left, right) = neighbours(world);
     world.sendrecv(&[0u8], left, 999, &mut [0u8], right, 999)?;
     Ok(())
 }
 
-/// H1: a receive whose buffer has another type or length than what is sent.
+/// H1: a receive whose buffer has another type or length than the message.
 #[ranks_test::ranks(2, 3)]
 fn h1_both_sides_of_a_sendrecv_have_their_own_length_and_type(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -54,7 +54,7 @@ fn h3_nothing_uninitialised_is_returned(world: Communicator) -> Result<()> {
     let outcome = receiving.wait();
     assert_eq!(outcome.expect_err("7 bytes").kind(), ErrorKind::Type);
     sending.wait()?;
-    // What a short message does not write keeps the value it had.
+    // Elements that a short message does not write keep their values.
     let receiving = world.irecv(vec![5u64; 3], left, 0)?;
     let sending = world.isend(vec![6u64; 1], right, 0)?;
     let (got, status) = receiving.wait()?;
@@ -63,7 +63,7 @@ fn h3_nothing_uninitialised_is_returned(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// H5: elements whose size is not a multiple of what a compiler would align them to.
+/// H5: elements whose size is not a multiple of the alignment that a compiler would give them.
 #[ranks_test::ranks(1, 2)]
 fn h5_packed_elements_lie_side_by_side(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -76,7 +76,7 @@ fn h5_packed_elements_lie_side_by_side(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// H7: a panic between the post and the wait must not leave the library writing into what is freed then.
+/// H7: a panic between the post and the wait must not leave the library writing into freed memory.
 #[ranks_test::ranks(1, 2, 3)]
 fn h7_a_panic_between_post_and_wait(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -95,19 +95,19 @@ fn h7_a_panic_between_post_and_wait(world: Communicator) -> Result<()> {
         world.isend(vec![1u64; 5000], right, 1)?,
         world.isend(vec![2u64; 5000], right, 2)?,
     ];
-    // The first went to the owned one, which nobody asks for; the second finds no receive but this one.
+    // The first went to the owned one, which nobody waits for; the second finds no receive but this one.
     let (got, _) = world.recv_vec::<u64>(left, 2)?;
     assert_eq!(got, vec![2; 5000]);
     for request in sending {
         request.wait()?;
     }
     assert!(fresh.iter().flatten().all(|&word| word == 7));
-    // Nobody leaves before its neighbour has got rid of what goes to the receive that nobody asks for.
+    // No rank leaves before its neighbour has sent the message for the receive that nobody waits for.
     world.sendrecv(&[0u8], right, 3, &mut [0u8], left, 3)?;
     Ok(())
 }
 
-/// H8: what crosses threads is one thing on every library, and a level is checked when it runs.
+/// H8: the types that cross threads are the same on every library, and the level is checked at run time.
 #[test]
 fn h8_handles_cross_threads_and_levels_are_checked() {
     fn both<T: Send + Sync>() {}
@@ -131,7 +131,7 @@ fn h8_handles_cross_threads_and_levels_are_checked() {
         .unwrap();
 }
 
-/// H9: nothing reaches a library that is finalized.
+/// H9: no call reaches a library that is finalized.
 #[test]
 fn h9_calls_after_finalize_are_errors() {
     let runtime = Runtime::builder()
@@ -156,7 +156,7 @@ fn h9_calls_after_finalize_are_errors() {
     assert_eq!(kinds, [ErrorKind::Finalized; 6]);
 }
 
-/// H10: `Debug` looks at no buffer.
+/// H10: `Debug` reads no buffer.
 #[ranks_test::ranks(1, 2)]
 fn h10_debug_of_a_request_shows_no_buffer(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -206,14 +206,14 @@ unsafe impl ranks_comm::RecvBuffer for Counted {
     }
 }
 
-/// H12: a receive that is dropped neither panics nor leaks what it held for ever.
+/// H12: a receive that is dropped neither panics nor leaks its buffer.
 #[ranks_test::ranks(1, 2, 3)]
 fn h12_a_dropped_receive_frees_its_buffer(world: Communicator) -> Result<()> {
     const ROUNDS: usize = 20;
     let (left, right) = neighbours(&world);
     let gone = Arc::new(AtomicUsize::new(0));
     for round in 0..ROUNDS {
-        // Short ones are received as soon as they are claimed, long ones later.
+        // Short ones are received as soon as they are matched, long ones later.
         let length = if round % 2 == 0 { 10 } else { 300_000 };
         drop(world.irecv(Counted(vec![0; length], Arc::clone(&gone)), left, 0)?);
         let behind = world.irecv(vec![0u8; 1], left, 1)?;
@@ -226,7 +226,7 @@ fn h12_a_dropped_receive_frees_its_buffer(world: Communicator) -> Result<()> {
             request.wait()?;
         }
     }
-    // Whoever begins or drops something asks what has become of those left before.
+    // Each start and each drop tests the operations that were left before.
     while gone.load(Ordering::SeqCst) < ROUNDS {
         drop(world.irecv(Counted(vec![0; 1], Arc::default()), left, 2)?);
         let sending = world.isend(vec![3u8; 1], right, 2)?;
@@ -237,7 +237,7 @@ fn h12_a_dropped_receive_frees_its_buffer(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// H13: what the library answers is looked at, also when nothing waits for it.
+/// H13: the library's return code is checked, also when nobody waits for it.
 #[ranks_test::ranks(2)]
 fn h13_the_error_of_an_operation_that_nobody_waited_for_comes_out(
     world: Communicator,
@@ -254,7 +254,7 @@ fn h13_the_error_of_an_operation_that_nobody_waited_for_comes_out(
     Ok(())
 }
 
-/// S1: the buffer of a request goes before the message comes.
+/// S1: the buffer of a request is dropped before the message arrives.
 #[ranks_test::ranks(2, 3)]
 fn s1_a_dropped_buffer_is_not_written_to(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -268,12 +268,12 @@ fn s1_a_dropped_buffer_is_not_written_to(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// S10: a second runtime joins the first, and its handle of the world is the same communicator: what was begun on one
-/// waits before what is begun on the other.
+/// S10: a second runtime joins the first, and its handle of the world is the same communicator: an operation that was started on
+/// one waits before those that are started on the other.
 #[ranks_test::ranks(1, 2, 3, mpi_only)]
 fn s10_a_second_runtime_has_the_same_world(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
-    // What a test is given is a duplicate.
+    // A test gets a duplicate.
     let world = {
         let (rank, size) = (world.rank(), world.size());
         let own = Runtime::builder().init()?.world();
@@ -349,7 +349,7 @@ fn s14_errors_on_every_communicator_return(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// S15: dropping what is under way does not wait, also not while a panic unwinds.
+/// S15: dropping a pending operation does not wait, also not while a panic unwinds.
 #[ranks_test::ranks(1, 2, 3)]
 fn s15_dropping_does_not_wait(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);

@@ -1,4 +1,4 @@
-//! What a newer binding gets wrong.
+//! Faults of a newer binding.
 
 use std::sync::Barrier;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use ranks_comm::{
 
 use crate::neighbours;
 
-/// A: canaries behind what is received into, where libraries copy at once, in one piece, and in several.
+/// A: canaries behind the buffer of a receive, for messages that libraries copy eagerly, in one piece, and in several.
 #[ranks_test::ranks(2, 3)]
 fn a_nothing_is_written_behind_a_receive(world: Communicator) -> Result<()> {
     const CANARY: u64 = 0x5a5a_a5a5_0f0f_f0f0;
@@ -46,7 +46,7 @@ fn a_nothing_is_written_behind_a_receive(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// A: the same of one that is there already when the receive begins; some libraries say so at once.
+/// A: the same of a message that has arrived when the receive starts; some libraries report it immediately.
 #[ranks_test::ranks(2, 3)]
 fn a_what_has_come_and_is_too_long_is_told_at_the_wait(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -74,7 +74,7 @@ fn c_long_texts_of_errors_are_taken(world: Communicator) -> Result<()> {
 }
 
 /// D: a scope that ends while another thread is inside a call, where the level allows one at a time, keeps its memory until
-/// it is let in.
+/// it may enter.
 #[test]
 fn d_a_scope_that_is_not_let_in_keeps_its_memory() {
     let inside = Barrier::new(2);
@@ -105,7 +105,7 @@ fn d_a_scope_that_is_not_let_in_keeps_its_memory() {
                 Ok(()) => assert_eq!(room, [2]),
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::WrongThread);
-                    // The message came before the receive was ended, or it is still to be had.
+                    // The message came before the receive was cancelled, or it can still be received.
                     if room != [2] {
                         assert_eq!(world.recv_vec::<u8>(1, 9)?.0, [2]);
                     }
@@ -116,7 +116,7 @@ fn d_a_scope_that_is_not_let_in_keeps_its_memory() {
         .unwrap();
 }
 
-/// J: as many communicators as one likes, each with an operation under way.
+/// J: any number of communicators, each with a pending operation.
 #[ranks_test::ranks(2)]
 fn j_hundreds_of_communicators_with_requests(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -140,7 +140,7 @@ fn j_hundreds_of_communicators_with_requests(world: Communicator) -> Result<()> 
     Ok(())
 }
 
-/// M: what is dropped with operations under way, and by another thread, neither blocks nor aborts.
+/// M: an object that is dropped with pending operations, and by another thread, neither blocks nor aborts.
 #[ranks_test::ranks(1, 2, 3)]
 fn m_handles_are_dropped_by_any_thread(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -192,7 +192,7 @@ fn n_a_scope_returns_any_error_and_ends_what_it_began(world: Communicator) -> Re
     }
     let mut room = [1u64; 100];
     let outcome: Result<(), Own> = world.scope(|s| {
-        // Nobody sends this: it is ended by the error.
+        // Nobody sends this: it is cancelled by the error.
         s.irecv(&mut room, Source::Any, 77)?;
         Err(Own::NoConvergence)
     });
@@ -204,7 +204,7 @@ fn n_a_scope_returns_any_error_and_ends_what_it_began(world: Communicator) -> Re
     Ok(())
 }
 
-/// S (of the newer list): a matched message that is dropped is gone, and its sender goes on.
+/// S (of the newer list): a matched message that is dropped is lost, and its sender goes on.
 #[ranks_test::ranks(1, 2, 3)]
 fn s_a_matched_message_is_dropped(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -217,7 +217,7 @@ fn s_a_matched_message_is_dropped(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// T: less than what is required is an error where it is asked for, and what was granted can be seen.
+/// T: a lower level than required is an error at the start, and the granted level can be read.
 #[test]
 fn t_a_thread_level_is_seen() {
     let runtime = Runtime::builder()
@@ -230,7 +230,7 @@ fn t_a_thread_level_is_seen() {
     runtime.finalize().unwrap();
 }
 
-/// Receives that make their memory wait their turn with those of the other kinds: buffers, layouts.
+/// Receives into new memory wait their turn with those of the other kinds: buffers, layouts.
 #[ranks_test::ranks(1, 2, 3)]
 fn every_kind_of_receive_waits_its_turn(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);

@@ -1,4 +1,5 @@
-//! A rank that waits for what never comes, under a limit of its own: an error, after which it goes on with the others.
+//! A rank that waits for an operation that never completes, under a limit of its own: an error, after which it goes on with the
+//! others.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use ranks_comm::{Communicator, ErrorKind, Requests, Result, Source};
 
 const LIMIT: Duration = Duration::from_millis(60);
 
-/// What one rank waits for in vain: each time it is an error that says what and why.
+/// Calls of one rank that wait in vain: each is an error with the operation and the reason.
 fn in_vain(comm: &Communicator, origin: &str) {
     let late = |operation: &str, outcome: Result<()>| {
         let error = outcome.expect_err(operation);
@@ -35,7 +36,7 @@ fn in_vain(comm: &Communicator, origin: &str) {
     let scoped = comm.scope(|s| s.irecv(&mut buf, 1, 5).map(drop));
     late("MPI_Wait", scoped);
     assert_eq!(buf, [7; 4]);
-    // What is waited for goes on: it takes the next message of that tag.
+    // The receive is still pending: it takes the next message of that tag.
     late(
         "MPI_Wait",
         comm.irecv(vec![0u8; 4], 1, 7)
@@ -97,7 +98,7 @@ fn a_limit_of_a_communicator_is_its_own(world: Communicator) -> Result<()> {
 fn a_limit_of_zero_is_none(world: Communicator) -> Result<()> {
     let refused = world.set_time_limit(Some(Duration::ZERO));
     assert_eq!(refused.expect_err("zero").kind(), ErrorKind::Argument);
-    // What is over in time is as ever.
+    // An operation that completes in time is not affected.
     world.within(Duration::from_secs(60), |world| {
         let mut got = [0u32; 3];
         let sending = world.isend(vec![1u32, 2, 3], world.rank(), 0)?;
@@ -108,7 +109,7 @@ fn a_limit_of_zero_is_none(world: Communicator) -> Result<()> {
     })
 }
 
-/// In process the agreement on what is left waited without an end.
+/// In process the agreement on the survivors waited without an end.
 #[ranks_test::ranks(2, in_process_only)]
 fn an_agreement_that_a_rank_never_comes_to_ends_at_the_time_limit(
     world: Communicator,

@@ -1,4 +1,4 @@
-//! Modes of sending, and operations that are prepared once and done many times.
+//! Modes of sending, and persistent operations.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -41,13 +41,13 @@ fn rsmpi_ready_send(world: Communicator) -> Result<()> {
     }
     if rank + 1 < world.size() {
         world.recv::<u8>(&mut [], rank + 1, 1)?;
-        // SAFETY: that rank has said that it has begun its receive into a buffer.
+        // SAFETY: that rank has said that it has posted its receive into a buffer.
         unsafe { world.rsend(&[1.0f64], rank + 1, 0)? };
     }
     Ok(())
 }
 
-/// As rsmpi's example `buffered`: 100 numbers to oneself by way of a buffer that comes back as it was attached.
+/// As rsmpi's example `buffered`: 100 numbers to oneself through a buffer that comes back as it was attached.
 #[ranks_test::ranks(1, 2, 3, 4)]
 fn rsmpi_buffered(world: Communicator) -> Result<()> {
     let data: Vec<u32> = (0..100).map(|i| i * i).collect();
@@ -101,14 +101,14 @@ fn one_buffer_is_attached_at_a_time(world: Communicator) -> Result<()> {
     let second = world.buffer_attach(vec![0; 4096]).unwrap_err();
     assert_eq!(second.kind(), ErrorKind::Argument);
     assert!(second.to_string().starts_with("MPI_Buffer_attach: "));
-    // Dropped with a message in it: the runtime keeps it, and it still goes.
+    // Dropped with a message in it: the runtime keeps it, and the message is sent all the same.
     world.bsend(&[me as u32; 10], me, 1)?;
     drop(attached);
     assert_eq!(world.recv_vec::<u32>(me, 1)?.0, vec![me as u32; 10]);
     let next = world.buffer_attach(vec![0; 4096])?;
     world.bsend(&[7u8], me, 2)?;
     assert_eq!(world.recv_vec::<u8>(me, 2)?.0, [7]);
-    // What is left at the end is detached then.
+    // A buffer that is left at the end is detached then.
     drop(next);
     Ok(())
 }
@@ -347,15 +347,15 @@ fn what_is_dropped_goes_on(world: Communicator) -> Result<()> {
     drop(world.recv_init(vec![0u64; 3], left, 1)?);
     drop(world.send_init(vec![0u64; 3], right, 1)?);
     drop(world.recv_init(vec![0u64; 30_000], left, 1)?.start()?);
-    // A receive that nobody waits for takes the first message all the same.
+    // A receive that nobody waits for still matches the first message.
     let sending = world.send_init(vec![1u64; 30_000], right, 1)?.start()?;
     let last = world.isend(vec![2u64; 3], right, 1)?;
     drop(sending);
     assert_eq!(world.recv_vec::<u64>(left, 1)?.0, [2; 3]);
     last.wait()?;
-    // And one for which nothing ever comes does not keep the runtime from ending.
+    // And a receive without a message does not keep the runtime from ending.
     drop(world.recv_init(vec![0u8; 1], left, 77)?.start()?);
-    // What is forgotten is only leaked.
+    // A forgotten operation only leaks.
     std::mem::forget(world.recv_init(vec![0u8; 1], left, 78)?.free()?);
     Ok(())
 }
@@ -394,7 +394,7 @@ fn requests_are_used_by_another_thread(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Messages are what is started, in its order: the tags tell prepared operations of one form apart, as the standard has it.
+/// Messages match in the order of their starts: the tags separate persistent operations of one form, as in the standard.
 #[ranks_test::ranks(2, 3)]
 fn prepared_operations_of_one_form_are_separated_by_their_tags(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);

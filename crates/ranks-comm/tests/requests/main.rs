@@ -1,4 +1,4 @@
-//! Operations that return at once: owned, borrowed, many at a time.
+//! Nonblocking operations: owned, borrowed, many at a time.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -22,7 +22,7 @@ fn neighbours(world: &Communicator) -> (usize, usize) {
     ((rank + size - 1) % size, (rank + 1) % size)
 }
 
-/// Returns when the rank to the right is as far.
+/// Returns when the rank to the right has come as far.
 fn let_the_left_go_on(world: &Communicator) -> Result<()> {
     let (left, right) = neighbours(world);
     world.sendrecv(&[0u8], left, 999, &mut [0u8], right, 999)?;
@@ -75,8 +75,8 @@ fn a_message_of_unknown_length_makes_its_vector(world: Communicator) -> Result<(
     Ok(())
 }
 
-/// The pattern of every halo exchange: on a library that matches only when it is called, both would wait for ever if the
-/// receives were not there.
+/// The pattern of every halo exchange: on a library that matches only when it is called, both would deadlock if the
+/// receives were not posted.
 #[ranks_test::ranks(2, 3, 4)]
 fn large_messages_cross_while_every_rank_is_in_a_send(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -159,7 +159,7 @@ fn blocking_receives_and_probes_wait_their_turn(world: Communicator) -> Result<(
     Ok(())
 }
 
-/// Each message is sent when its receive has begun: of one that has come before, Intel's MPI may say nothing (see the
+/// Each message is sent when its receive was posted: of one that has arrived before, Intel's MPI may report no error (see the
 /// known fault of `newer::a_what_has_come_and_is_too_long_is_told_at_the_wait`).
 #[ranks_test::ranks(2, 3)]
 fn a_message_that_is_too_long_writes_nothing_past_the_buffer(world: Communicator) -> Result<()> {
@@ -252,7 +252,7 @@ fn nobody_is_waited_for(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// A library may give the context of a communicator that is freed to the next one, and what is under way with it.
+/// A library may give the context of a communicator that is freed to the next one, and pending messages with it.
 #[ranks_test::ranks(2, 3)]
 fn what_is_under_way_on_a_dropped_communicator_goes_to_no_other(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);
@@ -281,7 +281,7 @@ fn a_dropped_request_goes_on(world: Communicator) -> Result<()> {
     drop(world.isend(vec![2u8; 4], right, 2)?);
     let (got, _) = world.recv_vec::<u8>(left, 2)?;
     assert_eq!(got, [2; 4]);
-    // Posted and never sent to: ended with the runtime.
+    // Posted without a message: cancelled with the runtime.
     drop(world.irecv(vec![0u8; 8], left, 55)?);
     Ok(())
 }

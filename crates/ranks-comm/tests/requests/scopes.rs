@@ -1,4 +1,4 @@
-//! Operations on borrowed memory, which are over when their scope is.
+//! Operations on borrowed memory, which are complete when their scope ends.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn a_scope_that_panics_gives_its_memory_back_untouched(world: Communicator) -> R
         })
     }));
     assert!(outcome.is_err());
-    // Nobody writes here any more: the message goes to the next receive.
+    // Nothing is written here any more: the message goes to the next receive.
     memory.fill(2);
     let_the_left_go_on(&world)?;
     let sending = world.isend(vec![3u64; 10_000], right, 123)?;
@@ -96,7 +96,7 @@ fn a_forgotten_scoped_request_is_over_when_the_scope_is(world: Communicator) -> 
     Ok(())
 }
 
-/// Seen to be over by `test`, and never waited for.
+/// Found complete by `test`, and never waited for.
 #[ranks_test::ranks(1, 2, 3)]
 fn a_scope_told_nothing_of_a_failure_that_was_only_tested_for(world: Communicator) -> Result<()> {
     let (left, right) = neighbours(&world);

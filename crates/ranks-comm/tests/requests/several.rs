@@ -1,4 +1,4 @@
-//! Requests that are waited for together.
+//! Requests that are completed together.
 
 use super::*;
 
@@ -83,7 +83,7 @@ fn one_that_fails_does_not_lose_the_others(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// A message of 3 elements into room for 1, completed among others in each of the ways.
+/// A message of 3 elements into room for 1, completed among others by each of the calls.
 #[ranks_test::ranks(1, 2, 3)]
 fn waiting_for_many_told_nothing_of_one_that_failed(world: Communicator) -> Result<()> {
     type Many = Requests<ranks_comm::Request<Vec<i32>>>;

@@ -1,4 +1,4 @@
-//! Starting and ending in process: what a failure of one rank does to the others, thread levels, finalize; spans.
+//! Start and end in process: effects of a failed rank on the others, thread levels, finalize; spans.
 
 #[cfg(feature = "tracing")]
 mod spans;
@@ -167,7 +167,7 @@ fn a_serialized_rank_refuses_what_overlaps() {
             }
             std::thread::scope(|s| {
                 let receiving = s.spawn(|| world.recv(&mut [0u8], 1, 2).map(drop));
-                // Calls of this thread are let in until the other one is inside of its receive.
+                // Calls of this thread are accepted until the other one is inside of its receive.
                 let error = loop {
                     match world.iprobe(1, 3) {
                         Ok(_) if receiving.is_finished() => break None,
@@ -177,7 +177,7 @@ fn a_serialized_rank_refuses_what_overlaps() {
                 };
                 told.wait();
                 let received = receiving.join().unwrap();
-                // One of the two came upon the other.
+                // One of the two met the other.
                 let refused = error.or(received.err()).unwrap();
                 assert_eq!(refused.kind(), ErrorKind::WrongThread);
             });
@@ -259,7 +259,7 @@ fn worlds_are_apart() {
         .unwrap();
 }
 
-/// What rank 0 is told when it comes to the limit of the job, where the others do `f`.
+/// The error of rank 0 at the limit of the job, where the others do `f`.
 fn told_at_the_limit(f: impl Fn(&Communicator) -> Result<()> + Send + Sync) -> String {
     let limit = std::time::Duration::from_millis(400);
     let outcome = ranks(3).time_limit(limit).run(|world| {
@@ -280,7 +280,7 @@ fn a_rank_that_is_silent_is_named_at_the_limit_and_one_that_waits_too() {
             std::thread::sleep(std::time::Duration::from_millis(800));
             return Ok(());
         }
-        // It comes later, and so is still there when rank 0 is late.
+        // It comes later, and so is still there when rank 0 times out.
         std::thread::sleep(std::time::Duration::from_millis(40));
         match world.recv(&mut [0u8], 1, 0) {
             Err(_) => Ok(()),

@@ -12,14 +12,14 @@ use tracing::{Event, Metadata, Subscriber};
 
 use super::ranks;
 
-/// Writes down what it is told, a line each.
+/// Records its calls, a line each.
 #[derive(Clone, Default)]
 struct Notes {
     lines: Arc<Mutex<Vec<String>>>,
     next: Arc<AtomicU64>,
 }
 
-/// Fields as they come.
+/// Fields in their order.
 struct Fields(String);
 
 impl Visit for Fields {

@@ -1,7 +1,7 @@
-//! Thousands of messages of every kind at once, each of which must arrive once and whole.
+//! Thousands of messages of every kind in flight, each of which must arrive once and whole.
 //!
 //! All that is random follows from numbers that every rank knows, so that a run can be repeated. In each round every rank
-//! first begins its receives, then its sends, and waits only then: no order of the ranks can make them wait for each
+//! first posts its receives, then starts its sends, and waits only then: no order of the ranks can make them wait for each
 //! other.
 #![allow(
     clippy::cast_possible_truncation,
@@ -29,7 +29,7 @@ const FULL: Load = Load {
     longest: 1 << 20,
 };
 
-/// What a tool that slows everything down can bear: of 2 ranks some hundred messages.
+/// The load for a tool that slows everything down: of 2 ranks some hundred messages.
 const SMALL: Load = Load {
     // Miri is a thousand times slower.
     rounds: if cfg!(miri) { 1 } else { 4 },
@@ -55,7 +55,7 @@ impl Owned {
         }
     }
 
-    /// What has arrived.
+    /// Waits, and returns the bytes that have arrived.
     fn wait(self) -> Result<Vec<u8>> {
         let (mut buffer, status) = match self {
             Self::Vector(request) => request.wait()?,
@@ -79,7 +79,7 @@ impl Dice {
     }
 }
 
-/// Waits for all of them in a random order and in every way, and hands each to `over` with its place.
+/// Waits for all of them in a random order and in every way, and passes each to `over` with its index.
 fn complete(
     dice: &mut Dice,
     requests: Vec<Owned>,
@@ -296,7 +296,7 @@ fn round(comms: &[Communicator; 3], load: Load, dice: &mut Dice, number: usize) 
         expected[place].check(load, &got);
     })?;
 
-    // Of one sender, the messages go to the receives in the order of both.
+    // The messages of one sender match the receives in the order of both.
     let mut received = vec![None; anybody.len()];
     complete(dice, anybody, |place, got| {
         let word =
@@ -356,7 +356,7 @@ fn some_hundred_messages_arrive_once_and_whole(world: Communicator) -> Result<()
 }
 
 /// A request that is forgotten leaks its buffer and its communicator, and with that the runtime: over MPI the job would
-/// end without `MPI_Finalize`. In process nobody needs it.
+/// end without `MPI_Finalize`. In process nothing needs it.
 #[ranks_test::ranks(1, 2, 4, in_process_only)]
 fn forgotten_requests_only_leak(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
@@ -373,7 +373,7 @@ fn forgotten_requests_only_leak(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// What the stages of a pipeline do: each sends to its neighbours on both sides before it receives from either.
+/// Stages of a pipeline: each sends to its neighbours on both sides before it receives from either.
 #[ranks_test::ranks(2, 3, 4)]
 fn stages_of_a_pipeline_send_before_they_receive(world: Communicator) -> Result<()> {
     const LENGTH: usize = 100_000;
@@ -404,7 +404,7 @@ fn stages_of_a_pipeline_send_before_they_receive(world: Communicator) -> Result<
     outbox.finish()
 }
 
-/// An outbox with no room left goes on as the receiver takes what is in it.
+/// An outbox without room continues as the receiver takes its messages.
 #[ranks_test::ranks(2, 3)]
 fn an_outbox_waits_for_room(world: Communicator) -> Result<()> {
     if world.rank() == 0 {

@@ -1,14 +1,14 @@
 //! The messages of a round, which every rank knows.
 
-/// How much is done.
+/// The amount of work.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) rounds: usize,
     /// Messages from each rank to each in a round, under tags of their own.
     pub(crate) tagged: usize,
-    /// Messages to each rank in a round that only their order tells apart.
+    /// Messages to each rank in a round that only their order distinguishes.
     pub(crate) ordered: usize,
-    /// Messages from each rank to each in a round, some received from anybody.
+    /// Messages from each rank to each in a round, some received from any source.
     pub(crate) wild: usize,
     /// The longest message, in bytes.
     pub(crate) longest: usize,
@@ -28,7 +28,7 @@ pub(crate) fn hash(parts: &[usize]) -> usize {
     (state >> 8) as usize
 }
 
-/// One message: who sends it, and what it is called.
+/// One message: its sender, and its name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) source: usize,
@@ -65,7 +65,7 @@ impl Item {
         random % (most.min(load.longest) + 1)
     }
 
-    /// Other in every byte than what another message has there, nearly always; the first 16 tell who it is.
+    /// Different in every byte from the content of another message, nearly always; the first 16 identify it.
     pub(crate) fn payload(self, load: Load) -> Vec<u8> {
         let length = self.bytes(load);
         let first = self.random(3);
@@ -93,7 +93,7 @@ impl Item {
         }
     }
 
-    /// How a tagged message is sent and received; not both in a scope, which would make ranks wait for each other.
+    /// The modes by which a tagged message is sent and received; not both in a scope, which would make ranks wait for each other.
     pub(crate) fn ways(self) -> (Sending, Receive) {
         let send = match self.random(4) % 10 {
             0..3 => Sending::Standard,

@@ -1,4 +1,4 @@
-//! Graphs of which every rank knows its own edges.
+//! Distributed graph topologies.
 
 use ranks_comm::{Communicator, DistGraph, Neighborhood, Result};
 
@@ -60,7 +60,7 @@ fn edges_at_a_rank_with_and_without_weights(world: Communicator) -> Result<()> {
 #[ranks_test::ranks(2, 3, 4)]
 fn one_rank_names_all_edges(world: Communicator) -> Result<()> {
     let size = world.size();
-    // A star: everybody to 0, named by the last rank; the others have lists of weights that are empty.
+    // A star: all edges lead to 0, named by the last rank; the others have empty lists of weights.
     let sources: Vec<usize> = (1..size).collect();
     let (degrees, destinations) = (vec![1; size - 1], vec![0; size - 1]);
     let weights: Vec<u32> = (1..).take(size - 1).collect();

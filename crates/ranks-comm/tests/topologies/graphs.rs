@@ -1,4 +1,4 @@
-//! Graphs that every rank knows in full.
+//! Graph topologies.
 
 use ranks_comm::{Communicator, ErrorKind, Graph, Neighborhood, Result};
 

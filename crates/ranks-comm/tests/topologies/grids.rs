@@ -1,4 +1,4 @@
-//! Ranks in grids, and the sizes of these.
+//! Cartesian topologies, and their dimensions.
 
 use ranks_comm::{Communicator, Comparison, ErrorKind, Neighborhood, Result, VirtualTopology};
 
@@ -21,7 +21,7 @@ fn rsmpi_cartesian(world: Communicator) -> Result<()> {
     assert_eq!((xs.dims(), xs.periods()), (&[2][..], &[false][..]));
     assert_eq!((ys.dims(), ys.periods()), (&[2][..], &[true][..]));
 
-    // The first dimension ends.
+    // The first dimension is not periodic.
     match grid.shift(0, 1)? {
         (None, Some(dest)) => assert_eq!((x, grid.coords(dest)?), (0, vec![1, y])),
         (Some(source), None) => assert_eq!((x, grid.coords(source)?), (1, vec![0, y])),
@@ -135,7 +135,7 @@ fn neighbours_on_a_grid_are_source_and_destination_by_dimension(world: Communica
         }
         assert_eq!(grid.in_neighbors(), expected);
         assert_eq!(grid.out_neighbors(), expected);
-        // What comes from before was sent to the one after, also round a ring of one or two.
+        // A message from the rank before was sent to the rank after, also round a ring of one or two.
         for (index, (number, source)) in trade(&grid)?.into_iter().zip(expected).enumerate() {
             assert_eq!(number, source.map(|source| source * 100 + (index ^ 1)));
         }
@@ -227,7 +227,7 @@ fn different_arguments_are_the_same_error_everywhere(world: Communicator) -> Res
     assert_eq!(error.kind(), expected);
     let reorder = world.dist_graph_create(&[], &[], &[], None, last);
     assert_eq!(reorder.unwrap_err().kind(), ErrorKind::Argument);
-    // An edge that its destination does not know of.
+    // An edge that its destination does not name.
     let to: &[usize] = if last { &[0] } else { &[] };
     let one_sided = world.dist_graph_create_adjacent(&[], None, to, None, false);
     assert_eq!(one_sided.unwrap_err().kind(), ErrorKind::Argument);

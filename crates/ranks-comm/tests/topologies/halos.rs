@@ -1,4 +1,4 @@
-//! The borders of the neighbours' parts.
+//! Halo exchanges.
 
 use ranks_comm::{Cartesian, Communicator, ErrorKind, HaloExchange, Result};
 
@@ -24,9 +24,9 @@ fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     })
 }
 
-/// Exchanges the halo of an array whose every rank owns `own` cells (`per` rank), and compares each cell with what the
-/// whole array has there. Outside of a grid that ends, the boundary value `-1` is kept by the rank that owns the
-/// cells next to it, and must be what the corners show.
+/// Exchanges the halo of an array whose every rank owns `own` cells (`per` rank), and compares each cell with that of the
+/// whole array. Outside of a grid that is not periodic, the boundary value `-1` is kept by the rank that owns the
+/// cells next to it, and must be the value of the corners.
 fn check_halo(grid: &Cartesian, own: &[usize], widths: &[usize], corners: bool) -> Result<()> {
     let dimensions = grid.dimensions();
     let width = |dimension: usize| widths.get(dimension).copied().unwrap_or(0);
@@ -41,7 +41,7 @@ fn check_halo(grid: &Cartesian, own: &[usize], widths: &[usize], corners: bool) 
         .enumerate()
         .map(|(d, own)| own * ranks(d))
         .collect();
-    // The value that the whole array has at a place of mine; `None` outside of it.
+    // The value of the whole array at a place of this rank's; `None` outside of it.
     let truth = |at: &[usize]| -> Option<i64> {
         let mut place = Vec::new();
         for (d, &at) in at.iter().enumerate() {
@@ -54,7 +54,7 @@ fn check_halo(grid: &Cartesian, own: &[usize], widths: &[usize], corners: bool) 
         }
         Some(value(&place, &whole))
     };
-    // In how many dimensions a cell is in the halo, or beyond the end of the whole array.
+    // The number of dimensions in which a cell is in the halo, or beyond the end of the whole array.
     let outside = |at: &[usize]| {
         let beyond = |d: usize, at: usize| at < width(d) || at >= width(d) + own[d];
         at.iter()

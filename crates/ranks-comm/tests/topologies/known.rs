@@ -1,4 +1,4 @@
-//! What a communicator tells of its topology, and how long it lasts.
+//! The topology of a communicator, and its lifetime.
 
 use ranks_comm::{Communicator, Comparison, ErrorKind, Neighborhood, Result, VirtualTopology};
 
@@ -23,7 +23,7 @@ fn a_communicator_knows_its_topology(world: Communicator) -> Result<()> {
         Some(VirtualTopology::Cartesian(found)) => assert_eq!(found.dims(), [grid.dims()[0]]),
         other => panic!("{other:?}"),
     }
-    // A split is of ranks alone.
+    // A split has no topology.
     let part = grid.split(Some(0), 0)?.expect("every rank has a color");
     assert!(part.topo_test()?.is_none());
 
@@ -67,7 +67,7 @@ fn dropped_topologies_are_freed_later(world: Communicator) -> Result<()> {
     other.free()
 }
 
-/// The context of each separates them, as the standard has it: who receives in the wrong one gets nothing of the other's.
+/// The context of each separates them, as in the standard: a receive in the wrong one matches no message of the other's.
 #[ranks_test::ranks(2)]
 fn grids_and_graphs_of_one_form_are_separated_by_their_contexts(world: Communicator) -> Result<()> {
     let (first, second) = (square(&world, [true, true])?, square(&world, [true, true])?);
@@ -82,7 +82,7 @@ fn grids_and_graphs_of_one_form_are_separated_by_their_contexts(world: Communica
         let sent = mine.isend(vec![world.rank() as u64; 3], peer, 4)?;
         let mut request = mine.irecv(vec![9u64; 3], peer, 4)?;
         assert_eq!(theirs.recv_vec::<u64>(peer, 4)?.0, [peer as u64; 3]);
-        // What the other has sent is there.
+        // The message of the other has arrived.
         assert!(!request.test()?);
         all(&world, 0)?;
         theirs.send(&[7u64; 3], peer, 4)?;

@@ -1,4 +1,4 @@
-//! Grids and graphs of ranks, and what is built on them.
+//! Virtual topologies, and operations on them.
 #![allow(
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
@@ -13,7 +13,7 @@ mod known;
 
 use ranks_comm::{Cartesian, Communicator, Neighborhood, Result, balanced_dims};
 
-/// A grid of all ranks, as square as can be.
+/// A grid of all ranks, as square as possible.
 fn square(world: &Communicator, periods: [bool; 2]) -> Result<Cartesian> {
     let mut dims = [0, 0];
     balanced_dims(world.size(), &mut dims)?;
@@ -21,7 +21,7 @@ fn square(world: &Communicator, periods: [bool; 2]) -> Result<Cartesian> {
     Ok(grid.expect("the grid has room for all ranks"))
 }
 
-/// What each rank of `comm` passes, on all of them.
+/// Gathers the number of each rank of `comm` on all of them.
 fn all(comm: &Communicator, mine: usize) -> Result<Vec<usize>> {
     let mut numbers = vec![mine; comm.size()];
     for other in (0..comm.size()).filter(|&other| other != comm.rank()) {
@@ -47,7 +47,7 @@ fn trade(graph: &impl Neighborhood) -> Result<Vec<Option<usize>>> {
             .map(|(index, _)| (index, lane(graph.in_lane(index))))
     };
     let mut got = vec![None; graph.in_neighbors().len()];
-    // A blocking send to oneself may wait for ever.
+    // A blocking send to oneself may deadlock.
     for (index, tag) in to(me) {
         let same = from(me).find(|&(_, lane)| lane == tag);
         let (into, _) = same.expect("every edge has two ends");
