@@ -108,7 +108,7 @@ fn fits(operation: &'static str, bytes: usize, room: Option<usize>) -> Result<()
 }
 
 impl AttachedBuffer {
-    /// Waits until all messages in the buffer are sent, and gives it back. Local in the standard's sense, but it returns only when
+    /// Waits until all messages in the buffer are sent, and gives it back. Local, but it returns only when
     /// receivers have received the messages that cannot be sent without them.
     ///
     /// # Errors

@@ -36,8 +36,8 @@ pub enum Checks {
     /// Only calls that all ranks of one communicator make are compared, and a window has a communicator of its own. Ranks that
     /// wait for each other in calls on different ones (a barrier here and a fence there, fences of two windows in different
     /// order, over MPI the end of the program), in calls that only some ranks make (`create_group`; post, start, complete and
-    /// wait of a window), or in epochs of different shared windows, deadlock up to the [limit](crate::Builder::check_limit),
-    /// whose error names the call that each of them is in; without a limit, for ever. Calls on intercommunicators are not
+    /// wait of a window), or in epochs of different shared windows, wait up to the [limit](crate::Builder::check_limit),
+    /// whose error names the call that each of them is in; without a limit they deadlock. Calls on intercommunicators are not
     /// compared, nor calls on communicators that another part of the program has made.
     ///
     /// Open MPI might write past a slice in some configurations ([`Facts::receives`](crate::Facts::receives)): there all

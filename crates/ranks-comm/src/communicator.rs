@@ -56,7 +56,7 @@ pub enum Comparison {
     Congruent,
     /// The same ranks in another order.
     Similar,
-    /// Different ranks.
+    /// None of these.
     Unequal,
 }
 
@@ -230,7 +230,7 @@ impl Communicator {
     /// Frees the communicator now, without deferring it. Collective over its ranks.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if other handles of it exist, or if it is the world; it stays usable then.
+    /// [`ErrorKind::Argument`] if other handles of it exist, or if it is the world; the communicator lives on then.
     ///
     /// MPI 5.0 §7.4.3 (`MPI_Comm_free`).
     #[doc(alias = "MPI_Comm_free")]

@@ -223,7 +223,7 @@ impl Flight {
         self.is_refused()
     }
 
-    /// Returns `true` while not all ranks have told their calls.
+    /// Returns `true` while not all ranks have sent their calls.
     fn is_being_compared(&self) -> bool {
         matches!(self, Self::Compared(_, pair) if !pair.1.is_over())
     }

@@ -143,7 +143,7 @@ impl Intercommunicator {
         self.0.max_tag()
     }
 
-    /// The local group. Local.
+    /// The local group: that of this rank. Local.
     ///
     /// # Errors
     /// As [`Communicator::group`].

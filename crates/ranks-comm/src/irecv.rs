@@ -44,8 +44,8 @@ impl Communicator {
 
     /// Starts a nonblocking receive of a message of any length into a new `Vec`.
     ///
-    /// The message is matched by a wait or a test after it has arrived; on most libraries a synchronous send to it is not complete
-    /// before that.
+    /// The message is matched by a wait or a test after it has arrived; on most libraries a send that waits for its match is not
+    /// complete before that.
     ///
     /// # Errors
     /// As [`irecv`](Self::irecv).

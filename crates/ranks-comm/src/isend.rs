@@ -71,7 +71,7 @@ impl Communicator {
     ///
     /// # Safety
     /// At the call, `dest` has posted a receive into a buffer that the message matches, and no receive of unknown
-    /// length is pending there. Otherwise the behaviour is undefined by the standard; no check can detect it.
+    /// length is pending there. Otherwise the outcome is undefined by the standard; no check can detect it.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).
@@ -130,7 +130,7 @@ impl Communicator {
             self.fits_attached(role.operation, size_of_val(data))?;
         }
         match self.backend() {
-            // This send may be what lets another rank go on, for which a pending receive of unknown length here waits.
+            // A pending receive here may be what the receiver of this message waits for.
             // SAFETY: by this function's contract.
             Backend::Mpi(comm) => unsafe { comm.isend(mode, data, dest, tag) },
             Backend::InProcess(comm) => {

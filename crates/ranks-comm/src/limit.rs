@@ -156,7 +156,7 @@ pub(crate) fn limit_of(comm: &Communicator) -> Option<Limit> {
         })
 }
 
-/// The limit of a communicator of its own.
+/// A communicator's own limit.
 #[derive(Debug, Default)]
 pub(crate) struct OwnLimit(Mutex<Option<(Limit, Hold)>>);
 

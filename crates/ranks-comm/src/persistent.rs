@@ -240,7 +240,7 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
     for (index, request) in requests.iter_mut().enumerate() {
         if let Some(native) = &mut request.0.native {
             side.give_back(index, native);
-            // After an error as well: asked later, one that was not started says that it is over.
+            // After an error too: a later test of a request that was not started says that it is complete.
             request.0.phase = Phase::Started;
         }
     }

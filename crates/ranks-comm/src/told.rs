@@ -142,7 +142,7 @@ impl Communicator {
     }
 
     /// Compares a call of which only the name must be equal, where ranks compare their calls; `ready` may be an
-    /// error, which the other ranks are told of then.
+    /// error, which is sent to the other ranks then.
     pub(crate) fn all_call<A>(&self, operation: &'static str, ready: Result<A>) -> Result<A> {
         if !self.compares_calls() {
             return ready;

@@ -19,8 +19,8 @@ impl Builder {
     ///
     /// # Safety
     /// Until the runtime ends, no rank sends a message to a rank of this process that is longer than the
-    /// receive that it matches, in bytes, and the lengths that ranks pass to a collective are those that the standard asks for; whoever it is that
-    /// receives, for the runtime is one for the whole process.
+    /// receive that it matches, in bytes, and the lengths that ranks pass to a collective are those that the standard requires; whichever
+    /// part of the program receives, since there is one runtime for the whole process.
     pub unsafe fn trust_lengths(mut self) -> Self {
         self.trusting = true;
         self

@@ -248,7 +248,7 @@ fn answer(comm: MPI_Comm, limit: Duration) -> Result<Option<Reading>> {
     })
 }
 
-/// Agrees that all ranks want the same, as rank 0 finds out and tells those that have asked. Returns the number of the job if so.
+/// Agrees that all ranks want the same, as rank 0 finds out and answers. Returns the number of the job if so.
 fn agree(rank: usize, size: usize, max_tag: i32, mine: Together, job: u64) -> Result<Option<u64>> {
     // The program does not have the world yet, so that no receive of it matches.
     let (comm, tag) = (sys::MPI_COMM_WORLD, max_tag);

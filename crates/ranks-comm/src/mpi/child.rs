@@ -18,7 +18,7 @@ pub trait FreedTogether: Send + 'static {
     /// Errors of the library.
     fn free(self: Box<Self>) -> Result<()>;
 
-    /// Returns `true` if this rank has no operation pending on it, so that it may be freed once it has been dropped.
+    /// Returns `true` if this rank has finished with it, so that it may be freed once it has been dropped.
     fn is_at_rest(&self) -> bool {
         true
     }

@@ -45,7 +45,7 @@ pub(super) enum Items {
     Bytes,
 }
 
-/// A committed datatype. It stays committed as long as the session that it comes from and every holder.
+/// A committed datatype. It stays committed while it has a holder and its session lives.
 #[derive(Debug)]
 pub(super) struct Committed(MPI_Datatype);
 

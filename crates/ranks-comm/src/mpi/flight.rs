@@ -345,8 +345,7 @@ impl Native {
         self.ended.is_some() || matches!(self.ask(&mut ROOM.clone()), Ok(Some(_)))
     }
 
-    /// Drops the kept value of an operation that nobody waits for and that [is complete](Self::is_over). That may run code of
-    /// the program.
+    /// Drops the kept value of a [complete](Self::is_over) operation that nobody waits for. That may run code of the program.
     pub(super) fn let_go(&mut self) {
         if let Some(keep) = self.keep.take() {
             // There is nobody to report to.

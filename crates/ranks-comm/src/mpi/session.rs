@@ -163,7 +163,7 @@ impl Session {
         self.polls
     }
 
-    /// Removes a user of a communicator; receives that are still pending on it are completed before MPI ends.
+    /// Removes a user of a communicator; receives that are still pending on it are ended before MPI is.
     pub(super) fn leave(&self, claims: &Arc<Claims>) {
         if claims.leave() {
             self.orphans.remember(claims);
