@@ -28,6 +28,7 @@
 //! | that are prepared once and started again and again | [`PersistentCollectives`], [`PersistentVaryingCollectives`] | §6.13 |
 //! | among the neighbours in a grid or a graph | [`NeighborCollectives`] | §8.6 |
 //! | … that return at once | [`NonblockingNeighborCollectives`] | §8.7 |
+//! | … nonblocking, on borrowed slices | [`ScopedNeighborCollectives`] | §8.7 |
 //! | … that are prepared once | [`PersistentNeighborCollectives`] | §8.8 |
 //! | between two groups | [`IntercommunicatorCollectives`] | §6.2.3 |
 //! | reductions with the same bits for any number of ranks | [`Collectives::reproducible`] | |
@@ -109,6 +110,7 @@ mod reproducible;
 mod root;
 mod scatterv;
 mod scoped_collectives;
+mod scoped_neighbor_collectives;
 mod sealed;
 mod sparse_exchange;
 pub mod topology;
@@ -137,6 +139,7 @@ pub use persistent_neighbor_collectives::PersistentNeighborCollectives;
 pub use persistent_varying_collectives::PersistentVaryingCollectives;
 pub use reproducible::{Compensated, Exact, Reproducible};
 pub use scoped_collectives::ScopedCollectives;
+pub use scoped_neighbor_collectives::ScopedNeighborCollectives;
 pub use sparse_exchange::SparseExchange;
 pub use topology::Topologies;
 pub use two_level_alltoall::TwoLevelAlltoall;

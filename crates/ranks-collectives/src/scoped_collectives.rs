@@ -4,9 +4,10 @@ use bytemuck::Pod;
 use ranks_comm::{Result, Scope, ScopedRequest};
 
 use crate::blocks::Blocks;
+use crate::layouts::Layouts;
 use crate::mpi::functions::{
-    Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Bcast, Exscan, Gather, Gatherv, Reduce,
-    ReduceScatter, ReduceScatterBlock, Scan, Scatter, Scatterv,
+    Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Alltoallw, Bcast, Exscan, Gather,
+    Gatherv, Reduce, ReduceScatter, ReduceScatterBlock, Scan, Scatter, Scatterv,
 };
 use crate::ops::{Op, Reduction};
 use crate::sealed::ScopeSealed;
@@ -205,6 +206,24 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
         recv_blocks: &Blocks,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
         moves::scoped::<Alltoallv, T>(self.scope(), send, recv, (send_blocks, recv_blocks))
+    }
+
+    /// Starts to send each rank what its layout takes of `send`, and to receive one part of each in `recv`.
+    ///
+    /// # Errors
+    /// As [`alltoallw`](crate::VaryingCollectives::alltoallw).
+    ///
+    /// MPI 5.0 §6.12.6 (`MPI_Ialltoallw`).
+    #[doc(alias = "MPI_Ialltoallw")]
+    #[doc(alias = "MPI_Ialltoallw_c")]
+    fn ialltoallw<T: Pod>(
+        &'scope self,
+        send: &'scope [T],
+        recv: &'scope mut [T],
+        send_layouts: &Layouts,
+        recv_layouts: &Layouts,
+    ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
+        moves::scoped::<Alltoallw, T>(self.scope(), send, recv, (send_layouts, recv_layouts))
     }
 
     /// Begins to reduce the `send` of all ranks with `op`, element by element, into `recv` of `root`.

@@ -162,6 +162,13 @@ impl Communicator {
         Ok(Group::new(members, self.rank()))
     }
 
+    /// Returns `true` if both are handles of one communicator.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Compares this communicator with `other`. Local.
     ///
     /// # Errors

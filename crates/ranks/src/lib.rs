@@ -144,7 +144,8 @@ pub mod prelude {
     pub use ranks_collectives::{
         Blocks, Collectives, InPlaceCollectives, NeighborCollectives, NonblockingCollectives,
         NonblockingNeighborCollectives, PersistentCollectives, PersistentNeighborCollectives,
-        PersistentVaryingCollectives, ScopedCollectives, Topologies, VaryingCollectives, ops,
+        PersistentVaryingCollectives, ScopedCollectives, ScopedNeighborCollectives, Topologies,
+        VaryingCollectives, ops,
     };
     pub use ranks_comm::{Communicator, Error, ErrorKind, Pod, Result, Source, Tag, run};
     #[cfg(feature = "rma")]

@@ -9,6 +9,7 @@
 
 mod layouts;
 mod mistakes;
+mod neighbors;
 mod persistent;
 mod rsmpi;
 
