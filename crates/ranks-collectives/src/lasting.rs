@@ -2,11 +2,13 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
-use std::ptr::NonNull;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::slice;
 use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Begun, Plain, Role, Span};
+use ranks_comm::backend::{Begun, Lent, Places, Plain, Role, Span};
 use ranks_comm::{
     Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
 };
@@ -107,23 +109,32 @@ impl<T: Pod> Lasting<Slices<'_, T>> {
         // All that is received comes by way of the same pointer, which so holds for what is left.
         // SAFETY: the slice was there for as long as this, and is used by way of the pointer alone from here on.
         self.0.recv = unsafe { &mut *recv.as_ptr() };
-        Left(recv)
+        Left {
+            address: recv.cast::<T>().as_ptr().expose_provenance(),
+            length: recv.len(),
+            elements: PhantomData,
+        }
     }
 }
 
 /// The elements that an operation leaves. It is for what the operation itself does last: the memory is its own until what
 /// waits for the end has been told of it.
-pub(crate) struct Left<T>(NonNull<[T]>);
-
-// SAFETY: it is a place for elements that are plain values, used by one operation.
-unsafe impl<T: Pod> Send for Left<T> {}
+///
+/// Like a library it keeps the address alone: buffers of persistent operations are lent between starts (`lent.rs` of ranks-comm).
+pub(crate) struct Left<T> {
+    address: usize,
+    length: usize,
+    elements: PhantomData<fn() -> T>,
+}
 
 impl<T: Pod> Left<T> {
     /// The elements, for a `Keep` or a `Deferred` of the operation at its end, or before the operation is given to anybody.
     pub(crate) fn elements(&mut self) -> &mut [T] {
+        let start = ptr::with_exposed_provenance_mut(self.address);
         // SAFETY: a `Lasting` is made for memory that stays there for the operation alone until that is over, and the
-        // backends end what they keep before they give the memory back. Nothing else writes to it any more.
-        unsafe { self.0.as_mut() }
+        // backends end what they keep before they give the memory back. Nothing else writes to it any more. The pointer that
+        // it is used by is exposed: by `left`, or where it was lent out since, by `Lent`.
+        unsafe { slice::from_raw_parts_mut(start, self.length) }
     }
 }
 
@@ -324,11 +335,34 @@ pub(crate) fn prepared<B: Send + 'static, T: Pod>(
     prepare: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Option<Begun>>,
     mut again: impl FnMut(&Communicator, Lasting<Slices<'_, T>>) -> Result<Begun> + Send + 'static,
 ) -> Result<Persistent<B>> {
-    let prepare = |buffer: &mut B| prepare(Lasting(slices(buffer)));
-    let again = move |comm: &Communicator, buffer: &mut B| again(comm, Lasting(slices(buffer)));
+    let prepare = |buffer: &mut B| {
+        let Slices { send, recv } = slices(buffer);
+        let send = Lent::to_read(send);
+        // SAFETY: they stay where they are, as `Shape` says; what is made below has the buffer, and uses them by way of this alone.
+        let buffer = unsafe { Lent::to_write(recv) };
+        let places = Places { send, buffer };
+        // SAFETY: the places are those slices.
+        let slices = unsafe { slices_at(places) };
+        Ok((places, prepare(slices)?))
+    };
+    // SAFETY: the places are those of the operation, and its own from its start on.
+    let again = move |comm: &Communicator, places| again(comm, unsafe { slices_at(places) });
     // SAFETY: what is made is not started; it and what is begun work on what they keep and on the slices of the buffer, which
     // stay where they are when that moves, as `Shape` says.
     unsafe { Persistent::prepared(comm, role, buffer, prepare, Box::new(again)) }
+}
+
+/// The slices at the places of a prepared operation.
+///
+/// # Safety
+/// They are of this type, and stay there for the operation alone until what is begun with them is over.
+unsafe fn slices_at<'a, T: Pod>(places: Places) -> Lasting<Slices<'a, T>> {
+    Lasting(Slices {
+        // SAFETY: by this function's contract.
+        send: unsafe { places.send.as_slice() },
+        // SAFETY: the same.
+        recv: unsafe { places.buffer.as_mut_slice() },
+    })
 }
 
 /// Begins an operation from `send` to `recv`, which are borrowed until the scope ends.
@@ -346,4 +380,30 @@ pub(crate) fn scoped<'scope, T: Pod>(
     let begin = || begin(Lasting(Slices { send, recv }));
     // SAFETY: both slices are borrowed for `'scope`, and the operation has `recv` by way of `place`.
     unsafe { scope.begun(role, place, begin) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_what_is_left_was_kept_while_its_buffer_was_lent() {
+        let mut buffer = vec![0.0; 4];
+        // SAFETY: the buffer is there to the end, and used by way of this alone.
+        let place = unsafe { Lent::to_write(&mut buffer) };
+        let send = Lent::to_read::<f64>(&[]);
+        let buffer = place;
+        // SAFETY: the elements of the buffer, which nobody else uses.
+        let mut slices = unsafe { slices_at::<f64>(Places { send, buffer }) };
+        let mut left = slices.left();
+        for round in [4.0, 6.0, 8.0] {
+            // SAFETY: as above.
+            let lent = unsafe { place.as_mut_slice::<f64>() };
+            lent.fill(round);
+            left.elements().iter_mut().for_each(|one| *one /= 2.0);
+            // SAFETY: as above.
+            let ended = unsafe { place.as_slice::<f64>() };
+            assert_eq!(ended, [round / 2.0; 4]);
+        }
+    }
 }

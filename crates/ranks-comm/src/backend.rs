@@ -13,6 +13,7 @@ pub use crate::in_flight::InFlight;
 pub use crate::in_process::{Comm as InProcessComm, Watch};
 pub use crate::landing::{Role, Span};
 pub use crate::layout::nonblocking::Spread;
+pub use crate::lent::{Lent, Places};
 pub use crate::limit::look;
 pub use crate::mpi::{
     Child, Comm as MpiComm, FreedTogether, InfoHandle, Portion, TypeOf, check, check_with,

@@ -73,14 +73,8 @@ impl<M> InFlight<M> {
     }
 
     /// The memory, while nothing works on it.
-    pub(crate) fn get(&self, _: &Over) -> &M {
-        // SAFETY: it is there until it is given back.
-        unsafe { self.0.assume_init_ref() }
-    }
-
-    /// The memory, mutably, while nothing works on it.
     pub(crate) fn get_mut(&mut self, _: &Over) -> &mut M {
-        // SAFETY: as above.
+        // SAFETY: it is there until it is given back.
         unsafe { self.0.assume_init_mut() }
     }
 

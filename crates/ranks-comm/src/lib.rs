@@ -38,6 +38,7 @@ mod irecv;
 mod isend;
 mod landing;
 pub mod layout;
+mod lent;
 mod limit;
 mod message;
 mod mpi;

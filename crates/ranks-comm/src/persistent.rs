@@ -10,7 +10,8 @@ use crate::express::Express;
 use crate::flight::{Flight, Landed};
 use crate::in_flight::{InFlight, Over};
 use crate::in_process::Sent;
-use crate::landing::{Element, Landing, Role, Span};
+use crate::landing::{Element, Landing, Role};
+use crate::lent::Places;
 use crate::limit;
 use crate::mpi::{Native, ROOMS, SendMode, Side, Silent};
 use crate::owned::{RecvBuffer, SendBuffer};
@@ -88,8 +89,10 @@ struct Inner<B: Send + 'static> {
     calls: &'static Express,
     /// In [`Phase::Flying`]: the pending operation, or its outcome.
     flight: Flight,
-    plan: Plan<B>,
+    plan: Plan,
     last: Status,
+    /// The elements of `buffer`; every use of them goes through this.
+    places: Places,
     /// `None` once it was given back.
     buffer: Option<InFlight<B>>,
 }
@@ -106,16 +109,16 @@ enum Phase {
 }
 
 /// The operation that a start makes where the library has no persistent request.
-struct Plan<B> {
+struct Plan {
     role: &'static Role,
-    what: What<B>,
+    what: What,
 }
 
-enum What<B> {
-    Send(SendMode, Destination, i32, fn(&mut B) -> Span, Element),
-    Recv(Source, Tag, fn(&mut B) -> Span),
+enum What {
+    Send(SendMode, Destination, i32, Element),
+    Recv(Source, Tag),
     /// An operation of a sibling crate.
-    Other(Again<B>),
+    Other(Again),
     /// Nothing: the library has all.
     Kept,
 }
@@ -124,7 +127,8 @@ impl<B: Send + 'static> Persistent<B> {
     fn new(
         comm: &Communicator,
         native: Option<Native>,
-        plan: Plan<B>,
+        plan: Plan,
+        places: Places,
         buffer: InFlight<B>,
     ) -> Self {
         Self(Box::new(Inner {
@@ -137,6 +141,7 @@ impl<B: Send + 'static> Persistent<B> {
             flight: Flight::Gone,
             plan,
             last: Status::null(),
+            places,
             buffer: Some(buffer),
         }))
     }
@@ -205,7 +210,9 @@ impl<B: SendBuffer + Send + 'static> Persistent<B> {
     /// The elements that the next start sends, or that were received last.
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
-        self.0.get().map_or(&[], SendBuffer::as_slice)
+        let places = self.0.places();
+        // SAFETY: the elements of the buffer, by who has prepared it; nothing works on them, or can while `self` is borrowed.
+        places.map_or(&[], |places| unsafe { places.buffer.as_slice() })
     }
 
     /// The same elements, mutably.
@@ -215,7 +222,8 @@ impl<B: SendBuffer + Send + 'static> Persistent<B> {
         B: RecvBuffer,
     {
         match self.0.get_mut() {
-            Some(buffer) => buffer.as_mut_slice(),
+            // SAFETY: as above, and what is begun later gets the new pointer.
+            Some((buffer, places)) => unsafe { places.buffer.lend_mut(buffer) },
             None => &mut [],
         }
     }
@@ -254,16 +262,16 @@ impl<B: Send + 'static> Inner<B> {
         (self.phase == Phase::Idle).then(|| unsafe { Over::new() })
     }
 
-    /// The buffer, while nothing works on it.
-    fn get(&self) -> Option<&B> {
-        let over = self.at_rest()?;
-        self.buffer.as_ref().map(|buffer| buffer.get(&over))
+    /// The elements, while nothing works on them.
+    fn places(&self) -> Option<Places> {
+        self.at_rest().map(|_| self.places)
     }
 
-    /// The buffer, mutably.
-    fn get_mut(&mut self) -> Option<&mut B> {
+    /// The buffer and the places of its elements, mutably, while nothing works on it.
+    fn get_mut(&mut self) -> Option<(&mut B, &mut Places)> {
         let over = self.at_rest()?;
-        self.buffer.as_mut().map(|buffer| buffer.get_mut(&over))
+        let buffer = self.buffer.as_mut()?.get_mut(&over);
+        Some((buffer, &mut self.places))
     }
 
     /// Takes the buffer.
@@ -296,10 +304,9 @@ impl<B: Send + 'static> Inner<B> {
             return Ok(());
         }
         let role = self.plan.role;
-        let over = self.at_rest().ok_or_else(|| gone(role))?;
-        let buffer = self.buffer.as_mut().ok_or_else(|| gone(role))?;
+        let places = self.places().ok_or_else(|| gone(role))?;
         self.phase = Phase::Beginning;
-        match begin(&self.comm, &mut self.plan, buffer.get_mut(&over)) {
+        match begin(&self.comm, &mut self.plan, places) {
             Ok(flight) => {
                 self.flight = flight;
                 self.phase = Phase::Flying;
@@ -398,18 +405,18 @@ impl<B: Send + 'static> Inner<B> {
 }
 
 /// Starts an operation of its own.
-fn begin<B>(comm: &Communicator, plan: &mut Plan<B>, buffer: &mut B) -> Result<Flight> {
-    let role = plan.role;
+fn begin(comm: &Communicator, plan: &mut Plan, places: Places) -> Result<Flight> {
+    let (role, span) = (plan.role, places.buffer.span);
     match (&mut plan.what, comm.backend()) {
-        (&mut What::Recv(source, tag, span), Backend::Mpi(over)) => {
-            over.irecv(role, Landing::Into(span(buffer)), source, tag)
+        (&mut What::Recv(source, tag), Backend::Mpi(over)) => {
+            over.irecv(role, Landing::Into(span), source, tag)
         }
-        (&mut What::Recv(source, tag, span), Backend::InProcess(over)) => {
-            Ok(over.irecv(role, Landing::Into(span(buffer)), source, tag))
+        (&mut What::Recv(source, tag), Backend::InProcess(over)) => {
+            Ok(over.irecv(role, Landing::Into(span), source, tag))
         }
-        (&mut What::Send(mode, dest, tag, span, element), Backend::InProcess(over)) => {
+        (&mut What::Send(mode, dest, tag, element), Backend::InProcess(over)) => {
             // SAFETY: the elements of the buffer, which is there and nobody's but ours.
-            let bytes = unsafe { span(buffer).as_bytes() };
+            let bytes = unsafe { span.as_bytes() };
             if mode == SendMode::Buffered {
                 comm.fits_attached(role.operation, bytes.len())?;
             }
@@ -422,7 +429,7 @@ fn begin<B>(comm: &Communicator, plan: &mut Plan<B>, buffer: &mut B) -> Result<F
             ))
         }
         (What::Other(again), _) => {
-            let begun = again(comm, buffer)?;
+            let begun = again(comm, places)?;
             Ok(Flight::begun(comm, role, begun))
         }
         (What::Send(..), Backend::Mpi(_)) | (What::Kept, _) => Err(gone(role)),

@@ -123,7 +123,8 @@ impl Comm {
 
 impl Parts {
     pub(crate) fn start(&mut self) -> Result<()> {
-        // SAFETY: the request was made by an `_init` and is not started; its buffer is there, by their contract.
+        // SAFETY: the request was made by an `_init` and is not started; its buffer is there, by their contract, and may be used by its
+        // address, as `Lent` says.
         let code = unsafe { native::MPI_Start(&raw mut self.cell) };
         check(code, "MPI_Start")
     }

@@ -154,7 +154,8 @@ pub(crate) struct Silent(usize);
 impl Native {
     #[inline(always)]
     pub(crate) fn start(&mut self) -> Result<()> {
-        // SAFETY: the request was made by an `_init` and is not started; what it works on is there, by their contract.
+        // SAFETY: the request was made by an `_init` and is not started; what it works on is there, by their contract, and may be used
+        // by its address, as `Lent` says.
         let code = unsafe { native::MPI_Start(&raw mut self.cell) };
         check(code, "MPI_Start")
     }

@@ -11,7 +11,8 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::InFlight;
 use crate::in_process::partitioned::Side;
-use crate::landing::{Role, Span};
+use crate::landing::Role;
+use crate::lent::Lent;
 use crate::owned::RecvBuffer;
 use crate::record;
 
@@ -32,7 +33,7 @@ struct Receiving<B: Send + 'static> {
     comm: Communicator,
     link: Link,
     started: bool,
-    span: Span,
+    place: Lent,
     width: usize,
     /// The number of bytes of each partition that have arrived; a partition is read only when all of it has.
     arrived: Box<[AtomicUsize]>,
@@ -64,25 +65,26 @@ impl Communicator {
         self.source(RECV.operation, source)?;
         self.check_tag(RECV.operation, tag)?;
         let width = width::<B>(RECV.operation, &buffer, partitions)?;
-        let (buffer, (span, link)) = InFlight::begun(buffer, |buffer| {
-            // SAFETY: the buffer stays in what is made here, and is lent out only where nothing is written any more.
-            let span = unsafe { Span::of(buffer.as_mut_slice()) };
+        let (buffer, (place, link)) = InFlight::begun(buffer, |buffer| {
+            // SAFETY: the buffer stays in what is made here, which uses its elements by way of this alone.
+            let place = unsafe { Lent::to_write(buffer.as_mut_slice()) };
+            let span = place.span;
             let link = self.dispatch(
                 RECV.operation,
                 |comm| {
-                    // SAFETY: as above.
+                    // SAFETY: the buffer stays in what is made here.
                     let parts = unsafe { comm.precv_init(&RECV, span, partitions, source, tag)? };
                     Ok(Link::Mpi(parts))
                 },
                 |comm| Ok(Link::InProcess(comm.channel(Side::Receiver, source, tag))),
             )?;
-            Ok((span, link))
+            Ok((place, link))
         })?;
         Ok(PartitionedRecv(Box::new(Receiving {
             comm: self.clone(),
             link,
             started: false,
-            span,
+            place,
             width,
             arrived: (0..partitions).map(|_| AtomicUsize::new(0)).collect(),
             turn: Mutex::default(),
@@ -103,10 +105,6 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
         let inner = &mut *self.0;
         let arrived = inner.arrived.iter_mut();
         arrived.for_each(|bytes| *bytes.get_mut() = 0);
-        if let Some(buffer) = inner.get_mut() {
-            // SAFETY: as in `precv_init`; it is where it was.
-            inner.span = unsafe { Span::of(buffer.as_mut_slice()) };
-        }
         let entered = inner.comm.enter(record::START)?;
         if let Link::Mpi(parts) = &mut inner.link {
             inner.started = true;
@@ -120,14 +118,17 @@ impl<B: RecvBuffer + Send + 'static> PartitionedRecv<B> {
     /// The elements that were received last.
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
-        self.0.get().map_or(&[], |buffer| buffer.as_slice())
+        let place = self.0.at_rest();
+        // SAFETY: the elements of the buffer, on which nothing works, or can while `self` is borrowed.
+        place.map_or(&[], |place| unsafe { place.as_slice() })
     }
 
     /// The same elements, mutably.
     #[must_use]
     pub fn buffer_mut(&mut self) -> &mut [B::Element] {
-        match self.0.get_mut() {
-            Some(buffer) => buffer.as_mut_slice(),
+        match self.0.at_rest() {
+            // SAFETY: as above, and nothing else can use them.
+            Some(place) => unsafe { place.as_mut_slice() },
             None => &mut [],
         }
     }
@@ -166,12 +167,10 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
                 return Ok(None);
             }
         }
-        let part = inner.span.part(index * inner.width, inner.width);
-        let length = inner.width / size_of::<B::Element>().max(1);
-        let start = part.start().cast::<B::Element>().cast_const();
+        let part = inner.place.part::<B::Element>(index, inner.width);
         // SAFETY: these are elements of the buffer, which stays as long as `self`; they have arrived, and are not written to
         // before the next start.
-        Ok(Some(unsafe { std::slice::from_raw_parts(start, length) }))
+        Ok(Some(unsafe { part.as_slice() }))
     }
 
     /// Waits until all partitions have arrived.
@@ -202,16 +201,9 @@ impl<B: RecvBuffer + Send + 'static> ActiveRecv<B> {
 }
 
 impl<B: Send + 'static> Receiving<B> {
-    /// The buffer, while no operation is pending.
-    fn get(&self) -> Option<&B> {
-        let over = self.link.at_rest(self.started)?;
-        self.buffer.as_ref().map(|buffer| buffer.get(&over))
-    }
-
-    /// The buffer, mutably.
-    fn get_mut(&mut self) -> Option<&mut B> {
-        let over = self.link.at_rest(self.started)?;
-        self.buffer.as_mut().map(|buffer| buffer.get_mut(&over))
+    /// The elements of the buffer, while no operation is pending.
+    fn at_rest(&self) -> Option<Lent> {
+        self.link.at_rest(self.started).map(|_| self.place)
     }
 
     /// Tests one partition for arrival.
@@ -243,7 +235,7 @@ impl<B: Send + 'static> Receiving<B> {
             // A part that arrives now belongs to the next message.
             return Ok(false);
         }
-        let part = comm.recv_part(RECV.operation, *channel, self.span, wait)?;
+        let part = comm.recv_part(RECV.operation, *channel, self.place.span, wait)?;
         let Some((start, end)) = part else {
             return Ok(false);
         };

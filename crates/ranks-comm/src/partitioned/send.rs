@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -11,7 +12,8 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::InFlight;
 use crate::in_process::partitioned::Side;
-use crate::landing::{Role, Span};
+use crate::landing::Role;
+use crate::lent::Lent;
 use crate::mpi::TypeOf;
 use crate::owned::RecvBuffer;
 use crate::record;
@@ -63,7 +65,8 @@ pub struct ActiveSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
 pub struct PartitionWriter<'a, T> {
     shares: &'a Shares,
     index: usize,
-    elements: &'a mut [T],
+    /// Not a reference: [`ready`](Self::ready) takes this by value while the elements are read.
+    elements: PhantomData<&'a mut [T]>,
 }
 
 struct Sending<B: Send + 'static> {
@@ -79,7 +82,7 @@ struct Shares {
     started: bool,
     /// The state of each partition: [`FREE`], [`TAKEN`], [`READY`].
     states: Box<[AtomicU8]>,
-    span: Span,
+    place: Lent,
     /// The bytes of a partition.
     width: usize,
 }
@@ -115,27 +118,28 @@ impl Communicator {
         self.check_tag(SEND.operation, tag)?;
         let width = width::<B>(SEND.operation, &buffer, partitions)?;
         let item = TypeOf::<B::Element>::item();
-        let (buffer, (span, link)) = InFlight::begun(buffer, |buffer| {
-            // SAFETY: the buffer stays in what is made here, and is lent out only while nothing is under way, or in partitions.
-            let span = unsafe { Span::of(buffer.as_mut_slice()) };
+        let (buffer, (place, link)) = InFlight::begun(buffer, |buffer| {
+            // SAFETY: the buffer stays in what is made here, which uses its elements by way of this alone.
+            let place = unsafe { Lent::to_write(buffer.as_mut_slice()) };
+            let span = place.span;
             let link = self.dispatch(
                 SEND.operation,
                 |comm| {
-                    // SAFETY: as above.
+                    // SAFETY: the buffer stays in what is made here.
                     let parts =
                         unsafe { comm.psend_init(&SEND, span, item, partitions, dest, tag)? };
                     Ok(Link::Mpi(parts))
                 },
                 |comm| Ok(Link::InProcess(comm.channel(Side::Sender, dest, tag))),
             )?;
-            Ok((span, link))
+            Ok((place, link))
         })?;
         let shares = Shares {
             comm: self.clone(),
             link,
             started: false,
             states: (0..partitions).map(|_| AtomicU8::new(FREE)).collect(),
-            span,
+            place,
             width,
         };
         let buffer = Some(buffer);
@@ -152,10 +156,6 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
     /// MPI 5.0 §4.2.1 (`MPI_Start`).
     #[doc(alias = "MPI_Start")]
     pub fn start(mut self) -> Result<ActiveSend<B>> {
-        if let Some(buffer) = self.0.get_mut() {
-            // SAFETY: as in `psend_init`; it is where it was.
-            self.0.shares.span = unsafe { Span::of(buffer.as_mut_slice()) };
-        }
         let shares = &mut self.0.shares;
         let states = shares.states.iter_mut();
         states.for_each(|state| *state.get_mut() = FREE);
@@ -172,14 +172,17 @@ impl<B: RecvBuffer + Send + 'static> PartitionedSend<B> {
     /// The elements that the next start sends.
     #[must_use]
     pub fn buffer(&self) -> &[B::Element] {
-        self.0.get().map_or(&[], |buffer| buffer.as_slice())
+        let place = self.0.shares.at_rest();
+        // SAFETY: the elements of the buffer, on which nothing works, or can while `self` is borrowed.
+        place.map_or(&[], |place| unsafe { place.as_slice() })
     }
 
     /// The same elements, mutably.
     #[must_use]
     pub fn buffer_mut(&mut self) -> &mut [B::Element] {
-        match self.0.get_mut() {
-            Some(buffer) => buffer.as_mut_slice(),
+        match self.0.shares.at_rest() {
+            // SAFETY: as above, and nothing else can use them.
+            Some(place) => unsafe { place.as_mut_slice() },
             None => &mut [],
         }
     }
@@ -199,16 +202,10 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
     pub fn partition(&self, index: usize) -> Result<PartitionWriter<'_, B::Element>> {
         let shares = &self.0.shares;
         shares.step(index, FREE, TAKEN)?;
-        let part = shares.span.part(index * shares.width, shares.width);
-        let length = shares.width / size_of::<B::Element>().max(1);
-        let start = part.start().cast::<B::Element>();
-        // SAFETY: these are elements of the buffer, which stays as long as `self`; of their partition the step above makes the
-        // caller the only holder, and the library does not look at it before it is ready.
-        let elements = unsafe { std::slice::from_raw_parts_mut(start, length) };
         Ok(PartitionWriter {
             shares,
             index,
-            elements,
+            elements: PhantomData,
         })
     }
 
@@ -272,21 +269,12 @@ impl<B: RecvBuffer + Send + 'static> ActiveSend<B> {
     }
 }
 
-impl<B: Send + 'static> Sending<B> {
-    /// The buffer, while no operation is pending.
-    fn get(&self) -> Option<&B> {
-        let over = self.shares.link.at_rest(self.shares.started)?;
-        self.buffer.as_ref().map(|buffer| buffer.get(&over))
-    }
-
-    /// The buffer, mutably.
-    fn get_mut(&mut self) -> Option<&mut B> {
-        let over = self.shares.link.at_rest(self.shares.started)?;
-        self.buffer.as_mut().map(|buffer| buffer.get_mut(&over))
-    }
-}
-
 impl Shares {
+    /// The elements of the buffer, while no operation is pending.
+    fn at_rest(&self) -> Option<Lent> {
+        self.link.at_rest(self.started).map(|_| self.place)
+    }
+
     /// Moves a partition from one state to the next.
     fn step(&self, index: usize, from: u8, to: u8) -> Result<()> {
         let Some(state) = self.states.get(index) else {
@@ -320,8 +308,8 @@ impl Shares {
                 for &index in indices {
                     let start = index * self.width;
                     // SAFETY: this partition was made ready just now by the caller, and nobody writes to it any more.
-                    let bytes = unsafe { self.span.part(start, self.width).as_bytes() };
-                    comm.send_part(*channel, self.span.bytes(), start, bytes);
+                    let bytes = unsafe { self.place.span.part(start, self.width).as_bytes() };
+                    comm.send_part(*channel, self.place.span.bytes(), start, bytes);
                 }
                 Ok(())
             }
@@ -391,13 +379,18 @@ impl<T> PartitionWriter<'_, T> {
 impl<T> Deref for PartitionWriter<'_, T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        self.elements
+        let part = self.shares.place.part::<T>(self.index, self.shares.width);
+        // SAFETY: these are elements of the buffer, which stays as long as the send is borrowed; of their partition this is the only
+        // holder (`step`), and the library does not look at it before it is ready.
+        unsafe { part.as_slice() }
     }
 }
 
 impl<T> DerefMut for PartitionWriter<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        self.elements
+        let part = self.shares.place.part::<T>(self.index, self.shares.width);
+        // SAFETY: as above.
+        unsafe { part.as_mut_slice() }
     }
 }
 

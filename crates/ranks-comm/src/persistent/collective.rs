@@ -7,10 +7,11 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::InFlight;
 use crate::landing::Role;
+use crate::lent::Places;
 use crate::owned::{RecvBuffer, SendBuffer};
 
-/// Starts an operation on the memory of a buffer, at each call.
-pub type Again<B> = Box<dyn FnMut(&Communicator, &mut B) -> Result<Begun> + Send>;
+/// Starts an operation on these elements, at each call.
+pub type Again = Box<dyn FnMut(&Communicator, Places) -> Result<Begun> + Send>;
 
 impl<B: Send + 'static> Persistent<B> {
     /// Makes a persistent operation: with the library's request, which `prepare` makes with a function whose name ends in
@@ -21,34 +22,36 @@ impl<B: Send + 'static> Persistent<B> {
     /// Those of `prepare` and of [`Communicator::dup`]; [`ErrorKind::Argument`] if the request is not the library's.
     ///
     /// # Safety
-    /// The request that `prepare` makes is not started. The memory that it works on, and that the operations of `again` work on,
-    /// belongs to the buffer, and stays where it is when that is moved.
+    /// The request that `prepare` makes is not started. It works on memory of its own and on the places that `prepare` returns; the
+    /// operations of `again` do so with the places that they get. The places are the elements of the buffer, or of both its
+    /// halves, as their traits return them, and stay where they are when it is moved. A request keeps their address alone.
     #[doc(hidden)]
     pub unsafe fn prepared(
         comm: &Communicator,
         role: &'static Role,
         buffer: B,
-        prepare: impl FnOnce(&mut B) -> Result<Option<Begun>>,
-        again: Again<B>,
+        prepare: impl FnOnce(&mut B) -> Result<(Places, Option<Begun>)>,
+        again: Again,
     ) -> Result<Self> {
-        let (buffer, (native, alone)) = InFlight::begun(buffer, |buffer| {
-            let (cell, keep) = match prepare(buffer)? {
-                None => return Ok((None, Some(comm.dup()?))),
+        let (buffer, (places, native, alone)) = InFlight::begun(buffer, |buffer| {
+            let (places, made) = prepare(buffer)?;
+            let (cell, keep) = match made {
+                None => return Ok((places, None, Some(comm.dup()?))),
                 Some(Begun::Mpi(cell)) => (cell, None),
                 Some(Begun::MpiKeeping(cell, keep)) => (cell, Some(keep)),
                 Some(_) => return Err(not_the_librarys(role)),
             };
             match comm.backend() {
-                Backend::Mpi(over) => Ok((Some(over.prepared(cell, role, keep)), None)),
+                Backend::Mpi(over) => Ok((places, Some(over.prepared(cell, role, keep)), None)),
                 Backend::InProcess(_) => Err(not_the_librarys(role)),
             }
         })?;
         let Some(alone) = alone else {
             let what = What::Kept;
-            return Ok(Self::new(comm, native, Plan { role, what }, buffer));
+            return Ok(Self::new(comm, native, Plan { role, what }, places, buffer));
         };
         let what = What::Other(again);
-        let mut repeated = Self::new(&alone, None, Plan { role, what }, buffer);
+        let mut repeated = Self::new(&alone, None, Plan { role, what }, places, buffer);
         repeated.0.prepared_on = Some(comm.clone());
         Ok(repeated)
     }
@@ -72,10 +75,9 @@ where
     /// The elements that the next start sends.
     #[must_use]
     pub fn send(&self) -> &[S::Element] {
-        match self.0.get() {
-            Some((send, _)) => send.as_slice(),
-            None => &[],
-        }
+        let places = self.0.places();
+        // SAFETY: the elements of that half, by who has prepared it; nothing works on them, or can while `self` is borrowed.
+        places.map_or(&[], |places| unsafe { places.send.as_slice() })
     }
 
     /// The same elements, mutably.
@@ -85,7 +87,8 @@ where
         S: RecvBuffer,
     {
         match self.0.get_mut() {
-            Some((send, _)) => send.as_mut_slice(),
+            // SAFETY: as above, and what is begun later gets the new pointer.
+            Some(((send, _), places)) => unsafe { places.send.lend_mut(send) },
             None => &mut [],
         }
     }
@@ -93,17 +96,17 @@ where
     /// The elements that were received last.
     #[must_use]
     pub fn recv(&self) -> &[R::Element] {
-        match self.0.get() {
-            Some((_, recv)) => recv.as_slice(),
-            None => &[],
-        }
+        let places = self.0.places();
+        // SAFETY: as above.
+        places.map_or(&[], |places| unsafe { places.buffer.as_slice() })
     }
 
     /// The same elements, mutably.
     #[must_use]
     pub fn recv_mut(&mut self) -> &mut [R::Element] {
         match self.0.get_mut() {
-            Some((_, recv)) => recv.as_mut_slice(),
+            // SAFETY: as above.
+            Some(((_, recv), places)) => unsafe { places.buffer.lend_mut(recv) },
             None => &mut [],
         }
     }

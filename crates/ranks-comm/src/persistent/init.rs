@@ -5,7 +5,8 @@ use super::{Persistent, Plan, What};
 use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::in_flight::InFlight;
-use crate::landing::{Element, Role, Span};
+use crate::landing::{Element, Role};
+use crate::lent::{Lent, Places};
 use crate::mpi::SendMode;
 use crate::owned::{RecvBuffer, SendBuffer};
 use crate::source::{Destination, Source};
@@ -122,19 +123,20 @@ impl Communicator {
         let role = const { &Role::receiving::<B::Element>("MPI_Recv_init") };
         let source = self.source(role.operation, source)?;
         let tag = self.tag(role.operation, tag)?;
-        // SAFETY: the buffer is touched by nobody while the request is under way; a `RecvBuffer` stays where it is.
-        let span = |buffer: &mut B| unsafe { Span::of(buffer.as_mut_slice()) };
-        let (buffer, native) = InFlight::begun(buffer, |buffer| {
-            let here = span(buffer);
-            self.dispatch(
+        let (buffer, (place, native)) = InFlight::begun(buffer, |buffer| {
+            // SAFETY: a `RecvBuffer` stays where it is; the request has it, and uses its elements by way of this alone.
+            let place = unsafe { Lent::to_write(buffer.as_mut_slice()) };
+            let native = self.dispatch(
                 role.operation,
-                |comm| comm.recv_init(role, here, source, tag),
+                |comm| comm.recv_init(role, place.span, source, tag),
                 |_| Ok(None),
-            )
+            )?;
+            Ok((place, native))
         })?;
-        let what = What::Recv(source, tag, span);
+        let what = What::Recv(source, tag);
         let plan = Plan { role, what };
-        Ok(Persistent::new(self, native, plan, buffer))
+        let places = Places::one(place);
+        Ok(Persistent::new(self, native, plan, places, buffer))
     }
 
     /// # Safety
@@ -152,19 +154,21 @@ impl Communicator {
         let role = mode.init_role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;
-        let (buffer, native) = InFlight::begun(buffer, |buffer| {
+        let (buffer, (place, native)) = InFlight::begun(buffer, |buffer| {
             let data = buffer.as_slice();
-            self.dispatch(
+            let place = Lent::to_read(data);
+            let native = self.dispatch(
                 role.operation,
                 // SAFETY: the request owns the buffer until it is retired, and a `SendBuffer` stays where it is; the rest is
                 // this function's contract.
                 |comm| unsafe { comm.send_init(mode, data, dest, tag) }.map(Some),
                 |_| Ok(None),
-            )
+            )?;
+            Ok((place, native))
         })?;
-        let span = |buffer: &mut B| Span::to_read(buffer.as_slice());
-        let what = What::Send(mode, dest, tag, span, Element::of::<B::Element>());
+        let what = What::Send(mode, dest, tag, Element::of::<B::Element>());
         let plan = Plan { role, what };
-        Ok(Persistent::new(self, native, plan, buffer))
+        let places = Places::one(place);
+        Ok(Persistent::new(self, native, plan, places, buffer))
     }
 }
