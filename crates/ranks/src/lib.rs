@@ -76,8 +76,8 @@ pub use ranks_collectives::{
 };
 pub use ranks_comm::{
     Backend, Buffer, Cartesian, Checks, Communicator, Destination, Error, ErrorKind, Group,
-    HaloExchange, Layout, Persistent, Pod, Request, Requests, Result, Runtime, Scope, Source,
-    Status, Tag, ThreadLevel, Zeroable, element, interop, layout, run,
+    HaloExchange, Layout, Persistent, Request, Requests, Result, Runtime, Scope, Source, Status,
+    Tag, ThreadLevel, interop, layout, run,
 };
 #[doc(inline)]
 #[cfg(feature = "cuda")]
@@ -98,6 +98,9 @@ pub use ranks_rma_window as rma;
 pub use ranks_rma_window::{
     Fenced, LockKind, Locked, NodeShared, PassiveWindow, SharedWindow, Window, phase, preflight,
 };
+
+pub use bytemuck;
+pub use element::{Pod, Zeroable};
 
 /// Start and end of a program's ranks, and what holds for all that they do.
 pub mod runtime {
@@ -136,8 +139,35 @@ pub mod p2p {
     };
 }
 
+/// What travels: plain data, which is [`Pod`] and so [`Zeroable`]. Numbers, arrays and many others are.
+///
+/// Both are traits of [`bytemuck`], and derives for structs. These need `ranks` alone; bytemuck's own, which do the same, need bytemuck.
+///
+/// ```
+/// #[derive(Clone, Copy, ranks::Pod, ranks::Zeroable)]
+/// #[repr(C)]
+/// struct Particle {
+///     position: [f64; 3],
+///     charge: f64,
+/// }
+///
+/// fn everywhere(world: &ranks::Communicator, mut first: Particle) -> ranks::Result<Particle> {
+///     use ranks::Collectives;
+///     world.bcast(std::slice::from_mut(&mut first), 0)?;
+///     Ok(first)
+/// }
+/// ```
+///
+/// `bool`, `char`, enums, references and structs with padding are refused by the compiler. What is sent as one type should be received as
+/// the same: see the module `element` of `ranks-comm`.
+pub mod element {
+    pub use ranks_comm::element::*;
+    pub use ranks_macros::{Pod, Zeroable};
+}
+
 /// What most programs use: `use ranks::prelude::*;`.
 pub mod prelude {
+    pub use crate::element::{Pod, Zeroable};
     #[cfg(feature = "collectives")]
     pub use ranks_collectives::ops::*;
     #[cfg(feature = "collectives")]
@@ -147,7 +177,7 @@ pub mod prelude {
         PersistentVaryingCollectives, ScopedCollectives, ScopedNeighborCollectives, Topologies,
         VaryingCollectives, ops,
     };
-    pub use ranks_comm::{Communicator, Error, ErrorKind, Pod, Result, Source, Tag, run};
+    pub use ranks_comm::{Communicator, Error, ErrorKind, Result, Source, Tag, run};
     #[cfg(feature = "rma")]
     pub use ranks_rma_window::{LockKind, NodeShared, SharedWindow, Window};
 }

@@ -9,11 +9,12 @@ use super::tree::{Tree, crate_of};
 const UMBRELLA: &str = "crates/ranks/src/lib.rs";
 
 /// Crates that are no part of it, besides the bindings: what starts jobs and tests programs, and what others stand on.
-const BESIDE: [&str; 7] = [
+const BESIDE: [&str; 8] = [
     "ranks",
     "ranks-cli",
     "ranks-launch",
     "ranks-load",
+    "ranks-macros",
     "ranks-numr",
     "ranks-test",
     "ranks-test-macros",
@@ -40,7 +41,17 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
         let items = exports(text).into_iter().filter(|export| export.is_at_root);
         for export in items {
-            if !named.contains(format!("{krate}::{}", export.name).as_str()) {
+            // By itself, or with all of the module that it is or comes from.
+            let module = export
+                .path
+                .rsplit_once("::")
+                .map_or("", |(module, _)| module);
+            let places = [
+                format!("{krate}::{}", export.name),
+                format!("{krate}::{}::*", export.name),
+                format!("{krate}::{module}::*"),
+            ];
+            if !places.iter().any(|place| named.contains(place.as_str())) {
                 findings.push(Finding::new(
                     path,
                     export.line,
@@ -66,10 +77,17 @@ fn too_many_traits(tree: &Tree, umbrella: &[Export]) -> Option<Finding> {
         let declared = code::lines(&code).filter_map(|(_, line)| declared(line, &["trait"]));
         traits.extend(declared.map(str::to_owned));
     }
-    let at_root = umbrella
-        .iter()
-        .filter(|export| export.is_at_root && traits.contains(&export.name));
-    let count = at_root.count();
+    let at_root = umbrella.iter().filter(|export| export.is_at_root);
+    let of_all = at_root.clone().filter_map(|export| {
+        let krate = export.path.strip_suffix("::*")?.replace('_', "-");
+        tree.text(&format!("crates/{krate}/src/lib.rs"))
+    });
+    let of_all = of_all.flat_map(exports).filter(|export| export.is_at_root);
+    let names: BTreeSet<String> = of_all
+        .chain(at_root.cloned())
+        .map(|export| export.name)
+        .collect();
+    let count = names.intersection(&traits).count();
     (count > MOST_TRAITS).then(|| {
         Finding::new(
             UMBRELLA,
@@ -81,7 +99,7 @@ fn too_many_traits(tree: &Tree, umbrella: &[Export]) -> Option<Finding> {
 }
 
 /// Something that a root offers.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Export {
     name: String,
     /// Where it comes from, as `pub use` has it.
@@ -196,6 +214,7 @@ mod tests {
     fn an_umbrella_with_everything_is_in_order() {
         for umbrella in [
             "pub use ranks_part as part;\n",
+            "pub use ranks_part::more::*;\npub use ranks_part::{Trait, one::*};\n",
             "/// P.\npub mod part {\n    pub use ranks_part::*;\n}\n",
             "pub use ranks_part::{A, more};\npub mod traits {\n    #[cfg(feature = \"x\")]\n    pub use ranks_part::{\n        \
              Trait,\n        b as c,\n    };\n}\n",
@@ -235,20 +254,24 @@ mod tests {
         let inside: String = names(13)
             .map(|name| format!("pub use one::{name};\n"))
             .collect();
-        let count = |at_root: usize| {
+        let named = |at_root: usize| {
             let roots: Vec<String> = names(at_root).collect();
-            let umbrella = format!(
+            format!(
                 "pub use ranks_part as part;\npub use ranks_part::{{{}, Other}};\n",
                 roots.join(", ")
-            );
+            )
+        };
+        let findings = |umbrella: &str| {
             let files = [
-                (UMBRELLA, umbrella.as_str()),
+                (UMBRELLA, umbrella),
                 ("crates/ranks-part/src/lib.rs", inside.as_str()),
                 ("crates/ranks-part/src/one.rs", declared.as_str()),
             ];
             check(&Tree::of(&files)).len()
         };
-        assert_eq!((count(12), count(13)), (0, 1));
+        assert_eq!(findings(&named(12)), 0);
+        assert_eq!(findings(&named(13)), 1);
+        assert_eq!(findings("pub use ranks_part::*;\n"), 1);
     }
 
     #[test]

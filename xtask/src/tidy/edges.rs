@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 36] = [
+const TABLE: [Row; 38] = [
     (
         "ranks-cli",
         &[
@@ -34,6 +34,7 @@ const TABLE: [Row; 36] = [
             "ranks-collectives",
             "ranks-comm",
             "ranks-cuda",
+            "ranks-macros",
             "ranks-nccl",
             "ranks-nvshmem",
             "ranks-raw",
@@ -136,6 +137,7 @@ const TABLE: [Row; 36] = [
         &[],
     ),
     ("ranks-test-macros", &[], &[]),
+    ("ranks-macros", &[], &["ranks"]),
     ("ranks-launch", &["ranks-load"], &[]),
     (
         "ranks-mpi-sys",
@@ -189,6 +191,7 @@ const TABLE: [Row; 36] = [
         ],
         &["cuda-double", "nccl-double", "nvshmem-double"],
     ),
+    ("ranks-derives", &["ranks"], &[]),
     ("half-mpi", &[], &[]),
     (
         "nccl-double",
