@@ -8,6 +8,7 @@ use crate::Outcome;
 
 pub(crate) mod code;
 mod complete;
+mod devices;
 mod edges;
 mod finding;
 mod length;
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 13] = [
+const CHECKS: [Check; 14] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -55,6 +56,9 @@ const CHECKS: [Check; 13] = [
         "crates depend on each other as the table says",
         |_, metadata| edges::check(metadata),
     ),
+    ("a program for CPUs compiles no crate for GPUs", |_, _| {
+        devices::check()
+    }),
     ("no file is too long", |tree, _| length::check(tree)),
     ("nothing waits outside of the one wait", |tree, _| {
         waits::check(tree)
