@@ -1,5 +1,6 @@
 //! The options of a communicator as the library takes them.
 
+use std::env;
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
 
@@ -10,6 +11,9 @@ use ranks_nccl_sys::{
 
 use super::error::not_in_library;
 use super::options::{CtaPolicy, NcclOptions, Number};
+
+/// The variable by which users of the library have all communicators block, or none.
+const BLOCKING: &str = "NCCL_COMM_BLOCKING";
 
 /// A configuration, and the texts that it points at, which are to be kept as long as the communicator is.
 #[derive(Debug, Clone)]
@@ -25,8 +29,10 @@ impl Config {
     /// What the options say, for a library that has all of it.
     ///
     /// # Errors
-    /// [`ErrorKind::NotInLibrary`] for a setting that the library would ignore, [`ErrorKind::Argument`] for one that does not fit.
+    /// [`ErrorKind::NotInLibrary`] for a setting that the library would ignore, [`ErrorKind::Argument`] for one that does not fit; as
+    /// [`none_may_block`].
     pub(super) fn of(options: &NcclOptions, nccl: &Nccl) -> Result<Self> {
+        none_may_block("ncclConfig_t.blocking")?;
         let mut native = nccl.config();
         // Every call returns, so that waiting has an end here.
         native.blocking = 0;
@@ -64,6 +70,28 @@ impl Config {
         let names = names.into();
         Ok(Self { native, names })
     }
+}
+
+/// An error where the environment has the library make blocking communicators, whatever their configuration says. A call on one waits for
+/// other ranks within the library, with the state locked, and the library has no way out of it: `ncclCommAbort` beside it frees what it works on.
+///
+/// The library sets the variable by its own files of settings, which it reads when an id or a communicator is made: so this is asked before and after.
+///
+/// # Errors
+/// [`ErrorKind::Argument`].
+pub(super) fn none_may_block(operation: &'static str) -> Result<()> {
+    let Some(value) = env::var_os(BLOCKING) else {
+        return Ok(());
+    };
+    if matches!(value.to_string_lossy().trim(), "" | "0") {
+        return Ok(());
+    }
+    let value = value.display();
+    let text = format_args!(
+        "{BLOCKING}={value} makes blocking communicators, whose calls no time limit and no abort can end; unset it, or set it to 0, \
+         also in the files of NCCL's settings (NCCL_CONF_FILE, ~/.nccl.conf, /etc/nccl.conf)"
+    );
+    Err(Error::new(ErrorKind::Argument, operation, text))
 }
 
 /// Where a number stands, what it is called, and since when.

@@ -12,7 +12,7 @@ use ranks_cuda::{Context, Cuda};
 use ranks_nccl_sys::{Nccl, ncclConfig_t, ncclInProgress, ncclSuccess, version_text};
 
 use super::communicator::NcclCommunicator;
-use super::config::Config;
+use super::config::{Config, none_may_block};
 use super::error::{Caller, check, failure, missing, of_driver};
 use super::family::Family;
 use super::group;
@@ -52,7 +52,8 @@ impl NcclCommunicator {
         let means = means?;
         same_version(INIT, ("NCCL", "RANKS_NCCL"), &said, version_in)?;
         let id = if place.rank == 0 {
-            NcclId::new(means.nccl).map(|id| id.to_bytes().to_vec())
+            NcclId::new(means.nccl)
+                .and_then(|id| none_may_block(INIT).map(|()| id.to_bytes().to_vec()))
         } else {
             Ok(Vec::new())
         };
@@ -96,6 +97,7 @@ impl NcclCommunicator {
         };
         let (nccl, size) = (first.nccl, devices.len());
         let id = NcclId::new(nccl)?;
+        none_may_block(INIT)?;
         let mut joining: Vec<Joining> = Vec::with_capacity(size);
         group::start_in(nccl)?;
         let mut outcome = Ok(());
@@ -254,6 +256,7 @@ impl Joining {
         deadline: &mut Deadline,
     ) -> Result<NcclCommunicator> {
         let comm = self.made(operation, deadline)?;
+        none_may_block(operation)?;
         let place = match self.place {
             Some(place) => place,
             None => self.find_place(operation, comm)?,

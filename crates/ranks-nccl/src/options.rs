@@ -82,8 +82,10 @@ impl NcclOptions {
 
     /// How long making a communicator, enqueueing, and waiting may take, each. When it is over the communicator is aborted.
     ///
-    /// Communicators are made with `blocking = 0`, so that every call of the library returns. `NCCL_COMM_BLOCKING=1` in the environment
-    /// overrides that, and then a call may take longer.
+    /// Communicators are nonblocking ones (`blocking = 0`), so that every call of the library returns, and there is no other kind: one that blocks
+    /// waits for its peers within the library, which nothing ends, since `ncclCommAbort` frees a communicator under the call that is in it.
+    /// So where `NCCL_COMM_BLOCKING` asks for these, in the environment or in a file of NCCL's settings, making one is an `Err` of kind
+    /// [`Argument`](ranks_comm::ErrorKind::Argument).
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self

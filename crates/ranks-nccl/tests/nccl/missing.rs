@@ -2,10 +2,12 @@
 
 use ranks_bootstrap::Bootstrap;
 use ranks_comm::ErrorKind;
-use ranks_nccl::{NcclCommunicator, NcclOptions, ShrinkMode};
+use ranks_nccl::{NcclCommunicator, NcclId, NcclOptions, ShrinkMode};
 use ranks_nccl_sys::Nccl;
 
-use crate::support::{LONG, doubles, driver, file_of, isolated, on_devices, options, threads};
+use crate::support::{
+    LONG, doubles, driver, file_of, isolated, on_devices, options, processes, threads,
+};
 
 /// All ranks of two try to make a communicator, the second on `device`; the texts of their errors.
 fn refused(kind: ErrorKind, device: usize, options: &NcclOptions) -> String {
@@ -136,6 +138,82 @@ fn settings_that_the_library_has_are_taken() {
             assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
         },
     );
+}
+
+/// A call on such a communicator waited for a peer that did not come, within the library and with the state locked: no time limit, no abort
+/// from another thread and no `drop` got at it.
+#[test]
+fn a_blocking_communicator_hung_beyond_its_limit_and_any_abort() {
+    let test = "missing::a_blocking_communicator_hung_beyond_its_limit_and_any_abort";
+    isolated(test, &[("NCCL_COMM_BLOCKING", "1")], || {
+        let text = refused(ErrorKind::Argument, 1, &options());
+        assert!(
+            text.contains("NCCL_COMM_BLOCKING=1 makes blocking communicators"),
+            "{text}"
+        );
+        let error = NcclCommunicator::on_devices(&[0], &options()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    });
+}
+
+#[test]
+fn communicators_that_are_asked_not_to_block_are_made() {
+    let test = "missing::communicators_that_are_asked_not_to_block_are_made";
+    isolated(test, &[("NCCL_COMM_BLOCKING", "0")], || {
+        on_devices(2);
+    });
+}
+
+/// The library reads the file itself, when the first id or the first communicator is made.
+#[test]
+fn a_file_of_settings_made_blocking_communicators() {
+    let test = "missing::a_file_of_settings_made_blocking_communicators";
+    let file = std::env::temp_dir().join(format!("ranks-nccl-conf-{}", std::process::id()));
+    let path = file.to_str().unwrap().to_owned();
+    if !crate::support::is_inside() {
+        std::fs::write(&file, "# of the site\nNCCL_COMM_BLOCKING=1\n").unwrap();
+    }
+    isolated(test, &[("NCCL_CONF_FILE", &path)], || {
+        let id = NcclId::new(doubles().nccl).unwrap();
+        let text = refused(ErrorKind::Argument, 1, &options());
+        assert!(text.contains("NCCL_COMM_BLOCKING=1"), "{text}");
+        let error = NcclCommunicator::with_id(id, 0, 1, 0, &options()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    });
+    if !crate::support::is_inside() {
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
+/// As above, by a program that makes no id: a communicator that turns out to be blocking is not handed out.
+#[test]
+fn a_communicator_of_an_id_from_elsewhere_is_blocking_by_a_file_of_settings() {
+    let test = "missing::a_communicator_of_an_id_from_elsewhere_is_blocking_by_a_file_of_settings";
+    let file = std::env::temp_dir().join(format!("ranks-nccl-conf-of-one-{}", std::process::id()));
+    let path = file.to_str().unwrap().to_owned();
+    if !crate::support::is_inside() {
+        std::fs::write(&file, "NCCL_COMM_BLOCKING=1\n").unwrap();
+    }
+    let with_file: &[(&str, &str)] = &[("NCCL_CONF_FILE", &path)];
+    processes(test, &[&[], with_file], |folder| {
+        let id = if folder.rank() == 0 {
+            NcclId::new(doubles().nccl).unwrap().to_bytes().to_vec()
+        } else {
+            Vec::new()
+        };
+        let said = folder.exchange(&id).unwrap();
+        let id = NcclId::from_bytes(&said[0]).unwrap();
+        let made = NcclCommunicator::with_id(id, folder.rank(), 2, folder.rank(), &options());
+        if folder.rank() == 1 {
+            let error = made.as_ref().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+            assert_eq!(crate::support::live(), 0, "it was aborted");
+        }
+        folder.exchange(&[]).unwrap();
+    });
+    if !crate::support::is_inside() {
+        std::fs::remove_file(&file).unwrap();
+    }
 }
 
 /// cudarc looks for `libnccl.so` and versions that never were, and panics.

@@ -5,6 +5,7 @@ use std::mem::offset_of;
 
 use super::abi::{API_MAGIC, Config, StructHead, UNDEFINED};
 use super::failure::{Failure, Outcome};
+use super::hooks;
 
 /// Everything unset.
 const UNSET: Config = Config {
@@ -161,7 +162,7 @@ impl Wishes {
     }
 
     pub(crate) fn is_blocking(&self) -> bool {
-        self.fields.blocking != 0
+        hooks::blocking().unwrap_or(self.fields.blocking != 0)
     }
 
     /// Whether communicators that are split from this one share its resources.

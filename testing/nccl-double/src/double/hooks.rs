@@ -1,7 +1,8 @@
 //! What tests ask for: failures, delays, deaths, and what is allowed. Each can be said in the environment as well.
 
 use std::env;
-use std::ffi::c_int;
+use std::ffi::{CString, c_int};
+use std::fs;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex};
@@ -48,6 +49,37 @@ pub(crate) fn delay(stop: &AtomicBool) {
         && !stop.load(Ordering::Acquire)
     {
         thread::sleep(Duration::from_micros(500));
+    }
+}
+
+/// Makes all communicators blocking ones, or none, against the wishes of their makers: `NCCL_COMM_BLOCKING`, as in the library (`init.cc`),
+/// which sets it from its file of settings (`param.cc`) unless it is set.
+static BLOCKING: LazyLock<Option<bool>> = LazyLock::new(|| {
+    set_by_file();
+    match variable("NCCL_COMM_BLOCKING") {
+        Some(0) => Some(false),
+        Some(1) => Some(true),
+        _ => None,
+    }
+});
+
+pub(crate) fn blocking() -> Option<bool> {
+    *BLOCKING
+}
+
+/// Sets the variables that the file of settings names: `NCCL_CONF_FILE`.
+fn set_by_file() {
+    let Some(path) = env::var_os("NCCL_CONF_FILE") else {
+        return;
+    };
+    for line in fs::read_to_string(path).unwrap_or_default().lines() {
+        let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else {
+            continue;
+        };
+        if let (Ok(name), Ok(value)) = (CString::new(name), CString::new(value)) {
+            // SAFETY: two C strings; tests that have such a file read no variable at this time.
+            unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 0) };
+        }
     }
 }
 

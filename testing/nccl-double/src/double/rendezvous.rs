@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::abi::{self, UniqueId};
 use super::failure::{Failure, Outcome};
+use super::hooks;
 use super::lock;
 use super::region::{HEADER, MAX_RANKS, Region};
 use super::waiting::{Stop, Waiting, start_of};
@@ -24,6 +25,8 @@ static MADE: Mutex<Vec<File>> = Mutex::new(Vec::new());
 /// Makes memory for a communicator, and the id under which its ranks find it.
 pub(crate) fn create() -> Outcome<UniqueId> {
     static COUNT: AtomicU64 = AtomicU64::new(1);
+    // As in the library, this is the first to read settings.
+    hooks::blocking();
     let file = memfd(HEADER)?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = since.map_or(0, |since| since.as_nanos() & u128::from(u64::MAX));
