@@ -16,6 +16,7 @@ use ranks::prelude::*;
 use ranks::{Checks, Runtime};
 use serde_json::Value;
 
+use crate::faults;
 use crate::on_mpi::{named, own_folder, with};
 use crate::{Failure, RANKS, Scratch, bare, said};
 
@@ -50,7 +51,7 @@ enum Called {
     Nothing,
 }
 
-const ENDS: [End; 13] = [
+const ENDS: [End; 16] = [
     End {
         how: "error",
         reason: "error",
@@ -96,6 +97,27 @@ const ENDS: [End; 13] = [
     End {
         how: "stack overflow",
         reason: "SIGSEGV",
+        error: "",
+        call: Called::Nothing,
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "write to null",
+        reason: "SIGSEGV",
+        error: "",
+        call: Called::Nothing,
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "file that was cut",
+        reason: "SIGBUS",
+        error: "",
+        call: Called::Nothing,
+        collective: "MPI_Barrier",
+    },
+    End {
+        how: "illegal instruction",
+        reason: "SIGILL",
         error: "",
         call: Called::Nothing,
         collective: "MPI_Barrier",
@@ -167,6 +189,9 @@ impl Error for InContext {
 #[test]
 fn job() {
     if let Ok(how) = std::env::var(JOB) {
+        if how == "broken memory, with a handler" {
+            faults::handle_broken_memory();
+        }
         let builder = Runtime::builder().checks(Checks::Local);
         builder.run(|world| end(&world, &how)).unwrap();
     }
@@ -189,6 +214,10 @@ fn end(world: &Communicator, how: &str) -> Result<(), Failure> {
         "panic" if is_first => panic!("out of luck"),
         "abort" if is_first => world.abort(3),
         "stack overflow" if is_first => drop(overflow(1)),
+        "write to null" if is_first => faults::write_to_null(),
+        "file that was cut" if is_first => faults::read_what_was_cut(),
+        "broken memory, with a handler" if is_first => faults::broken_memory(),
+        "illegal instruction" if is_first => faults::illegal_instruction(),
         "abort of the process" if is_first => std::process::abort(),
         "panic that cannot unwind" if is_first => cannot_unwind(),
         "abort with a lock" if is_first => {
@@ -360,7 +389,15 @@ fn alone(how: &str, folder: &Path) -> Command {
 
 #[test]
 fn a_handler_leaves_the_end_of_a_process_as_it_was() {
-    for how in ["stack overflow", "abort of the process", "exit"] {
+    for how in [
+        "stack overflow",
+        "write to null",
+        "file that was cut",
+        "broken memory, with a handler",
+        "illegal instruction",
+        "abort of the process",
+        "exit",
+    ] {
         let scratch = Scratch::new(&format!("ends-{}", how.replace(' ', "-")));
         let end = |signals| {
             let folder = scratch.path().join(format!("dumps-{signals}"));
@@ -378,6 +415,9 @@ fn a_handler_leaves_the_end_of_a_process_as_it_was() {
         };
         let (before, with) = (end("0"), end("1"));
         assert_eq!((before.0, before.1), (with.0, with.1), "{how}");
+        let told = how == "broken memory, with a handler";
+        let handled = before.0.code() == Some(faults::HANDLED);
+        assert_eq!(handled, told, "{how}: {}", before.0);
         assert_eq!((before.2, with.2), (how == "exit", true), "{how}");
     }
 }

@@ -8,6 +8,7 @@
 mod doctor;
 mod dumps;
 mod ends;
+mod faults;
 mod little_memory;
 mod observed;
 mod on_mpi;

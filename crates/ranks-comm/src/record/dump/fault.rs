@@ -14,13 +14,18 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::{mem, ptr, thread};
 
-use libc::{SIG_DFL, SIG_IGN, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, sigaction, siginfo_t};
+use libc::{
+    BUS_MCEERR_AO, SIG_DFL, SIG_IGN, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, sigaction, siginfo_t,
+};
 
 use super::{Reason, folder, write};
 use crate::settings::{FAULTS as VARIABLE, faults_are_wanted};
 
 /// The time that a thread that has faulted waits for the dump, in milliseconds.
 const PATIENCE: c_int = 5_000;
+
+/// `si_code` of a tag of memory on ARM that did not agree, told later.
+const SEGV_MTEAERR: c_int = 8;
 
 /// A signal, and its previous disposition.
 struct Fault {
@@ -148,9 +153,28 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, _context: *mut c_voi
     let _ = fault.exchange(Some(fault.before.get().unwrap_or(&default)));
     // SAFETY: the system passes the information on the signal, for which the handler asks.
     let code = unsafe { (*info).si_code };
-    // A fault of the processor recurs when the handler returns. A signal that was sent would not be sent again; it
-    // is blocked until then.
-    if code <= 0 {
+    if !is_found_again(signal, code) {
+        send_again(signal, info);
+    }
+}
+
+/// Returns `true` if a signal recurs when its handler returns: a fault of the instruction, which is then tried anew. A signal that was sent does
+/// not, nor one for a fault elsewhere, such as broken memory that nobody is using.
+fn is_found_again(signal: c_int, code: c_int) -> bool {
+    let elsewhere = match signal {
+        SIGBUS => code == BUS_MCEERR_AO,
+        SIGSEGV => code == SEGV_MTEAERR,
+        _ => false,
+    };
+    code > 0 && !elsewhere
+}
+
+/// Sends this thread a signal once more, with all that was told of it. It is blocked until the handler returns.
+fn send_again(signal: c_int, info: *mut siginfo_t) {
+    let number = libc::SYS_rt_tgsigqueueinfo;
+    // SAFETY: the information is the system's; a process may send itself any.
+    let sent = unsafe { libc::syscall(number, process(), this_thread(), signal, info) };
+    if sent != 0 {
         // SAFETY: sends this thread a signal.
         unsafe { libc::raise(signal) };
     }
