@@ -65,6 +65,7 @@ fuzz_target!(|text: &str| {
     let _ = (all.memory_here(), all.remaining());
     match all.scheduler {
         Scheduler::Slurm if all.nodes.len() <= 256 => named_one_by_one(&all.nodes),
+        Scheduler::Lsf => assert_eq!(all.nodes.len(), all.tasks_per_node.len()),
         Scheduler::Pbs => {
             assert_eq!(all.nodes.len(), all.tasks_per_node.len());
             let tasks = all.tasks_per_node.iter().sum();

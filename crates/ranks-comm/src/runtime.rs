@@ -127,6 +127,7 @@ pub struct Facts {
     pub(crate) standard: Option<(i32, i32)>,
     pub(crate) thread_level: ThreadLevel,
     pub(crate) launcher: Option<String>,
+    pub(crate) alone: Option<String>,
     pub(crate) receives: String,
     pub(crate) rank: usize,
     pub(crate) size: usize,
@@ -172,6 +173,13 @@ impl Facts {
         self.launcher.as_deref()
     }
 
+    /// A line about a program that no launcher has started in a batch job of several hosts: `alone on one of the 2 hosts of Slurm job 18`. All
+    /// its ranks are on that one, which may be meant so or not.
+    #[must_use]
+    pub fn alone(&self) -> Option<&str> {
+        self.alone.as_deref()
+    }
+
     /// The way in which messages are received, so that none is written past its slice: `posted` to the library, or `claimed` (by a
     /// matched probe), which costs more; and the facts about the library that decided it.
     #[must_use]
@@ -201,6 +209,9 @@ impl Display for Facts {
         write!(f, ", {}", self.thread_level)?;
         if let Some(launcher) = &self.launcher {
             write!(f, ", started by {launcher}")?;
+        }
+        if let Some(alone) = &self.alone {
+            write!(f, ", {alone}")?;
         }
         write!(f, "; receives are {}", self.receives)
     }
@@ -349,6 +360,7 @@ pub(crate) fn in_process(place: Place) -> Runtime {
         standard: None,
         thread_level: place.gate.level(),
         launcher: None,
+        alone: settings::alone(),
         receives: "posted".to_owned(),
         rank: place.rank,
         size: place.world.size(),

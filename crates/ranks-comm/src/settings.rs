@@ -1,9 +1,10 @@
 //! Settings from the environment: `RANKS_BACKEND`, `RANKS_NP`, and the launcher's own variables.
 
 use std::env::{self, VarError};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use ranks_launch::{Environment, Ground, Undecided};
+use ranks_launch::{Allocation, Environment, Ground, Undecided};
 
 use crate::checks::Checks;
 use crate::error::{Error, ErrorKind, Result};
@@ -46,6 +47,13 @@ pub(crate) fn faults_are_wanted() -> bool {
     env::var_os(FAULTS).is_some_and(|value| value == "1")
 }
 
+/// A line about a program that was started alone on one of several hosts of a batch job.
+pub(crate) fn alone() -> Option<String> {
+    static ALONE: OnceLock<Option<String>> = OnceLock::new();
+    let find = || Allocation::detect()?.alone(&Environment::detect());
+    ALONE.get_or_init(find).clone()
+}
+
 /// Decides between MPI and threads: as the program asks, or else as [`Ground`] finds from how it was started.
 pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chosen> {
     match asked {
@@ -59,6 +67,7 @@ pub(crate) fn resolve(asked: Backend, environment: &Environment) -> Result<Chose
                     Undecided::WorldsApart { .. }
                     | Undecided::OneHostOfSeveral { .. }
                     | Undecided::PodOfIndexedJob { .. }
+                    | Undecided::OneOfSeveral { .. }
                     | Undecided::LauncherPod => ErrorKind::Launch,
                     Undecided::NoSuchMpi { .. } => ErrorKind::Load,
                     _ => ErrorKind::Argument,

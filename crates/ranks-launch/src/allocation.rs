@@ -1,5 +1,6 @@
 //! The resources that a batch system has given to the job that this process belongs to.
 
+use std::fmt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -10,6 +11,7 @@ pub use binding::Binding;
 
 mod binding;
 mod counts;
+mod lsf;
 mod nodes;
 mod pbs;
 mod slurm;
@@ -22,6 +24,18 @@ pub enum Scheduler {
     Slurm,
     /// PBS Professional, OpenPBS, Torque.
     Pbs,
+    /// LSF.
+    Lsf,
+}
+
+impl fmt::Display for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Scheduler::Slurm => "Slurm",
+            Scheduler::Pbs => "PBS",
+            Scheduler::Lsf => "LSF",
+        })
+    }
 }
 
 /// A batch system's description of a job. A value that it did not give, or gave in a way that makes no sense, is `None` or empty;
@@ -131,8 +145,9 @@ impl Allocation {
         environment: &Environment,
     ) -> Option<Allocation> {
         let variables = Variables::new(vars);
-        let mut allocation =
-            slurm::read(&variables, environment).or_else(|| pbs::read(&variables, file))?;
+        let mut allocation = slurm::read(&variables, environment)
+            .or_else(|| pbs::read(&variables, file))
+            .or_else(|| lsf::read(&variables))?;
         allocation.malformed = variables.into_malformed();
         Some(allocation)
     }
@@ -163,6 +178,15 @@ impl Allocation {
             ends: None,
             malformed: Vec::new(),
         }
+    }
+
+    /// A line about a program that no launcher has started in a job of several hosts, so that its ranks are threads of one of them:
+    /// `alone on one of the 2 hosts of Slurm job 18`. It may be meant so, as a tool that prepares the input is; nothing else tells it apart from ranks
+    /// whose launcher was forgotten.
+    pub fn alone(&self, environment: &Environment) -> Option<String> {
+        let (hosts, scheduler, job) = (self.nodes.len(), self.scheduler, &self.job);
+        let alone = environment.launcher.is_none() && hosts > 1;
+        alone.then(|| format!("alone on one of the {hosts} hosts of {scheduler} job {job}"))
     }
 
     /// The memory of the job on this node in bytes, where the scheduler's values tell it.

@@ -62,6 +62,18 @@ pub enum Undecided {
          and ranks would be threads in this pod; start it with mpiexec, or set {VARIABLE}=inprocess"
     )]
     LauncherPod,
+    /// PyTorch's variables say that there are other processes, as a PyTorchJob of Kubernetes sets them; they make no job of an MPI.
+    #[error(
+        "RANK={rank}, WORLD_SIZE={size} and MASTER_ADDR say that this is one of {size} processes, as in a PyTorchJob of Kubernetes, but no launcher that ranks \
+         knows has started it, and ranks would be threads in each of them; start one job with mpiexec, or set {VARIABLE}=inprocess if each process is to \
+         work on its own"
+    )]
+    OneOfSeveral {
+        /// The number of this process.
+        rank: usize,
+        /// The number of processes.
+        size: usize,
+    },
     /// `RANKS_MPI` names an MPI that is not there, and without a launcher ranks would be threads, on no MPI at all.
     #[error(
         "{reason}\n(not started by a launcher, ranks would be threads of this process, without that MPI: \
@@ -104,6 +116,7 @@ impl Ground {
             not_there
                 .or_else(|| one_host_of_several(&process_variable))
                 .or_else(|| pod(&process_variable))
+                .or_else(|| one_of_several(&process_variable))
         })
     }
 
@@ -147,6 +160,15 @@ fn pod(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
     }
     let index = set("JOB_COMPLETION_INDEX")?;
     Some(Undecided::PodOfIndexedJob { index })
+}
+
+/// The error of a process that `torch.distributed` would take for one of several. All three of its variables are asked for: the names of
+/// the first two are anybody's.
+fn one_of_several(variable: &dyn Fn(&str) -> Option<String>) -> Option<Undecided> {
+    let number = |name: &str| variable(name)?.trim().parse().ok();
+    variable("MASTER_ADDR").filter(|value| !value.trim().is_empty())?;
+    let (rank, size) = (number("RANK")?, number("WORLD_SIZE")?);
+    (size > 1).then_some(Undecided::OneOfSeveral { rank, size })
 }
 
 impl fmt::Display for Ground {
@@ -288,5 +310,36 @@ mod tests {
         // Processes in a worker were started by the launcher's daemons, which say so, or by somebody who has logged in.
         assert_eq!(of("K_MPI_JOB_ROLE", "worker"), "");
         assert_eq!(of("JOB_COMPLETION_INDEX", " "), "");
+    }
+
+    /// Each was a world of its own, and a success. The variables are those that the manual of the Training Operator names.
+    #[test]
+    fn pods_of_a_pytorch_job_came_up_as_singletons() {
+        let of = |size: &'static str, address: &'static str| {
+            one_of_several(&move |name| {
+                let value = match name {
+                    "RANK" => "1",
+                    "WORLD_SIZE" => size,
+                    "MASTER_ADDR" => address,
+                    _ => return None,
+                };
+                Some(value.to_owned())
+            })
+        };
+        let text = of("4", "job-master-0").map(|error| error.to_string());
+        for part in [
+            "RANK=1, WORLD_SIZE=4",
+            "one of 4 processes",
+            "start one job with mpiexec",
+            "RANKS_BACKEND=inprocess",
+        ] {
+            assert!(
+                text.as_ref().is_some_and(|text| text.contains(part)),
+                "{part}: {text:?}"
+            );
+        }
+        for (size, address) in [("1", "job-master-0"), ("4", " "), ("four", "job-master-0")] {
+            assert_eq!(of(size, address), None);
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use ranks_launch::{Allocation, Binding, MemoryLimit, Scheduler};
+use ranks_launch::{Allocation, Binding, Environment, MemoryLimit, Scheduler};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/slurm_env")
@@ -256,6 +256,62 @@ fn pbs_names_its_nodes_in_a_file() {
     assert_eq!(all.array, Some(("1234[]".to_owned(), 7)));
     let gone = Allocation::from_vars(variables(text), |_| None).unwrap();
     assert_eq!(gone.malformed[0].variable, "PBS_NODEFILE");
+}
+
+#[test]
+fn lsf_names_its_hosts_in_a_variable() {
+    let text = "LSB_JOBID=77\nLSB_JOBNAME=heat[3]\nLSB_QUEUE=normal\nLSB_JOBINDEX=3\nLSB_MCPU_HOSTS=x0 16 x1 8 \n";
+    let all = Allocation::from_vars(variables(text), |_| None).unwrap();
+    assert_eq!(all.scheduler, Scheduler::Lsf);
+    assert_eq!(all.nodes, ["x0", "x1"]);
+    assert_eq!(
+        (all.tasks, all.tasks_per_node.as_slice()),
+        (Some(24), &[16, 8][..])
+    );
+    assert_eq!(all.array, Some(("77".to_owned(), 3)));
+    assert_eq!(all.malformed, []);
+    let odd = "LSB_JOBID=77\nLSB_JOBINDEX=0\nLSB_MCPU_HOSTS=x0 x1\n";
+    let all = Allocation::from_vars(variables(odd), |_| None).unwrap();
+    assert_eq!((all.array, all.malformed.len()), (None, 1));
+}
+
+/// It was told nowhere that the program uses one host of several.
+#[test]
+fn a_program_alone_on_one_of_several_hosts_ran_there_in_silence() {
+    let alone = |text: &str| {
+        let file = |_: &Path| Some("x0\nx0\nx1\n".to_owned());
+        let environment = Environment::from_vars(variables(text));
+        Allocation::from_vars(variables(text), file)?.alone(&environment)
+    };
+    let of_slurm = |file: &str| alone(&fs::read_to_string(folder().join(file)).unwrap());
+    for (file, told) in [
+        (
+            "sbatch_N2_tpn2.batch.env",
+            "alone on one of the 2 hosts of Slurm job 18",
+        ),
+        (
+            "salloc_N2_tpn2_mem.shell.env",
+            "alone on one of the 2 hosts of Slurm job 28",
+        ),
+    ] {
+        assert_eq!(of_slurm(file).as_deref(), Some(told), "{file}");
+    }
+    for rank in [
+        "sbatch_N2_tpn2.rank1.env",
+        "mpiexec_in_salloc_ompi5.rank3.env",
+    ] {
+        assert_eq!(of_slurm(rank), None, "{rank}");
+    }
+    assert_eq!(
+        alone("PBS_JOBID=12.server\nPBS_NODEFILE=/aux/12\n").as_deref(),
+        Some("alone on one of the 2 hosts of PBS job 12.server")
+    );
+    let lsf = |hosts: &str| alone(&format!("LSB_JOBID=77\nLSB_MCPU_HOSTS={hosts}\n"));
+    assert_eq!(
+        lsf("x0 16 x1 8").as_deref(),
+        Some("alone on one of the 2 hosts of LSF job 77")
+    );
+    assert_eq!(lsf("x0 16"), None);
 }
 
 #[test]

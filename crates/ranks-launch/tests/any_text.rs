@@ -85,6 +85,17 @@ proptest! {
     }
 
     #[test]
+    fn lists_of_hosts_of_any_text(text in "(\\PC{0,8} [0-9]{0,22} ?){0,20}") {
+        let vars = |name: &str| match name {
+            "LSB_JOBID" => Some("1".to_owned()),
+            "LSB_MCPU_HOSTS" => Some(text.clone()),
+            _ => None,
+        };
+        let all = Allocation::from_vars(vars, |_| None);
+        prop_assert!(all.is_some_and(|all| all.nodes.len() == all.tasks_per_node.len()));
+    }
+
+    #[test]
     fn lists_of_nodes_stand_for_their_names((text, names) in nodes()) {
         let vars = |name: &str| match name {
             "SLURM_JOB_ID" => Some("1".to_owned()),

@@ -1,6 +1,6 @@
 //! What a batch system gave us.
 
-use ranks_launch::{Allocation, Family, Scheduler};
+use ranks_launch::{Allocation, Environment, Family, Scheduler};
 use serde::Serialize;
 
 use crate::probe::Mpi;
@@ -21,6 +21,8 @@ pub(super) struct Batch {
     pub(super) start: String,
     /// The step of Slurm that this is a task of, as a shell by `srun --pty` is.
     pub(super) step: Option<String>,
+    /// A line about a program that is started as this was, where there are other hosts.
+    alone: Option<String>,
     malformed: Vec<(String, String)>,
 }
 
@@ -43,7 +45,8 @@ impl Batch {
         };
         let malformed = found.malformed.iter();
         Some(Batch {
-            scheduler: if is_slurm { "Slurm" } else { "PBS" }.to_owned(),
+            alone: found.alone(&Environment::detect()),
+            scheduler: found.scheduler.to_string(),
             start: if is_slurm {
                 format!("srun {overlap}--mpi={plugin} PROGRAM")
             } else {
@@ -65,7 +68,18 @@ impl Batch {
         let malformed = self.malformed.iter();
         let malformed =
             malformed.map(|(variable, what)| Finding::note(what, format!("unset {variable}")));
-        malformed.chain(self.in_step()).collect()
+        malformed
+            .chain(self.in_step())
+            .chain(self.alone())
+            .collect()
+    }
+
+    fn alone(&self) -> Option<Finding> {
+        let alone = self.alone.as_ref()?;
+        Some(Finding::note(
+            format!("a program that no launcher starts has all its ranks here, {alone}"),
+            format!("start one that is to use all of them with `{}`", self.start),
+        ))
     }
 
     fn in_step(&self) -> Option<Finding> {

@@ -196,3 +196,60 @@ fn what_ranks_would_be_is_told_as_programs_decide_it() {
     let expected = "so         started by MPICH's mpiexec as rank 1 of 2, but RANKS_BACKEND=inprocess makes each";
     assert!(threads.contains(expected), "{threads}");
 }
+
+/// A job of Slurm of two hosts, as its batch script sees it.
+const BATCH: [(&str, &str); 4] = [
+    ("SLURM_JOB_ID", "18"),
+    ("SLURM_JOB_NODELIST", "n[0-1]"),
+    ("SLURM_PROCID", "0"),
+    ("SLURM_NTASKS", "4"),
+];
+
+/// The line about it.
+const ALONE: &str = "alone on one of the 2 hosts of Slurm job 18";
+
+#[test]
+fn a_batch_script_of_several_hosts_is_told_that_a_program_alone_is_on_one() {
+    let mut command = bare();
+    command.arg("doctor").env("RANKS_BACKEND", "inprocess");
+    let report = said(command.envs(BATCH));
+    let expected = format!("a program that no launcher starts has all its ranks here, {ALONE}");
+    assert!(report.text.contains(&expected), "{}", report.text);
+    let start = "start one that is to use all of them with `srun --mpi=PLUGIN PROGRAM`";
+    assert!(report.text.contains(start), "{}", report.text);
+    assert_eq!(report.status, Some(0), "{}", report.text);
+}
+
+/// Makes of this test a program that tells what it is.
+const TELLS: &str = "RANKS_CLI_TEST_FACTS";
+
+#[test]
+fn a_program_alone_in_a_batch_script_tells_so() {
+    if std::env::var_os(TELLS).is_some() {
+        println!("{}", ranks::Runtime::builder().init().unwrap().facts());
+        return;
+    }
+    let told = |variables: &[(&str, &str)]| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let name = "doctor::a_program_alone_in_a_batch_script_tells_so";
+        command.args(["--exact", name, "--nocapture"]).env_clear();
+        said(command.envs(variables.iter().copied()).env(TELLS, "1"))
+    };
+    let batch = told(&BATCH);
+    assert!(batch.text.contains(ALONE), "{}", batch.text);
+    assert!(
+        batch.text.contains("rank 0 of 1 on in process"),
+        "{}",
+        batch.text
+    );
+    let pod = [
+        ("RANK", "1"),
+        ("WORLD_SIZE", "4"),
+        ("MASTER_ADDR", "job-master-0"),
+        ("KUBERNETES_SERVICE_HOST", "10.0.0.1"),
+    ];
+    let refused = told(&pod);
+    assert_ne!(refused.status, Some(0), "{}", refused.text);
+    let whole = format!("{}{}", refused.text, refused.errors);
+    assert!(whole.contains("this is one of 4 processes"), "{whole}");
+}

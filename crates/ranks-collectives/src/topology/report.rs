@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ranks_launch::{Allocation, Scheduler};
+use ranks_launch::Allocation;
 
 use super::{HostRanks, Topology};
 
@@ -110,12 +110,7 @@ impl Topology {
 
 /// A job in words.
 pub(super) fn allocation(all: &Allocation) -> String {
-    let scheduler = match all.scheduler {
-        Scheduler::Slurm => "Slurm",
-        Scheduler::Pbs => "PBS",
-        _ => "batch",
-    };
-    let mut text = format!("{scheduler} job {}", all.job);
+    let mut text = format!("{} job {}", all.scheduler, all.job);
     if let Some(name) = &all.name {
         text += &format!(" ({name})");
     }

@@ -32,6 +32,7 @@ use crate::mpi::status::CountWord;
 use crate::mpi::waitall;
 use crate::record::dump;
 use crate::runtime::{Backend, Facts, Runtime};
+use crate::settings;
 use crate::thread_level::ThreadLevel;
 use crate::under_way::Held;
 
@@ -277,6 +278,7 @@ fn take_over(
         standard: Some(loaded.standard()),
         thread_level: level,
         launcher: environment.launcher.as_ref().map(ToString::to_string),
+        alone: settings::alone(),
         receives: session.receives.told(&found),
         rank,
         size,
