@@ -63,6 +63,27 @@ pub fn candidates(environment: &Environment) -> Result<Vec<Candidate>, ConfigErr
     .candidates(environment)
 }
 
+/// The error of a library that `RANKS_MPI` names and that is no MPI, as far as its bytes tell: it is not opened. A name that only the dynamic linker
+/// finds may be one.
+pub(crate) fn chosen_is_no_mpi(
+    variable: &dyn Fn(&str) -> Option<String>,
+    candidates: &[Candidate],
+) -> Option<ConfigError> {
+    let value = variable(CHOICE).filter(|value| !value.trim().is_empty())?;
+    let own = variable(LINKER_PATH).unwrap_or_default();
+    let own = std::env::split_paths(&own).filter(|folder| folder.is_absolute());
+    let usual = ["/", "/usr"].map(|prefix| names::library_folders(Path::new(prefix)));
+    let folders: Vec<PathBuf> = own.chain(usual.into_iter().flatten()).collect();
+    let find = |candidate: &Candidate| {
+        let lies = folders.iter().map(|folder| folder.join(&candidate.file));
+        lies.into_iter().find(|file| file.is_file())
+    };
+    let none = |candidate: &Candidate| find(candidate).filter(|file| !names::may_be_mpi(file));
+    let files: Option<Vec<PathBuf>> = candidates.iter().map(none).collect();
+    let file = files?.into_iter().next()?;
+    Some(ConfigError::NotAnMpi { value, file })
+}
+
 /// Everything that the order of candidates depends on; [`candidates`] takes it from this process.
 #[derive(Clone)]
 pub struct Search<'a> {
@@ -109,6 +130,14 @@ pub enum ConfigError {
         what: &'static str,
         /// A library beside it.
         instead: Option<PathBuf>,
+    },
+    /// It names a library that is no MPI.
+    #[error("RANKS_MPI={value}: {} is a library, but no MPI: it has no MPI_Init", file.display())]
+    NotAnMpi {
+        /// The value it was set to.
+        value: String,
+        /// The library.
+        file: PathBuf,
     },
     /// It names a folder without an MPI.
     #[error(

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::candidates::{CHOICE, ConfigError, candidates};
+use crate::candidates::{CHOICE, ConfigError, candidates, chosen_is_no_mpi};
 use crate::environment::{Environment, process_variable};
 use crate::launcher::Launcher;
 
@@ -109,9 +109,10 @@ impl Ground {
     /// [`Undecided`]: n silent worlds of one rank each would be worse than an error, and so would an MPI that is named and not used.
     pub fn of(environment: &Environment) -> Result<Ground, Undecided> {
         Self::decide(Self::asked()?, environment, || {
-            let not_there = candidates(environment)
-                .err()
-                .filter(ConfigError::is_of_choice);
+            let not_there = match candidates(environment) {
+                Ok(candidates) => chosen_is_no_mpi(&process_variable, &candidates),
+                Err(reason) => Some(reason).filter(ConfigError::is_of_choice),
+            };
             let not_there = not_there.map(|reason| Undecided::NoSuchMpi { reason });
             not_there
                 .or_else(|| one_host_of_several(&process_variable))
@@ -182,6 +183,8 @@ impl fmt::Display for Ground {
 
 #[cfg(test)]
 mod tests {
+    use ranks_load::Candidate;
+
     use super::*;
 
     fn under(launcher: Launcher, size: Option<usize>) -> Environment {
@@ -253,6 +256,37 @@ mod tests {
         }
         assert_eq!(decide(Some(Ground::InProcess)), Ok(Ground::InProcess));
         assert_eq!(decide(Some(Ground::Mpi)), Ok(Ground::Mpi));
+    }
+
+    /// Without a launcher it was passed over, and ranks were threads.
+    #[test]
+    fn a_library_that_is_no_mpi_was_taken_for_one_that_is_there() {
+        let refused = |value: &str| {
+            let candidates = [Candidate::new(value, "$RANKS_MPI")];
+            let variable = |name: &str| (name == CHOICE).then(|| value.to_owned());
+            chosen_is_no_mpi(&variable, &candidates).map(|error| error.to_string())
+        };
+        let folder = std::env::temp_dir().join(format!("ranks-no-mpi-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, bytes: &[u8]| {
+            let file = folder.join(name);
+            std::fs::write(&file, bytes).unwrap();
+            file.to_string_lossy().into_owned()
+        };
+        let long = [b"\x7fELF".as_slice(), &[0; (1 << 16) - 8]].concat();
+        let has = write("a.so", &[&long, b"PMPI_Init\0".as_slice()].concat());
+        let needs = write("b.so", b"\x7fELF libmpi_of_another.so.1");
+        let is_none = write("c.so", &long);
+        let told = refused(&is_none);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(
+            told.as_ref()
+                .is_some_and(|told| told.contains("is a library, but no MPI")),
+            "{told:?}"
+        );
+        for file in [&has, &needs, "libmpi-of-nobody.so.12"] {
+            assert_eq!(refused(file), None, "{file}");
+        }
     }
 
     #[test]

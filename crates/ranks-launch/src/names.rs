@@ -246,6 +246,34 @@ pub(crate) fn what_it_is(file: &Path) -> Content {
     }
 }
 
+/// Returns `true` if a library may be an MPI: among its bytes are the name of a function that each has, or that of a library that may have it for
+/// this one. What cannot be read may be.
+pub(crate) fn may_be_mpi(file: &Path) -> bool {
+    const NAMES: [&[u8]; 2] = [b"MPI_Init", b"libmpi"];
+    const LONGEST: usize = 8;
+    let Ok(mut file) = fs::File::open(file) else {
+        return true;
+    };
+    let mut bytes = vec![0; 1 << 16];
+    // The end of what was read before, as a name may lie across.
+    let mut kept = 0;
+    loop {
+        let read = match file.read(bytes.get_mut(kept..).unwrap_or_default()) {
+            Ok(0) => return false,
+            Ok(read) => kept + read,
+            Err(_) => return true,
+        };
+        let seen = bytes.get(..read).unwrap_or_default();
+        let has = |name: &[u8]| seen.windows(name.len()).any(|window| window == name);
+        if NAMES.into_iter().any(has) {
+            return true;
+        }
+        let before = read.saturating_sub(LONGEST);
+        bytes.copy_within(before..read, 0);
+        kept = read - before;
+    }
+}
+
 /// The folders of `prefix` that may hold libraries, those that exist.
 pub(crate) fn library_folders(prefix: &Path) -> Vec<PathBuf> {
     let multiarch = format!("lib/{}-linux-gnu", std::env::consts::ARCH);

@@ -279,6 +279,24 @@ fn an_mpi_that_is_not_there_is_refused_without_a_launcher_too() {
     assert!(outcome.success(), "{outcome}");
 }
 
+/// It ran in process, as if nothing had been said.
+#[test]
+fn a_library_that_is_no_mpi_is_refused_without_a_launcher_too() {
+    let outcome = alone(&[("RANKS_MPI", "libc.so.6")]);
+    assert_failed_soon("RANKS_MPI=libc.so.6", &outcome);
+    let said = &outcome.output[0].stderr;
+    for part in [
+        "RANKS_MPI=libc.so.6: /",
+        "libc.so.6 is a library, but no MPI: it has no MPI_Init",
+        "unset RANKS_MPI, or set RANKS_BACKEND=inprocess",
+    ] {
+        assert!(said.contains(part), "no {part:?} in {said}");
+    }
+    // One that the dynamic linker alone may find is not looked for.
+    let outcome = alone(&[("RANKS_MPI", "libmpi-of-nobody.so.12")]);
+    assert!(outcome.success(), "{outcome}");
+}
+
 /// It was looked for in the folder of each rank. Who wants no MPI is not kept from working by it.
 #[test]
 fn a_relative_prefix_was_looked_for_in_the_current_folder() {
