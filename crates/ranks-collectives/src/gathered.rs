@@ -35,10 +35,12 @@ impl<T: Pod> Gathered<T> {
         operation: &'static str,
         blocks: Blocks,
     ) -> Result<(&mut [T], &Blocks)> {
-        if blocks.end() > self.data.capacity() {
+        // There is room for any number of elements without a size, which `resize` would count one by one.
+        if blocks.end() > self.data.capacity() || size_of::<T>() == 0 {
             self.data = counts::room(operation, blocks.end())?;
+        } else {
+            self.data.resize(blocks.end(), T::zeroed());
         }
-        self.data.resize(blocks.end(), T::zeroed());
         // Those that are the same have been converted for the library already.
         if blocks != self.blocks {
             self.blocks = blocks;

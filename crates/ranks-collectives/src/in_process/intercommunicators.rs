@@ -38,7 +38,7 @@ pub(crate) fn allreduce_between<T: Pod, O: Reduction<T>>(
 ) -> Result<()> {
     let call = Call::of::<T>(comm, transfer.operation());
     let (send, sum) = transfer.into_copied(0..0);
-    let mut theirs = vec![T::zeroed(); sum.len()];
+    let mut theirs = bytemuck::zeroed_vec(sum.len());
     exchange(&call, bytes(&send), |call, from| {
         call.receive(from, bytes_mut(&mut theirs))?;
         combine(call, op, from == 0, sum, &theirs)

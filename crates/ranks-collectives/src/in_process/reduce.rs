@@ -34,7 +34,7 @@ pub(super) fn reduce_slices<T: Pod, O: Reduction<T>>(
         return call.send(root, bytes(send));
     }
     let mut outcome = Outcome::default();
-    let mut contribution = vec![T::zeroed(); send.len()];
+    let mut contribution = bytemuck::zeroed_vec(send.len());
     for rank in 0..call.size() {
         let next = if rank == root {
             send

@@ -43,7 +43,7 @@ fn over_lower_ranks<T: Pod, O: Reduction<T>>(
     for rank in me + 1..call.size() {
         outcome.note(call.send(rank, bytes(&send)));
     }
-    let mut contribution = vec![T::zeroed(); send.len()];
+    let mut contribution = bytemuck::zeroed_vec(send.len());
     for rank in 0..me {
         outcome.note(call.receive(rank, bytes_mut(&mut contribution)));
         outcome.note(combine(&call, op, rank == 0, recv, &contribution));

@@ -115,6 +115,32 @@ fn gathers_of_every_width(world: Communicator) {
     gathers::<()>(&world, EachOnce);
 }
 
+/// Builds with debug assertions counted them one by one, for centuries.
+#[ranks_test::ranks(1, 2, 3)]
+fn endless_elements_of_no_size_were_counted(world: Communicator) {
+    let each = usize::MAX / world.size();
+    let send = &[(); usize::MAX][..each];
+    let expected = vec![each; world.size()];
+    let lengths = |gathered: &Gathered<()>| -> Vec<usize> {
+        gathered.iter_blocks().map(<[()]>::len).collect()
+    };
+    let mut all = world.allgatherv(send).unwrap();
+    assert_eq!(lengths(&all), expected);
+    world.allgatherv_again(&[()], &mut all).unwrap();
+    world.allgatherv_again(send, &mut all).unwrap();
+    assert_eq!(lengths(&all), expected);
+    let at_root = world.gatherv(send, 0).unwrap();
+    assert_eq!(at_root.is_some(), world.rank() == 0);
+    let blocks = Blocks::from_counts(&expected).unwrap();
+    let whole = &[(); usize::MAX][..blocks.end()];
+    let mine = world.scatterv(whole, &blocks, 0).unwrap();
+    assert_eq!(mine.len(), each);
+    if world.size() == 1 {
+        let theirs = world.alltoallv(whole, &blocks).unwrap();
+        assert_eq!(lengths(&theirs), expected);
+    }
+}
+
 fn scatters<T: Sample>(world: &Communicator, depth: Depth) {
     let divisions = divisions::<T>(depth, world.size());
     for (call, blocks) in divisions.into_iter().enumerate() {

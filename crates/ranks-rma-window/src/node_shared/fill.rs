@@ -111,7 +111,9 @@ impl Form {
         length: Option<usize>,
         wishes: Wishes,
     ) -> Result<Option<Plan>> {
-        let chunk = (wishes.chunk / size_of::<T>().max(1)).max(1);
+        // Elements without a size are one chunk, however many they are.
+        let chunk = wishes.chunk.checked_div(size_of::<T>());
+        let chunk = chunk.unwrap_or(usize::MAX).max(1);
         let told: Told = [
             self.number::<T>(wishes),
             digest(on),

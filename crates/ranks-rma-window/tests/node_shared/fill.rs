@@ -30,6 +30,24 @@ fn the_root_fills_it_in_place(world: Communicator) -> Result<()> {
     Ok(())
 }
 
+/// They were passed on in 2³⁷ chunks of no bytes.
+#[ranks_test::ranks(1, 2, 3)]
+fn endless_elements_of_no_size_were_counted(world: Communicator) -> Result<()> {
+    for nodes in nodes(&world) {
+        let array = NodeShared::on_nodes(&nodes);
+        let array = array.from_root(0, usize::MAX, |out: &mut [()]| {
+            assert_eq!(out.len(), usize::MAX);
+        })?;
+        assert_eq!(array.len(), usize::MAX);
+        let array = NodeShared::<()>::on_nodes(&nodes);
+        let array = array.from_reader(0, usize::MAX, || Ok(io::empty()))?;
+        assert_eq!(array.len(), usize::MAX);
+        let array = NodeShared::<()>::on_nodes(&nodes).fill_striped(usize::MAX, |_, _| ())?;
+        assert_eq!(array.len(), usize::MAX);
+    }
+    Ok(())
+}
+
 #[ranks_test::ranks(1, 2, 3)]
 fn nodes_are_found_out_if_they_are_not_said(world: Communicator) -> Result<()> {
     let array = NodeShared::from_root(&world, world.size() - 1, 300, fill_with(1))?;
