@@ -1,7 +1,7 @@
 //! Teams of some PEs.
 
 use super::*;
-use crate::backend::TeamHandle;
+use crate::backend::{Kind, Reduce, TeamHandle};
 
 fn members(heap: &dyn Backend, team: TeamHandle) -> Result<Vec<usize>> {
     let world = heap.world();
@@ -84,6 +84,24 @@ fn any_pes_are_a_team_by_an_id() {
         }
         heap.sync_all(Order::Now)
     });
+}
+
+/// Of PEs that are not all, too: the others are not asked.
+#[test]
+fn calls_on_a_team_of_some_pes_are_compared() {
+    let kinds = on_pes(3, Some(LONG), Delivery::AtOnce, |heap| {
+        let block = heap.alloc(64, 0).unwrap();
+        let team = heap.split_strided(heap.world(), 1, 1, 2).unwrap()?;
+        let (me, place) = (heap.my_pe() - 1, at(&block, 0));
+        let length = kind_of(heap.fcollect(team, place, place, 4 + 4 * me, Order::Now));
+        let root = kind_of(heap.broadcast(team, place, place, 4, me, Order::Now));
+        let kind = [Kind::I32, Kind::U32][me];
+        let of_type = heap.reduce(team, place, place, 1, kind, Reduce::Sum, Order::Now);
+        heap.barrier(team, Order::Now).unwrap();
+        Some([length, root, kind_of(of_type)])
+    });
+    let differ = Some([ErrorKind::Mismatch; 3]);
+    assert_eq!(kinds, [None, differ, differ]);
 }
 
 #[test]
