@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(of("JOB_COMPLETION_INDEX", " "), "");
     }
 
-    /// Each was a world of its own, and a success. The variables are those that the manual of the Training Operator names.
+    /// Each was a world of its own, and a success. The variables are those that its Training Operator sets.
     #[test]
     fn pods_of_a_pytorch_job_came_up_as_singletons() {
         let of = |size: &'static str, address: &'static str| {
