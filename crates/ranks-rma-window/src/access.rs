@@ -1,4 +1,4 @@
-//! The operations on memory of a rank, as all epochs have them: checked, and begun on whichever backend there is.
+//! The operations on memory of a rank, as all epochs have them: checked, and started on the window's backend.
 #![allow(unsafe_code)]
 
 use std::slice::{from_mut, from_ref};

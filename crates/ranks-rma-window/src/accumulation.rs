@@ -1,4 +1,4 @@
-//! What accumulating operations do with the element that is there and the one that comes.
+//! Operations of accumulates: how an element of a window is combined with the operand.
 
 use bytemuck::Pod;
 use ranks_collectives::Number;
@@ -6,7 +6,7 @@ use ranks_collectives::backend::Describe;
 use ranks_collectives::ops::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Op, Prod, Sum};
 use ranks_mpi_sys::{MPI_Datatype, MPI_NO_OP, MPI_Op, MPI_REPLACE};
 
-/// What [`accumulate`](crate::Locked::accumulate) and its kin can do with an element of a window: the operations of reductions but
+/// Operations that [`accumulate`](crate::Locked::accumulate) and its kin can apply to an element of a window: those of reductions but
 /// averages and those of the program's own, [`Replace`] and [`NoOp`].
 ///
 /// Each element is changed as a whole, whoever else accumulates there at the same time. MPI libraries rely on it that all who
@@ -43,7 +43,7 @@ pub trait Accumulation<T: Pod>: Copy + Sync + meaning::Meaning<T> {}
 )]
 pub trait Change<T: Pod>: Accumulation<T> {}
 
-/// What the backends know of an operation; out of reach from outside, which seals [`Accumulation`].
+/// Properties of an operation that the backends need; out of reach from outside, which seals [`Accumulation`].
 pub(crate) mod meaning {
     use super::{MPI_Datatype, MPI_Op};
 
@@ -51,7 +51,7 @@ pub(crate) mod meaning {
     pub trait Meaning<T> {
         /// MPI's own operation and the datatype that it takes elements as, an item each; `None` if MPI does not compute with them.
         fn predefined() -> Option<(MPI_Op, MPI_Datatype)>;
-        /// What becomes of the element that is there.
+        /// Combines the element of the window with `operand`.
         #[must_use]
         fn combine(&self, there: T, operand: T) -> T;
     }

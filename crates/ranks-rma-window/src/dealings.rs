@@ -1,8 +1,8 @@
-//! How often this rank has posted its part of a window, and to whom, and with whom it has started.
+//! Numbers of posts to each origin and of starts with each target on this rank.
 
 use std::collections::BTreeMap;
 
-/// What is known on this rank alone; what both sides know must agree before a window is freed.
+/// State known on this rank alone; the counts of both sides must agree before a window is freed.
 #[derive(Debug, Default)]
 pub(crate) struct Dealings {
     posts: BTreeMap<usize, u64>,
@@ -39,7 +39,7 @@ impl Dealings {
         self.starts.get(&target).copied().unwrap_or(0)
     }
 
-    /// Whether the part is posted, and the origins were not waited for.
+    /// Returns true if the part is posted and its origins have not been waited for.
     pub(crate) fn is_exposed(&self) -> bool {
         self.exposed
     }

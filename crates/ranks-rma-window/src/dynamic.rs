@@ -47,8 +47,8 @@ const DETACH: &str = "MPI_Win_detach";
 /// # ranks_comm::run(|world| grow(&world)).unwrap();
 /// ```
 ///
-/// What is attached is accessed in epochs alone, also by its owner, until it is detached; what still is when the window is freed
-/// goes with it.
+/// Attached memory is accessed only within epochs, also by its owner, until it is detached; vectors that are still attached when
+/// the window is freed go with it.
 ///
 /// MPI 5.0 §12.2.4.
 pub struct DynamicWindow {
@@ -56,7 +56,7 @@ pub struct DynamicWindow {
     attached: Attachings,
 }
 
-/// How many vectors were attached, which is the same on every rank.
+/// Number of vectors attached so far, the same on every rank.
 #[derive(Debug, Default)]
 struct Attachings(u64);
 
@@ -78,7 +78,7 @@ impl DynamicWindow {
     /// Makes a window to which nothing is attached. Collective.
     ///
     /// # Errors
-    /// What the library reports: Open MPI 4.1 makes none for a rank that is alone.
+    /// Errors of the library: Open MPI 4.1 makes no such window for a rank that is alone.
     ///
     /// MPI 5.0 §12.2.4 (`MPI_Win_create_dynamic`).
     #[doc(alias = "MPI_Win_create_dynamic")]
@@ -226,7 +226,7 @@ impl DynamicWindow {
 }
 
 impl<T: Pod> Attached<T> {
-    /// How many elements `rank` has attached; 0 if there is no such rank.
+    /// Number of elements that `rank` has attached; 0 if there is no such rank.
     #[must_use]
     pub fn len_of(&self, rank: usize) -> usize {
         self.inner.len_of(rank)
@@ -358,7 +358,7 @@ pub struct DynamicLocked<'a> {
     locked: Locked<'a, u8>,
 }
 
-/// What is attached, under a lock: has what a [`Locked`] has.
+/// Access to an attached vector under a lock, with the operations of a [`Locked`].
 pub struct Access<'l, T: Pod>(Locked<'l, T>);
 
 impl DynamicLocked<'_> {
@@ -371,7 +371,7 @@ impl DynamicLocked<'_> {
         Ok(Access(self.locked.on(&attached.inner)))
     }
 
-    /// Completes what is under way, and lets go of the lock.
+    /// Completes pending operations, and releases the lock.
     ///
     /// # Errors
     /// As [`Locked::unlock`].
@@ -392,7 +392,7 @@ impl<'l, T: Pod> Deref for Access<'l, T> {
     }
 }
 
-/// Whether something is attached to this window and to no other one.
+/// Returns true if something is attached to this window and to no other one.
 fn belongs<T: Pod>(
     window: &Inner<u8>,
     operation: &'static str,

@@ -1,4 +1,4 @@
-//! Which epochs are open on a window on this rank: what cannot be begun twice, and what is ended before the window is freed.
+//! Epochs that are open on a window on this rank: none is opened twice, and all are closed before the window is freed.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,24 +7,24 @@ use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::dealings::Dealings;
 
-/// Shared by a window and what is put aside of it.
+/// Shared by a window and its deferred free.
 #[derive(Debug, Default)]
 pub(crate) struct Epochs(Mutex<Open>);
 
-/// What is open.
+/// Epochs that are open.
 #[derive(Debug, Default)]
 pub(crate) struct Open {
     /// Between fences.
     pub(crate) fenced: bool,
     /// All ranks are locked together.
     all: bool,
-    /// Those that are locked one by one.
+    /// Ranks that are locked one by one.
     ranks: BTreeSet<usize>,
     /// Epochs of post and start.
     pub(crate) dealings: Dealings,
 }
 
-/// What a lock is for.
+/// Target of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hold {
     All,
@@ -67,7 +67,7 @@ impl Epochs {
         }
     }
 
-    /// The locks that nobody has released, which are forgotten here.
+    /// The locks that were not released, which are forgotten here.
     pub(crate) fn take_held(&self) -> Vec<Hold> {
         let mut open = self.open();
         let all = std::mem::take(&mut open.all).then_some(Hold::All);

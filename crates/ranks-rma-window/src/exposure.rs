@@ -23,7 +23,7 @@ use crate::window::Window;
 /// # }
 /// ```
 ///
-/// If it is dropped, the window is put aside as it is, open. When it is freed, origins that have not started do so without
+/// If it is dropped, the free of the window is deferred, with the epoch open. When it is freed, origins that have not started do so without
 /// doing anything.
 #[must_use = "the window is this rank's again when the origins were waited for"]
 pub struct Exposed<T: Pod> {
@@ -33,7 +33,7 @@ pub struct Exposed<T: Pod> {
 
 impl<T: Pod> Window<T> {
     /// Opens this rank's part to `origins`, each of which accesses it between [`start`](Self::start) and the end of its
-    /// closure, once. Returns at once. Local.
+    /// closure, once. Nonblocking. Local.
     ///
     /// ```
     /// use ranks_rma_window::Window;
@@ -54,7 +54,7 @@ impl<T: Pod> Window<T> {
     ///
     /// # Errors
     /// [`Rank`](ErrorKind::Rank) if one is not in the window, [`Argument`](ErrorKind::Argument) if one is named twice; otherwise
-    /// what the library reports. The window is put aside then.
+    /// what the library reports. The free of the window is deferred then.
     ///
     /// MPI 5.0 §12.5.2 (`MPI_Win_post`).
     #[doc(alias = "MPI_Win_post")]
@@ -75,7 +75,7 @@ impl<T: Pod> Window<T> {
     }
 
     /// Waits until each of `targets` has [posted](Self::post) its part to this rank, lends `f` the operations on them, and
-    /// completes what it has begun, also if it fails. Local, but for the targets, which have to post.
+    /// completes the operations it has started, also if it fails. Local, but for the targets, which have to post.
     ///
     /// This rank's own part is closed meanwhile, so this rank is none of the targets; see [`Exposed::start`].
     ///
@@ -140,7 +140,7 @@ impl<T: Pod> Exposed<T> {
     /// # Errors
     /// In process [`PeerFailed`](ErrorKind::PeerFailed) if one is gone that has not; [`Argument`](ErrorKind::Argument) if it is
     /// open to this rank itself, which has not started; otherwise what the library reports.
-    /// The window is put aside then.
+    /// The free of the window is deferred then.
     ///
     /// MPI 5.0 §12.5.2 (`MPI_Win_wait`).
     #[doc(alias = "MPI_Win_wait")]
@@ -157,7 +157,7 @@ impl<T: Pod> Exposed<T> {
         Ok(self.closed())
     }
 
-    /// Whether all origins have completed; does not wait. The window if they have, else this again.
+    /// Tests whether all origins have completed; nonblocking. Returns the window if they have, else this again.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
@@ -177,7 +177,7 @@ impl<T: Pod> Exposed<T> {
         Window { inner: self.inner }
     }
 
-    /// Whether this rank is one of the origins and has not started.
+    /// Returns true if this rank is one of the origins and has not started.
     fn is_open_to_itself(&self) -> bool {
         let me = self.inner.comm.rank();
         let open = self.inner.epochs.open();

@@ -72,7 +72,7 @@ impl<T: Pod> Fenced<T> {
 
     /// Does the operations that `f` begins, and returns when all that any rank began in this step are done. Collective.
     ///
-    /// If `f` returns an error or panics, the step ends all the same, with what was begun before.
+    /// If `f` returns an error or panics, the step ends all the same, with the operations started before.
     ///
     /// # Errors
     /// That of `f`; [`Mismatch`](ranks_comm::ErrorKind::Mismatch) on every rank if ranks call different things, where
@@ -104,7 +104,7 @@ impl<T: Pod> Fenced<T> {
 
     /// Copies elements of this rank's from `at` on, as many as `into` has room for.
     ///
-    /// Those that nobody writes to in this step are as the last one has left them.
+    /// Elements that no rank writes to in this step are as the last one has left them.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if there are not so many.
@@ -183,13 +183,13 @@ impl<T: Pod> Fenced<T> {
         self.inner.comm.rank()
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.inner.comm.size()
     }
 
-    /// How many elements `rank` has; 0 if there is no such rank.
+    /// Number of elements of `rank`; 0 if there is no such rank.
     #[must_use]
     pub fn len_of(&self, rank: usize) -> usize {
         self.inner.len_of(rank)
@@ -200,7 +200,7 @@ fn fence<T: Pod>(inner: &Inner<T>) -> Result<()> {
     inner.dispatch(FENCE, mpi::Window::fence, |window| window.fence())
 }
 
-/// The same when it ends what has begun on this thread.
+/// As [`fence`], where it ends operations started on this thread.
 fn end_step<T: Pod>(inner: &Inner<T>) -> Result<()> {
     let _entered = inner.enter_to_end(FENCE);
     inner.on_backend(mpi::Window::fence, |window| window.fence())

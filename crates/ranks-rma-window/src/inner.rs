@@ -1,4 +1,4 @@
-//! What a window is in all of its states, and one way to whichever backend it has.
+//! State common to windows in all of their epochs, and dispatch to their backend.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -17,34 +17,34 @@ use crate::in_process::LocalWindow;
 use crate::mpi;
 use crate::table::{Part, Place, Table};
 
-/// What stands behind a window.
+/// Backend of a window.
 pub(crate) enum Backend<T: Pod> {
     Mpi(mpi::Window<T>),
     InProcess(LocalWindow),
 }
 
-/// A window, whoever may access it at the time.
+/// A window in any state of access.
 pub(crate) struct Inner<T: Pod> {
     /// The same ranks, for the collectives of this window alone.
     pub(crate) comm: Communicator,
     pub(crate) table: Table,
     pub(crate) backend: Backend<T>,
     pub(crate) epochs: Arc<Epochs>,
-    /// Whether its memory on this rank is that of a vector.
+    /// True if its memory on this rank is that of a vector.
     pub(crate) of_vec: bool,
 }
 
-/// When an operation is over.
+/// Completion of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// When the call returns.
+    /// Complete when the call returns.
     AtOnce,
-    /// When whoever has called sees to it.
+    /// Completed later, by the caller.
     Later,
 }
 
 impl<T: Pod> Inner<T> {
-    /// How many elements a rank has; 0 if there is no such rank.
+    /// Number of elements of a rank; 0 if there is no such rank.
     pub(crate) fn len_of(&self, rank: usize) -> usize {
         self.table.part(rank).map_or(0, |part| part.len)
     }
@@ -120,7 +120,7 @@ impl<T: Pod> Inner<T> {
         )
     }
 
-    /// The same with something that only one of the two ways can have, such as a `&mut`.
+    /// As [`dispatch`](Self::dispatch), with an argument that only one of the two ways can have, such as a `&mut`.
     pub(crate) fn dispatch_with<A, R>(
         &self,
         operation: &'static str,
@@ -135,7 +135,7 @@ impl<T: Pod> Inner<T> {
         }
     }
 
-    /// The same for who was let in.
+    /// As [`dispatch`](Self::dispatch), on a thread that was let in before.
     pub(crate) fn on_backend<R>(
         &self,
         over_mpi: impl FnOnce(&mpi::Window<T>) -> R,
@@ -214,7 +214,7 @@ impl<T: Pod> Inner<T> {
         }
     }
 
-    /// Completes an operation that has begun, if it is to be over.
+    /// Completes an operation that was started, if it is to be complete when the call returns.
     #[inline(always)]
     fn end(&self, window: &mpi::Window<T>, over: Over, place: Place) {
         if over == Over::AtOnce
@@ -230,7 +230,7 @@ impl<T: Pod> Inner<T> {
         agree::<T>(&self.comm, operation)
     }
 
-    /// Lets this thread in to end what it has begun: after the runtime was asked to end, MPI lives on as long as
+    /// Lets this thread in to end what it has started: after the runtime was asked to end, MPI lives on as long as
     /// there is a communicator.
     pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<Entered<'_>> {
         loop {

@@ -1,4 +1,4 @@
-//! What layouts take of memory on both sides: columns, blocks and faces that are put and got in one operation.
+//! Put and get with layouts on both sides: columns, blocks and faces in one operation.
 #![allow(unsafe_code)]
 
 use bytemuck::Pod;
@@ -86,7 +86,7 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
 }
 
 impl<T: Pod> Locked<'_, T> {
-    /// As [`Operations::put_layout`]; it is over when this returns.
+    /// As [`Operations::put_layout`]; it is complete when this returns.
     ///
     /// # Errors
     /// As [`Operations::put_layout`] and [`put`](Self::put).
@@ -101,7 +101,7 @@ impl<T: Pod> Locked<'_, T> {
         }
     }
 
-    /// As [`Operations::get_layout`]; it is over when this returns.
+    /// As [`Operations::get_layout`]; it is complete when this returns.
     ///
     /// # Errors
     /// As [`Operations::get_layout`] and [`put`](Self::put).
@@ -193,7 +193,7 @@ impl<T: Pod> Inner<T> {
         )
     }
 
-    /// Where the part of `rank` begins, if `layout` fits it and takes so many elements of it; and how many items that are.
+    /// Returns the begin of `rank`'s part and the number of items, if `layout` fits the part and takes so many elements of it.
     fn place_of(
         &self,
         operation: &'static str,
@@ -218,7 +218,7 @@ impl<T: Pod> Inner<T> {
         Ok((place, elements * TypeOf::<T>::items()))
     }
 
-    /// What makes datatypes, over MPI.
+    /// Communicator whose library makes datatypes, over MPI.
     fn library(&self) -> Option<&MpiComm> {
         match self.comm.backend() {
             Way::Mpi(comm) => Some(comm),

@@ -25,8 +25,8 @@ const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
 
 /// A lock on the memory of one rank or of all; from [`PassiveWindow`](crate::PassiveWindow).
 ///
-/// Each operation here is over when it returns, on this rank and at its target. Those of a [`scope`](Self::scope) go on while
-/// others begin, and are over when it ends.
+/// Each operation here is complete when it returns, on this rank and at its target. Those of a [`scope`](Self::scope) go on while
+/// others start, and are complete when it ends.
 ///
 /// ```
 /// use ranks_comm::{Communicator, Result};
@@ -47,7 +47,7 @@ const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
 /// # ranks_comm::run(|world| exchange(&world)).unwrap();
 /// ```
 ///
-/// It is unlocked when dropped, which completes what is under way; [`unlock`](Self::unlock) tells how that went. Threads can share
+/// It is unlocked when dropped, which completes pending operations; [`unlock`](Self::unlock) tells how that went. Threads can share
 /// it, but it stays on the thread that has locked:
 ///
 /// ```compile_fail,E0277
@@ -225,8 +225,8 @@ impl<'a, T: Pod> Locked<'a, T> {
         Ok(old)
     }
 
-    /// Begins operations on borrowed memory in `f`, and returns when all of them are over: they were flushed at the end, once,
-    /// and only those ranks that something was begun to.
+    /// Starts operations on borrowed memory in `f`, and returns when all of them are complete: they were flushed at the end, once,
+    /// and only those ranks that an operation was started on.
     ///
     /// ```
     /// # use ranks_comm::Result;
@@ -291,7 +291,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// Completes all operations of this process.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_flush_all`).
     #[doc(alias = "MPI_Win_flush_all")]
@@ -314,7 +314,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// Completes all operations of this process as far as its memory goes.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_flush_local_all`).
     #[doc(alias = "MPI_Win_flush_local_all")]
@@ -325,7 +325,7 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// Makes what others have written to this rank's memory visible here, and what was stored here visible to them.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §12.5.4 (`MPI_Win_sync`).
     #[doc(alias = "MPI_Win_sync")]
@@ -333,14 +333,14 @@ impl<'a, T: Pod> Locked<'a, T> {
         self.synchronise("MPI_Win_sync", mpi::Window::sync)
     }
 
-    /// This rank's elements, if this is an exclusive lock on this rank: nobody else has access then. What this rank has begun to itself is
+    /// This rank's elements, if this is an exclusive lock on this rank: nobody else has access then. Operations that this rank has started on itself are
     /// completed before.
     #[must_use]
     pub fn local(&mut self) -> Option<&[T]> {
         self.local_mut().map(|local| &*local)
     }
 
-    /// The same, to be written to.
+    /// As [`local`](Self::local), to be written to.
     #[must_use]
     pub fn local_mut(&mut self) -> Option<&mut [T]> {
         let me = self.inner.comm.rank();
@@ -361,10 +361,10 @@ impl<'a, T: Pod> Locked<'a, T> {
         Some(unsafe { self.inner.local_mut() })
     }
 
-    /// Completes what is under way, and lets go of the lock.
+    /// Completes pending operations, and releases the lock.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §12.5.3 (`MPI_Win_unlock`, `MPI_Win_unlock_all`).
     #[doc(alias = "MPI_Win_unlock")]

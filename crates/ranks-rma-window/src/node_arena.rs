@@ -36,7 +36,7 @@ const ALIGNMENT: usize = 64;
 #[derive(Debug)]
 pub struct NodeArena {
     whole: Arc<Whole>,
-    /// What all ranks know it by.
+    /// Number that identifies it on all ranks.
     number: u64,
     used: usize,
 }
@@ -68,7 +68,7 @@ impl NodeArena {
         })
     }
 
-    /// How many bytes an array of `length` elements takes at most.
+    /// Maximum number of bytes that an array of `length` elements takes.
     #[must_use]
     pub const fn room_for<T: Pod>(length: usize) -> usize {
         let bytes = length.saturating_mul(size_of::<T>());
@@ -82,13 +82,13 @@ impl NodeArena {
         NodeSharedBuilder::new(Home::Arena(self))
     }
 
-    /// How many bytes it has.
+    /// Number of bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.whole.len()
     }
 
-    /// How many of them arrays lie in.
+    /// Number of bytes that arrays lie in.
     #[must_use]
     pub fn used(&self) -> usize {
         self.used
@@ -100,19 +100,19 @@ impl NodeArena {
         self.whole.nodes()
     }
 
-    /// What this node's memory is; never [`NodeBackend::Auto`].
+    /// Backend of this node's memory; never [`NodeBackend::Auto`].
     #[must_use]
     pub fn backend(&self) -> &NodeBackend {
         self.whole.backend()
     }
 
-    /// Why it is that, in words.
+    /// Reason for that backend, in words.
     #[must_use]
     pub fn why(&self) -> &str {
         self.whole.why()
     }
 
-    /// Frees the memory at once. Collective.
+    /// Frees the memory immediately. Collective.
     ///
     /// # Errors
     /// The same on every rank: [`ErrorKind::Argument`] if a rank still has an array there; the memory goes with the last of them

@@ -66,13 +66,13 @@ pub(crate) use whole::Whole;
 /// is copied twice. What that memory is the [`backend`](Self::backend) tells; whether each node has enough of it is
 /// [asked](crate::preflight) before any is taken. It goes when the last handle of the last rank does, but a window of the MPI
 /// library, which has to be freed by all ranks together, waits for the next call that makes or frees something on
-/// all ranks of the communicator; [`free`](Self::free) frees at once.
+/// all ranks of the communicator; [`free`](Self::free) frees immediately.
 ///
-/// What is written to it must not be changed by others: elements are plain data, without addresses, which differ among ranks.
+/// Values written to it must not be changed by others: elements are plain data, without addresses, which differ among ranks.
 pub struct NodeShared<T: Pod>(Array<T>);
 
 impl<T: Pod> NodeShared<T> {
-    /// What one may choose before the array is made, on the ranks of `comm` by node.
+    /// Returns a builder with the options of an array, on the ranks of `comm` by node.
     ///
     /// It finds out which rank is on which node, and makes communicators of them; where there are many arrays,
     /// [`on_nodes`](Self::on_nodes) does that once.
@@ -90,7 +90,7 @@ impl<T: Pod> NodeShared<T> {
     /// `length` elements that `fill` writes on `root`, into the memory that the ranks of that node share; they are zero at first.
     /// Collective.
     ///
-    /// What other ranks pass for `length` and `fill` does not matter.
+    /// Values of `length` and `fill` on other ranks do not matter.
     ///
     /// # Errors
     /// The same on every rank: [`ErrorKind::Root`](ranks_comm::ErrorKind::Root), [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) if so many elements are more than the address space holds,
@@ -107,7 +107,7 @@ impl<T: Pod> NodeShared<T> {
 
     /// The elements that `root` has in a slice; `None` on all ranks if it has none. Collective.
     ///
-    /// What other ranks pass does not matter.
+    /// Arguments of other ranks do not matter.
     ///
     /// # Errors
     /// As [`from_root`](Self::from_root).
@@ -135,7 +135,7 @@ impl<T: Pod> NodeShared<T> {
 
     /// `length` elements whose bytes `root` reads from what `open` returns, chunk by chunk. Collective.
     ///
-    /// What other ranks pass does not matter.
+    /// Arguments of other ranks do not matter.
     ///
     /// # Errors
     /// As [`from_root`](Self::from_root); [`ErrorKind::PeerFailed`](ranks_comm::ErrorKind::PeerFailed), with the reason, if it cannot be opened or ends too early.
@@ -169,21 +169,21 @@ impl<T: Pod> NodeShared<T> {
         self.0.whole().nodes()
     }
 
-    /// What this node's copy lies in; never [`NodeBackend::Auto`].
+    /// Backend of this node's copy; never [`NodeBackend::Auto`].
     #[must_use]
     pub fn backend(&self) -> &NodeBackend {
         self.0.whole().backend()
     }
 
-    /// Why it lies there, in words.
+    /// Reason for that backend, in words.
     #[must_use]
     pub fn why(&self) -> &str {
         self.0.whole().why()
     }
 
-    /// Frees the memory at once. Collective.
+    /// Frees the memory immediately. Collective.
     ///
-    /// Not needed: a handle that is dropped lets go of the array too.
+    /// Not needed: a handle that is dropped releases the array too.
     ///
     /// # Errors
     /// The same on every rank: [`ErrorKind::Argument`](ranks_comm::ErrorKind::Argument) if a rank has other handles of the array, or it lies in an

@@ -1,4 +1,4 @@
-//! Operations on borrowed memory within an epoch: begun one after another, and over when the scope ends, however it ends.
+//! Operations on borrowed memory within an epoch: started one after another, and complete when the scope ends, however it ends.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -31,7 +31,7 @@ use crate::table::Targets;
 /// # }
 /// ```
 ///
-/// What is written stays as it is until then, and is a slice of elements of the window:
+/// Source memory stays unchanged until then, and is a slice of elements of the window:
 ///
 /// ```compile_fail,E0506
 /// # use ranks_rma_window::Fenced;
@@ -65,11 +65,11 @@ pub struct Operations<'scope, 'env: 'scope, T: Pod> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// To whom operations are under way.
+/// Ranks with pending operations.
 #[derive(Debug)]
 pub(crate) struct Pending(Cell<usize>);
 
-/// The same, told apart.
+/// State of a [`Pending`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnderWay {
     Nothing,
@@ -102,7 +102,7 @@ impl Pending {
         }
     }
 
-    /// What went to `rank` was completed.
+    /// Records that the operations on `rank` were completed.
     pub(crate) fn flushed(&self, rank: usize) {
         if self.0.get() == rank {
             self.0.set(NOTHING);
@@ -125,7 +125,7 @@ struct Ending<'a, T: Pod, E: Fn(UnderWay) -> Result<()>> {
 
 impl<T: Pod, E: Fn(UnderWay) -> Result<()>> Ending<'_, T, E> {
     /// # Errors
-    /// That of `end`, if nobody's memory is in use: else nobody gets it back, and the job is aborted.
+    /// That of `end`, if no memory is in use: else no caller gets it back, and the job is aborted.
     #[inline]
     fn end(&mut self) -> Result<()> {
         self.ended = true;
@@ -319,10 +319,10 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         self.note(rank, begun)
     }
 
-    /// Takes note of what was begun to `rank`; also of what the library has refused, since some of it may be under way.
+    /// Records an operation started on `rank`; also one that the library has refused, since part of it may be pending.
     #[inline(always)]
     pub(crate) fn note(&self, rank: usize, begun: Result<()>) -> Result<()> {
-        // A thread that may not call has begun nothing, and may not end anything.
+        // A thread that may not call has started nothing, and may not end anything.
         let let_in = |error: &Error| error.kind() != ErrorKind::WrongThread;
         if begun.is_ok()
             || begun.as_ref().is_err_and(let_in) && self.inner.table.opens(self.targets, rank)
@@ -332,7 +332,7 @@ impl<'scope, 'env, T: Pod> Operations<'scope, 'env, T> {
         begun
     }
 
-    /// The same for memory that is attached to the window that they are on.
+    /// These operations on memory that is attached to the window that they are on.
     pub(crate) fn on<U: Pod>(&self, inner: &'scope Inner<U>) -> Operations<'scope, 'env, U> {
         Operations {
             inner,

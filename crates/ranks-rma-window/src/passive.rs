@@ -1,4 +1,4 @@
-//! A window whose memory is accessed by whoever locks it, while its owner need not call anything.
+//! A window whose memory is accessed by the origins that lock it, while its owner need not call anything.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::window::Window;
 const LOCK: &str = "MPI_Win_lock";
 const LOCK_ALL: &str = "MPI_Win_lock_all";
 
-/// Who else may hold a lock.
+/// Kind of a lock: the locks that others may hold at the same time.
 ///
 /// MPI 5.0 §12.5.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,8 +69,8 @@ pub enum LockKind {
 /// # }
 /// ```
 ///
-/// Whether a library makes progress for others while this rank computes is up to it. What it does at the latest when this
-/// rank calls it is done by then.
+/// Progress for others while this rank computes depends on the library. At the latest it is made when this rank calls
+/// the library.
 #[must_use = "the window is put aside as soon as this is dropped"]
 pub struct PassiveWindow<T: Pod> {
     pub(crate) inner: Inner<T>,
@@ -172,13 +172,13 @@ impl<T: Pod> PassiveWindow<T> {
         self.inner.comm.rank()
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.inner.comm.size()
     }
 
-    /// How many elements `rank` has; 0 if there is no such rank.
+    /// Number of elements of `rank`; 0 if there is no such rank.
     #[must_use]
     pub fn len_of(&self, rank: usize) -> usize {
         self.inner.len_of(rank)

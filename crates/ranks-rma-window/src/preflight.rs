@@ -1,4 +1,4 @@
-//! Whether every node has the memory that its ranks are about to ask for: asked before any of them allocates.
+//! Checks that every node has the memory that its ranks are about to ask for, before any of them allocates.
 //!
 //! Shared memory comes from a file system in memory, as a rule `/dev/shm`, which containers make small, and whoever writes
 //! to a page that it has no room for is killed. Libraries do not see that coming: MPICH maps what does not fit, and Open MPI
@@ -14,14 +14,14 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use room::Room;
 
-/// What libraries take for themselves with each piece of shared memory: a page or two, and words for their locks.
+/// Number of bytes that libraries take for themselves with each piece of shared memory: a page or two, and words for their locks.
 const OVERHEAD: u64 = 64 << 10;
 
 /// Finds out whether the nodes have room for the memory that their ranks are about to share. Collective.
 ///
 /// Each rank passes how many bytes it adds itself; what the ranks of a node add up to is compared with the free space of the
 /// folder that shared memory lies in, and with the memory that the node and the control group of its ranks have left.
-/// What cannot be found out is taken to be enough. Memory that others have shared and that nobody has written to yet is not
+/// Memory whose size cannot be found out is taken to be enough. Memory that others have shared and that nobody has written to yet is not
 /// seen: what is made after this takes its pages from the system at once, and is an error if there are none. In process, where nothing is shared between processes, it is the same as [`memory`].
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub(crate) fn all_have(
     })
 }
 
-/// What each rank tells the others: which machine it is on, what it needs there, and what it found to be free.
+/// Words that each rank tells the others: its machine, the memory it needs there, and the memory it found to be free.
 type Told = [u64; 3];
 
 fn ask(

@@ -1,4 +1,4 @@
-//! Memory that all ranks of a node have in common, whatever it is made of.
+//! Memory that all ranks of a node share, of any kind.
 //!
 //! A [`Region`] knows nothing of elements or phases: it is bytes, zero at first, at an address of their own on each rank.
 #![allow(unsafe_code)]
@@ -23,7 +23,7 @@ pub(crate) use mapping::Nameless;
 pub(crate) use page::{page_size, take};
 use window::Window;
 
-/// What a region is made of.
+/// Kind of memory that a region is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backing {
     /// The heap of one process: of one rank, or of threads that are ranks.
@@ -37,7 +37,7 @@ pub(crate) enum Backing {
 /// The memory, zero at first; no page of it was touched when it was made.
 #[derive(Debug)]
 pub(crate) struct Region {
-    /// Those that have it in common.
+    /// Ranks that share it.
     node: Communicator,
     len: usize,
     memory: Memory,
@@ -113,7 +113,7 @@ impl Region {
         })
     }
 
-    /// As [`allocate`](Self::allocate), of a file that each rank maps for itself and lets go of when it drops the region. Of
+    /// As [`allocate`](Self::allocate), of a file that each rank maps for itself and unmaps when it drops the region. Of
     /// processes alone: threads have a heap.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl Region {
         })
     }
 
-    /// Where it begins on this rank: a multiple of the page size, on every rank.
+    /// Address on this rank: a multiple of the page size, on every rank.
     #[inline]
     pub(crate) fn base(&self) -> NonNull<u8> {
         match &self.memory {
@@ -146,17 +146,17 @@ impl Region {
         }
     }
 
-    /// How many bytes it has, the same on every rank.
+    /// Length in bytes, the same on every rank.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Those that have it in common.
+    /// Ranks that share it.
     pub(crate) fn node(&self) -> &Communicator {
         &self.node
     }
 
-    /// What it is.
+    /// Kind of its memory.
     pub(crate) fn backing(&self) -> Backing {
         match self.memory {
             Memory::Heap(_) => Backing::Heap,
@@ -201,10 +201,10 @@ impl Region {
         }
     }
 
-    /// Frees it at once. Collective over the parent.
+    /// Frees it immediately. Collective over the parent.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     pub(crate) fn free(self) -> Result<()> {
         match self.memory {
             Memory::Heap(_) | Memory::Mapping(_) => Ok(()),
@@ -230,7 +230,7 @@ impl Region {
     }
 }
 
-/// What is asked for over MPI.
+/// Parameters of an allocation over MPI.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     parent: &'a Communicator,

@@ -18,9 +18,9 @@ static RGET: Role = Role::of("MPI_Rget");
 static RACCUMULATE: Role = Role::of("MPI_Raccumulate");
 static RGET_ACCUMULATE: Role = Role::of("MPI_Rget_accumulate");
 
-/// An operation that was begun under a lock and owns its memory of type `B` until it is over on this rank.
+/// An operation started under a lock, which owns its memory of type `B` until it is complete on this rank.
 ///
-/// What was written can be relied upon at its target after a [flush](Locked::flush) or when the lock is gone, as ever; what
+/// Written data can be relied upon at its target after a [flush](Locked::flush) or when the lock is gone, as ever; data that
 /// was read is there. A request that is dropped before leaves its memory to the runtime.
 ///
 /// It does not outlive the lock:
@@ -41,10 +41,10 @@ pub struct EpochRequest<'epoch, B: Send + 'static> {
 }
 
 impl<B: Send + 'static> EpochRequest<'_, B> {
-    /// Waits until the operation is over on this rank, and gives the memory.
+    /// Waits until the operation is complete on this rank, and gives the memory.
     ///
     /// # Errors
-    /// What the library reports; the memory is lost with it, and [`complete`](Self::complete) gives both.
+    /// Errors of the library; the memory is lost with them, and [`complete`](Self::complete) gives both.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Wait`).
     #[doc(alias = "MPI_Wait")]
@@ -63,10 +63,10 @@ impl<B: Send + 'static> EpochRequest<'_, B> {
         Ok((buffer, outcome.map(drop)))
     }
 
-    /// Whether the operation is over on this rank; does not wait. If it is, [`wait`](Self::wait) returns at once.
+    /// Tests whether the operation is complete on this rank; nonblocking. If it is, [`wait`](Self::wait) does not block.
     ///
     /// # Errors
-    /// [`WrongThread`](ranks_comm::ErrorKind::WrongThread). How the operation itself went is told by `wait`.
+    /// [`WrongThread`](ranks_comm::ErrorKind::WrongThread). Errors of the operation itself are reported by `wait`.
     ///
     /// MPI 5.0 §3.7.3 (`MPI_Test`).
     #[doc(alias = "MPI_Test")]
@@ -97,7 +97,7 @@ impl<T: Pod> Locked<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// As [`put`](Self::put); nothing was begun then, and the memory is lost.
+    /// As [`put`](Self::put); nothing was started then, and the memory is lost.
     ///
     /// MPI 5.0 §12.3.5 (`MPI_Rput`).
     #[doc(alias = "MPI_Rput")]
@@ -221,7 +221,7 @@ impl<T: Pod> Locked<'_, T> {
         unsafe { self.request(&RGET_ACCUMULATE, (data, old), begin) }
     }
 
-    /// Begins an operation on a slice, if that has elements that take memory; in process it is over at once.
+    /// Starts an operation on a slice, if that has elements that take memory; in process it is complete when this returns.
     fn begin<S: AsRef<[T]>>(
         &self,
         role: &'static Role,
@@ -241,7 +241,7 @@ impl<T: Pod> Locked<'_, T> {
         )
     }
 
-    /// Where so many elements are.
+    /// Place of so many elements.
     fn place(&self, role: &'static Role, rank: usize, at: usize, length: usize) -> Result<Place> {
         let (table, name) = (&self.inner.table, role.operation());
         table.place(name, self.targets, rank, at, length)

@@ -27,7 +27,7 @@ use phase::{Concurrent, Phase, Read, Write};
 use segments::Segments;
 use steps::{Goal, Step};
 
-/// What errors call a change of phase.
+/// Name of a change of phase in errors.
 const FENCE: &str = "SharedWindow::fence";
 
 /// A segment of `T` for each rank of a node, which its owner writes in one phase and all ranks read in the next, with no
@@ -109,8 +109,8 @@ const FENCE: &str = "SharedWindow::fence";
 ///
 /// # When it goes
 ///
-/// [`free`](SharedWindow::free) is collective and gives the memory back at once. One that is dropped is put aside, on each rank
-/// when it likes, and freed at a later collective call that makes something from the same communicator, or when the
+/// [`free`](SharedWindow::free) is collective and gives the memory back immediately. The free of one that is dropped, on each rank
+/// when it likes, is deferred to a later collective call that makes something from the same communicator, or when the
 /// runtime ends. It keeps the runtime alive: one struct can own it, its communicator and the runtime, in any order.
 ///
 /// It crosses threads, and threads of a rank may read from it, or write to parts of their segment, at the same time.
@@ -124,25 +124,25 @@ pub struct SharedWindow<T: Pod, P: Phase = Write> {
 }
 
 impl<T: Pod, P: Phase> SharedWindow<T, P> {
-    /// This rank's number among those that have the window in common.
+    /// This rank's number among those that share the window.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.segments.rank()
     }
 
-    /// How many ranks have the window in common.
+    /// Number of ranks that share the window.
     #[must_use]
     pub fn size(&self) -> usize {
         self.segments.size()
     }
 
-    /// How many elements the segment of `rank` has; 0 if there is no such rank.
+    /// Number of elements in the segment of `rank`; 0 if there is no such rank.
     #[must_use]
     pub fn len_of(&self, rank: usize) -> usize {
         self.segments.len_of(rank)
     }
 
-    /// What the memory is: a window of the MPI library, or the heap of this process.
+    /// Returns true if the memory is the heap of this process, not a window of the MPI library.
     #[must_use]
     pub fn is_heap(&self) -> bool {
         self.segments.is_heap()

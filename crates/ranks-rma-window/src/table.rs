@@ -1,4 +1,4 @@
-//! How much memory each rank has in a window: what every access is checked against before it begins.
+//! Length of each rank's memory in a window: every access is checked against it before it begins.
 
 use std::ffi::c_int;
 use std::fmt::{self, Display};
@@ -11,7 +11,7 @@ use ranks_mpi_sys::MPI_Aint;
 pub(crate) struct Part {
     /// In elements.
     pub(crate) len: usize,
-    /// Where its first element is, in bytes from where the library counts.
+    /// Offset of its first element, in bytes from where the library counts.
     pub(crate) start: usize,
 }
 
@@ -103,7 +103,7 @@ impl Table {
         self.parts.get(rank).copied()
     }
 
-    /// Where `len` elements of `rank` from `at` on are, if they are there and the epoch opens them.
+    /// Place of `len` elements of `rank` from `at` on, if they are there and the epoch opens them.
     #[inline(always)]
     pub(crate) fn place(
         &self,
@@ -167,7 +167,7 @@ impl Table {
         )
     }
 
-    /// Whether there is such a rank, and an epoch is open to it.
+    /// Returns true if there is such a rank, and an epoch is open to it.
     #[cold]
     pub(crate) fn opens(&self, targets: Targets<'_>, rank: usize) -> bool {
         rank < self.parts.len() && targets.include(rank)

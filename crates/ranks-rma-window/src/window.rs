@@ -23,17 +23,17 @@ const ALLOCATE: &str = "MPI_Win_allocate";
 const CREATE: &str = "MPI_Win_create";
 const FREE: &str = "MPI_Win_free";
 
-/// Where a part begins that the system has no pages for, as ranks tell each other.
+/// Begin of a part that the system has no pages for, as ranks tell each other.
 const NO_MEMORY: usize = usize::MAX - 1;
 
-/// What the length of a part and where it begins are rounded up to at least.
+/// Minimum to which the length of a part and its begin are rounded up.
 const LINE: usize = 64;
 
 /// Memory of each rank of a communicator that the other ranks can write to, read from and accumulate into, while its owner
 /// calls nothing.
 ///
 /// A window is in one of several states, each a type; what takes it from one to another consumes it. As a `Window` it is
-/// quiet: nobody but its owner has access, who uses it as a slice.
+/// without an epoch: only its owner has access, and uses it as a slice.
 ///
 /// | state | who may access the memory of a rank |
 /// |---|---|
@@ -99,7 +99,7 @@ const LINE: usize = 64;
 /// ```
 ///
 /// Ranks may have different lengths; all of them know all lengths, and every access is checked where it begins. Handles keep
-/// the runtime alive. A window that is dropped is put aside, in whatever state, and freed at a collective call that makes
+/// the runtime alive. The free of a window that is dropped is deferred, in whatever state; it is freed at a collective call that makes
 /// something from its communicator, or when the runtime ends: dropping never blocks.
 ///
 /// MPI 5.0 §12.2.
@@ -271,13 +271,13 @@ impl<T: Pod> Window<T> {
         self.inner.comm.rank()
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.inner.comm.size()
     }
 
-    /// How many elements `rank` has; 0 if there is no such rank.
+    /// Number of elements of `rank`; 0 if there is no such rank.
     #[must_use]
     pub fn len_of(&self, rank: usize) -> usize {
         self.inner.len_of(rank)
@@ -300,9 +300,9 @@ impl<T: Pod> Window<T> {
     /// Opens the memory of every rank to all: from here on there are [steps](Fenced::step) that end everywhere at the
     /// same time. Collective.
     ///
-    /// What each rank has written to its own elements before can be read by the others.
+    /// Values that each rank has written to its own elements before can be read by the others.
     ///
-    /// What the library is told about the epoch follows from the states of the window; a program asserts nothing:
+    /// Assertions to the library follow from the states of the window; a program asserts nothing:
     ///
     /// ```compile_fail,E0061
     /// # fn f(window: ranks_rma_window::Window<f64>) -> ranks_comm::Result<ranks_rma_window::Fenced<f64>> {
@@ -322,7 +322,7 @@ impl<T: Pod> Window<T> {
 
     /// Opens the memory of every rank to those who [lock](PassiveWindow::lock) it. Collective.
     ///
-    /// What each rank has written to its own elements before can be read by the others.
+    /// Values that each rank has written to its own elements before can be read by the others.
     ///
     /// # Errors
     /// As [`fence`](Self::fence).
@@ -330,7 +330,7 @@ impl<T: Pod> Window<T> {
         PassiveWindow::open(self.inner)
     }
 
-    /// Frees the window at once, and gives back the vector if it was [made of one](Self::from_vec). Collective.
+    /// Frees the window immediately, and gives back the vector if it was [made of one](Self::from_vec). Collective.
     ///
     /// # Errors
     /// As [`fence`](Self::fence). What could not be freed is left as it is.
@@ -343,7 +343,7 @@ impl<T: Pod> Window<T> {
         Ok(freed)
     }
 
-    /// The same, when others may still have the communicator.
+    /// As [`free`](Self::free), when others may still have the communicator.
     pub(crate) fn free_shared(self) -> Result<Option<Vec<T>>> {
         self.free_but_comm().map(|(freed, _)| freed)
     }
@@ -384,10 +384,10 @@ fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Re
     Ok(own)
 }
 
-/// What ranks tell each other before they make, attach or detach something; the third word is that of [`kind_of`].
+/// Words that ranks tell each other before they make, attach or detach something; the third is that of [`kind_of`].
 pub(crate) type Told = [u64; 4];
 
-/// What is called, on the thing of which number, with elements of which type.
+/// Digest of a call: the operation, the number of the object, and the type of its elements.
 pub(crate) fn kind_of(operation: &'static str, number: u64, element: &str) -> u64 {
     let words = operation.bytes().chain(element.bytes()).map(u64::from);
     digest(words.chain([number]))

@@ -2,13 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// Who has arrived.
+/// A barrier: the ranks that have arrived.
 #[derive(Debug)]
 pub(super) struct Barrier(Mutex<Arrivals>);
 
 #[derive(Debug)]
 struct Arrivals {
-    /// How often all have arrived.
+    /// Number of times that all have arrived.
     rounds: u64,
     arrived: Vec<bool>,
 }
@@ -33,7 +33,7 @@ impl Barrier {
         round
     }
 
-    /// Whether all have arrived; else who has not.
+    /// Returns `Ok` if all have arrived; else a rank that has not.
     pub(super) fn is_over(&self, round: u64) -> Result<(), usize> {
         let arrivals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if arrivals.rounds > round {

@@ -80,7 +80,7 @@ impl LocalWindow {
         Ok(())
     }
 
-    /// Whether all have completed; the same as [`wait`](Self::wait) then.
+    /// Tests whether all have completed; the same as [`wait`](Self::wait) then.
     ///
     /// # Errors
     /// The same.
@@ -92,7 +92,7 @@ impl LocalWindow {
         Ok(over.is_some())
     }
 
-    /// Whether all have completed; else who has not.
+    /// Returns `Ok` if all have completed; else an origin that has not.
     fn is_completed(&self) -> Result<(), usize> {
         // One that is not there would have been refused before.
         let Ok(mine) = self.mine(WAIT) else {

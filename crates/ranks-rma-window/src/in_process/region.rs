@@ -27,7 +27,7 @@ pub(super) struct Region {
 pub(super) struct Base(*mut u8);
 
 impl Base {
-    /// Where a window without memory lies: aligned for all elements.
+    /// Address of a window without memory: aligned for all elements.
     pub(super) const NOWHERE: Self = Self(ptr::without_provenance_mut(64));
 
     pub(super) fn pointer(self) -> *mut u8 {

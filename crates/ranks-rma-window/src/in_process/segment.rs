@@ -7,7 +7,7 @@ use ranks_comm::{Error, ErrorKind, Pod, Result};
 
 use super::region::{Base, Region};
 
-/// What the owner of a segment has agreed to.
+/// Access to a segment that its owner has agreed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The owner may hold references: nobody else has access.
@@ -32,9 +32,9 @@ pub(super) struct State {
     /// Gone when its owner has it back.
     region: Option<Region>,
     pub(super) phase: Phase,
-    /// Who holds an exclusive lock.
+    /// Rank that holds an exclusive lock.
     pub(super) exclusive: Option<usize>,
-    /// Who hold a shared lock.
+    /// Ranks that hold a shared lock.
     pub(super) shared: Vec<usize>,
     /// For each origin how often it was posted, started and completed.
     pub(super) dealings: Vec<Dealings>,
@@ -42,7 +42,7 @@ pub(super) struct State {
     pub(super) posted: Vec<usize>,
 }
 
-/// How far a target and an origin have come; each number is at most the one before it, and at least that less one.
+/// Progress of a target and an origin; each number is at most the one before it, and at least that less one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Dealings {
     pub(super) posts: u64,
@@ -108,7 +108,7 @@ impl Segment {
         self.state().region.take()
     }
 
-    /// How many bytes it has.
+    /// Length in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.state().region.as_ref().map_or(0, Region::bytes)

@@ -10,12 +10,12 @@ use super::barrier::Barrier;
 use super::region::{Base, Region};
 use super::segment::{Phase, Segment};
 
-/// What all ranks of a window have in common. It lives as long as one of them.
+/// State shared by all ranks of a window. It lives as long as one of them.
 #[derive(Debug)]
 struct Common {
     segments: Box<[OnceLock<Result<Segment, String>>]>,
     barrier: Barrier,
-    /// Which ranks have let go of the window.
+    /// Ranks that have dropped the window.
     left: Box<[AtomicBool]>,
 }
 
@@ -86,7 +86,7 @@ impl LocalWindow {
         Ok(window)
     }
 
-    /// Where this rank's memory begins; aligned to 64 bytes if it was allocated.
+    /// Address of this rank's memory; aligned to 64 bytes if it was allocated.
     pub(crate) fn base(&self) -> *mut u8 {
         self.base.pointer()
     }
@@ -94,7 +94,7 @@ impl LocalWindow {
     /// Opens an epoch in which all ranks have access, or begins the next one: waits for all ranks. Collective.
     ///
     /// # Errors
-    /// [`ErrorKind::PeerFailed`] if a rank has ended, failed, or let go of the window.
+    /// [`ErrorKind::PeerFailed`] if a rank has ended, failed, or dropped the window.
     pub(crate) fn fence(&self) -> Result<()> {
         self.mine("MPI_Win_fence")?.set_phase(Phase::Fence);
         self.barrier("MPI_Win_fence")
@@ -168,7 +168,7 @@ impl LocalWindow {
             .access(operation, ranks, at, length, work)
     }
 
-    /// How many bytes the memory of `rank` has.
+    /// Length in bytes of the memory of `rank`.
     #[cfg(test)]
     pub(crate) fn bytes_of(&self, rank: usize) -> Result<usize> {
         Ok(self.segment("MPI_Win_get_attr", rank)?.bytes())
@@ -225,7 +225,7 @@ impl LocalWindow {
         found.transpose()
     }
 
-    /// Looks; a rank that has let go of the window will do nothing any more.
+    /// Looks; a rank that has dropped the window will do nothing any more.
     fn look<R>(
         &self,
         operation: &'static str,

@@ -1,4 +1,4 @@
-//! How epochs begin and end.
+//! Opening and closing of epochs.
 
 use std::ffi::c_int;
 
@@ -48,7 +48,7 @@ impl<T: Pod> Window<T> {
         unlock(self.canonical, hold)
     }
 
-    /// Completes what was begun to `rank`, here and there.
+    /// Completes the operations on `rank`, at the origin and at the target.
     #[inline(always)]
     pub(crate) fn flush(&self, rank: usize) -> Result<()> {
         // SAFETY: the window is alive, and `rank` is locked.
@@ -62,7 +62,7 @@ impl<T: Pod> Window<T> {
         check(code, "MPI_Win_flush_all")
     }
 
-    /// Completes what was begun to `rank` as far as this rank's memory goes.
+    /// Completes the operations on `rank` at the origin: this rank's memory may be used again.
     pub(crate) fn flush_local(&self, rank: usize) -> Result<()> {
         // SAFETY: the window is alive, and `rank` is locked.
         let code = unsafe { native::MPI_Win_flush_local(int(rank), self.win) };

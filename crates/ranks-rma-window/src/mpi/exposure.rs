@@ -29,7 +29,7 @@ impl<T: Pod> Window<T> {
         start(self.canonical, targets)
     }
 
-    /// Ends what was started, and completes what was begun since.
+    /// Ends what was started, and completes the operations started since.
     pub(crate) fn complete(&self) -> Result<()> {
         complete(self.canonical)
     }
@@ -39,7 +39,7 @@ impl<T: Pod> Window<T> {
         wait(self.canonical)
     }
 
-    /// Whether they have; if so, it is as if `wait` had been called.
+    /// Returns true if they have; it is then as if `wait` had been called.
     pub(crate) fn test(&self) -> Result<bool> {
         let mut over: c_int = 0;
         // SAFETY: the window is alive, and posted; the flag is ours.
@@ -48,8 +48,8 @@ impl<T: Pod> Window<T> {
     }
 }
 
-/// Ends the exposures of ranks that have let go of the window within one: their origins start and complete what they have
-/// not. Collective over the ranks of the window, which `comm` has as well; nobody starts anything any more.
+/// Ends the exposures of ranks that have dropped the window within one: their origins start and complete what they have
+/// not. Collective over the ranks of the window, which `comm` has as well; no rank starts anything any more.
 pub(super) fn end_exposures(win: MPI_Win, comm: MPI_Comm, dealings: &Dealings) -> Result<()> {
     let mut size: c_int = 0;
     // SAFETY: the communicator is alive, the number is ours.

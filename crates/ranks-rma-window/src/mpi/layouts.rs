@@ -13,7 +13,7 @@ impl<T: Pod> Window<T> {
     /// Begins to write what `from` takes of `data` to what `to` takes of the part that begins at `place`. Some bytes travel.
     ///
     /// # Safety
-    /// `data` stays until the operation is over; the layouts fit it and the part, and take as many elements.
+    /// `data` stays until the operation is complete; the layouts fit it and the part, and take as many elements.
     pub(crate) unsafe fn put_layout(
         &self,
         comm: Option<&MpiComm>,
@@ -45,7 +45,7 @@ impl<T: Pod> Window<T> {
     /// Begins to read what `from` takes of the part that begins at `place` into what `to` takes of `into`. Some bytes travel.
     ///
     /// # Safety
-    /// `into` stays and nobody else uses it until the operation is over; the layouts fit it and the part, and take as many
+    /// `into` stays and nobody else uses it until the operation is complete; the layouts fit it and the part, and take as many
     /// elements, `to` none twice.
     pub(crate) unsafe fn get_layout(
         &self,
@@ -90,7 +90,7 @@ fn portions<T: Pod>(
     Ok((comm.portion::<T>(here)?, comm.portion::<T>(there)?))
 }
 
-/// Where a portion of the part at `place` begins; the sum is no more than the end of the part.
+/// Begin of a portion of the part at `place`; the sum is no more than the end of the part.
 fn moved(place: Place, portion: &Portion) -> Place {
     Place {
         rank: place.rank,

@@ -1,6 +1,6 @@
 //! The calls into libmpi. The rest of the crate has no unsafe code that calls C.
 //!
-//! What makes them sound, so that the comments in these files can be short:
+//! Facts that make them sound, so that the comments in these files can be short:
 //!
 //! * The library lives as long as a communicator, and a window holds one ([`Inner`](crate::inner::Inner)).
 //! * A [`Place`](crate::table::Place) was compared with the lengths of all ranks, which they exchanged when the window was made.

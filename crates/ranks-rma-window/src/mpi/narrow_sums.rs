@@ -1,7 +1,7 @@
 //! Sums of integers of one and two bytes, which Open MPI stops at the largest value on processors with AVX, without an error
 //! (<https://github.com/open-mpi/ompi/issues/8045>): where it adds as many at once as a vector holds, and not where it adds fewer.
 //!
-//! Whether the library does so is tried once. Then such sums are asked for in pieces, each so short that it is added element by element;
+//! A trial, made once, finds out if the library does so. Then such sums are requested in pieces, each so short that it is added element by element;
 //! and where those are wrong as well, they are refused.
 
 use std::ffi::c_int;
@@ -13,10 +13,10 @@ use ranks_mpi_sys::{
     MPI_Datatype, MPI_INT8_T, MPI_INT16_T, MPI_Op, MPI_SUM, MPI_UINT8_T, MPI_UINT16_T,
 };
 
-/// How many elements no vector of a processor holds.
+/// Number of elements that is less than any vector of a processor holds.
 const FEW: usize = 7;
 
-/// What the trials have shown.
+/// Result of the trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sums {
     Right,
@@ -24,16 +24,16 @@ enum Sums {
     Wrong,
 }
 
-/// Whether an operation is such a sum. The compiler knows the answer where the operation is known.
+/// Returns true if an operation is such a sum. The compiler knows the answer where the operation is known.
 #[inline(always)]
 pub(super) fn may_be_wrong(op: MPI_Op, size: usize) -> bool {
     size <= 2 && op == MPI_SUM
 }
 
-/// How many elements of such a sum are to be asked for at once.
+/// Number of elements of such a sum to request at once.
 ///
 /// # Errors
-/// [`ErrorKind::NotInLibrary`] if it comes out wrong however many they are.
+/// [`ErrorKind::NotInLibrary`] if sums come out wrong for any number of elements.
 pub(super) fn piece(operation: &'static str) -> Result<usize> {
     static SUMS: OnceLock<Sums> = OnceLock::new();
     match SUMS.get_or_init(tried) {
@@ -47,7 +47,7 @@ pub(super) fn piece(operation: &'static str) -> Result<usize> {
     }
 }
 
-/// What became of a piece. If it failed and was not the first, others are under way on memory that would be given back with the error:
+/// Checks the outcome of a piece. If it failed and was not the first, others are in flight on memory that would be given back with the error:
 /// the process ends.
 ///
 /// # Errors
@@ -90,7 +90,7 @@ fn tried() -> Sums {
     }
 }
 
-/// Whether twice the top bit is nothing.
+/// Returns true if twice the top bit is zero.
 fn wraps(datatype: MPI_Datatype, size: usize, count: usize) -> bool {
     let mut element = vec![0u8; size];
     if let Some(top) = element.last_mut() {

@@ -8,7 +8,7 @@ use ranks_mpi_sys::{
     MPI_Op, MPI_UINT32_T, MPI_UINT64_T,
 };
 
-/// Whether an operation on elements of `size` bytes is among them. The compiler knows the answer where the operation is known.
+/// Returns true if an operation on elements of `size` bytes is among them. The compiler knows the answer where the operation is known.
 #[inline(always)]
 pub(super) fn may_be_wrong(op: MPI_Op, datatype: MPI_Datatype, size: usize) -> bool {
     let is = |ops: &[MPI_Op]| ops.contains(&op);

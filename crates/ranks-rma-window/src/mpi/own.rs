@@ -46,7 +46,7 @@ impl<T: Pod> Window<T> {
     }
 }
 
-/// What is read and written in one go, whatever else happens to the memory.
+/// A word that is read and written in one go, whatever else happens to the memory.
 trait Word: Pod {
     /// # Safety
     /// `at` is aligned, and points to such a word in memory of ours, which is changed by others only in the same way.

@@ -18,7 +18,7 @@ impl<T: Pod> Window<T> {
     /// Begins to write `data`, which has at least a byte, to `place`.
     ///
     /// # Safety
-    /// `data` stays until the request is over, and as many elements are at `place`.
+    /// `data` stays until the request is complete, and as many elements are at `place`.
     pub(crate) unsafe fn rput(&self, data: &[T], place: Place) -> Result<Begun> {
         let (from, datatype) = (data.as_ptr().cast(), TypeOf::<T>::datatype());
         let items = data.len() * TypeOf::<T>::items();
@@ -47,7 +47,7 @@ impl<T: Pod> Window<T> {
     /// Begins to read from `place` into `into`, which has room for at least a byte.
     ///
     /// # Safety
-    /// `into` stays and nobody else uses it until the request is over, and as many elements are at `place`.
+    /// `into` stays and nobody else uses it until the request is complete, and as many elements are at `place`.
     pub(crate) unsafe fn rget(&self, into: &mut [T], place: Place) -> Result<Begun> {
         let (to, datatype) = (into.as_mut_ptr().cast(), TypeOf::<T>::datatype());
         let items = into.len() * TypeOf::<T>::items();

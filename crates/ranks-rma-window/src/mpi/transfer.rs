@@ -1,4 +1,4 @@
-//! Operations on the memory of a rank: begun here, and over when an epoch ends or is flushed.
+//! Operations on the memory of a rank: started here, and complete when an epoch ends or is flushed.
 
 use std::ffi::{c_int, c_void};
 
@@ -18,7 +18,7 @@ impl<T: Pod> Window<T> {
     /// Begins to write `data`, which has at least a byte, to `place`.
     ///
     /// # Safety
-    /// `data` stays until the operation is over, and as many elements are at `place`.
+    /// `data` stays until the operation is complete, and as many elements are at `place`.
     #[inline(always)]
     pub(crate) unsafe fn put(&self, data: &[T], place: Place) -> Result<()> {
         const NAME: &str = "MPI_Put";
@@ -65,7 +65,7 @@ impl<T: Pod> Window<T> {
     /// Begins to read from `place` into `into`, which has room for at least a byte.
     ///
     /// # Safety
-    /// `into` stays and nobody else uses it until the operation is over, and as many elements are at `place`.
+    /// `into` stays and nobody else uses it until the operation is complete, and as many elements are at `place`.
     #[inline(always)]
     pub(crate) unsafe fn get(&self, into: &mut [T], place: Place) -> Result<()> {
         const NAME: &str = "MPI_Get";
@@ -250,7 +250,7 @@ impl<T: Pod> Window<T> {
     /// Begins to combine `value` with the element at `place`, and to read what was there before.
     ///
     /// # Safety
-    /// `value` and `old` stay, and nobody else uses `old`, until the operation is over; an element is at `place`.
+    /// `value` and `old` stay, and nobody else uses `old`, until the operation is complete; an element is at `place`.
     #[inline(always)]
     pub(crate) unsafe fn fetch_and_op<O: Accumulation<T>>(
         &self,
@@ -277,7 +277,7 @@ impl<T: Pod> Window<T> {
         check_access(code, NAME, "to and from", 1, place)
     }
 
-    /// What the library computes with the elements as. It has to be the same in all accumulating operations.
+    /// Datatype that the library computes with. It has to be the same in all accumulating operations.
     #[inline(always)]
     fn datatype_of_number<O: Accumulation<T>>(&self) -> native::Datatype {
         match O::predefined() {
@@ -362,7 +362,7 @@ pub(super) fn attempt(direction: &str, len: usize, place: Place) -> String {
     format!("{len} elements {direction} rank {rank}, {at_bytes} bytes into its part")
 }
 
-/// What a code says of an operation on `len` elements. Nothing is built in memory for a call that succeeds.
+/// Checks the return code of an operation on `len` elements. Nothing is built in memory for a call that succeeds.
 #[inline(always)]
 fn check_access(
     code: c_int,
@@ -389,7 +389,7 @@ fn failed(
     check_with(code, operation, || attempt(direction, len, place))
 }
 
-/// How many items of their datatype so many elements are.
+/// Number of items of their datatype in so many elements.
 fn items<T: Pod>(elements: usize) -> MPI_Count {
     wide(elements * TypeOf::<T>::items())
 }

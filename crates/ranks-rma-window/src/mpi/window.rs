@@ -20,7 +20,7 @@ use super::own_comm::OwnComm;
 use crate::epochs::Epochs;
 use crate::region::take;
 
-/// What elements are aligned to at least: the lines of a cache.
+/// Minimum alignment of elements: a cache line.
 const LINE: usize = 64;
 
 /// Displacements count bytes.
@@ -35,14 +35,14 @@ pub(crate) struct Window<T: Pod> {
     pub(super) elements: Elements<T>,
     /// The handle in the terms of the standard ABI.
     pub(super) canonical: MPI_Win,
-    /// Whether the library can swap words, see [`swaps_words`].
+    /// True if the library can swap words, see [`swaps_words`].
     pub(super) swaps_words: bool,
     start: usize,
     /// `None` if it is another view of a window to which memory is attached.
     child: Option<Child<Made<T>>>,
 }
 
-/// Where this rank's elements are.
+/// Location of this rank's elements.
 pub(super) struct Elements<T> {
     pub(super) first: NonNull<T>,
     pub(super) len: usize,
@@ -61,19 +61,19 @@ unsafe impl<T: Send> Send for Elements<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Elements<T> {}
 
-/// What is put aside if the window is dropped: peers may access the memory until it is freed by all.
+/// Resources with a deferred free if the window is dropped: peers may access the memory until it is freed by all.
 struct Made<T: Pod> {
     canonical: MPI_Win,
-    /// What it was made from; before it is freed the ranks tell each other there what they have to end.
+    /// Communicator that it was made from; before it is freed the ranks tell each other there what they have to end.
     comm: OwnComm,
     elements: Elements<T>,
     memory: Memory<T>,
     epochs: Arc<Epochs>,
-    /// What is attached to it.
+    /// Memory attached to it.
     attachments: Attachments,
-    /// Whether not all ranks could make it, so that it can never be freed by all.
+    /// True if not all ranks could make it, so that it can never be freed by all.
     abandoned: AtomicBool,
-    /// Whether the caller of `free` takes the vector.
+    /// True if the caller of `free` takes the vector.
     wanted: AtomicBool,
 }
 
@@ -82,11 +82,11 @@ unsafe impl<T: Pod> Send for Made<T> {}
 // SAFETY: as above.
 unsafe impl<T: Pod> Sync for Made<T> {}
 
-/// Whose memory it is.
+/// Owner of the memory.
 enum Memory<T> {
     /// The library's.
     Allocated,
-    /// That of a vector.
+    /// A vector's.
     Vector(Parts<T>),
     /// The library's, to which the elements of a vector were copied.
     Beside(Parts<T>),
@@ -292,7 +292,7 @@ impl<T: Pod> Window<T> {
         }
     }
 
-    /// Where the first element is, in bytes from where the library counts.
+    /// Offset of the first element, in bytes from where the library counts.
     pub(crate) fn start(&self) -> usize {
         self.start
     }
@@ -374,7 +374,7 @@ impl Window<u8> {
         Ok(Self::of(child, 0))
     }
 
-    /// What is attached.
+    /// Attached memory.
     pub(super) fn attachments(&self) -> Result<&Attachments> {
         let child = self.child.as_ref().map(|child| &child.attachments);
         child.ok_or_else(|| {
@@ -439,7 +439,7 @@ impl<T: Pod> fmt::Debug for Window<T> {
     }
 }
 
-/// Whether `MPI_Compare_and_swap` of 8 bytes works: Open MPI up to 4.1.4 follows a null pointer there
+/// Returns true if `MPI_Compare_and_swap` of 8 bytes works: Open MPI up to 4.1.4 follows a null pointer there
 /// (<https://github.com/open-mpi/ompi/issues/7967>, <https://github.com/open-mpi/ompi/issues/11349>).
 fn swaps_words(library: &str) -> bool {
     let Some(version) = library.strip_prefix("Open MPI ") else {

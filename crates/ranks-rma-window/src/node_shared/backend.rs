@@ -1,4 +1,4 @@
-//! What the one copy of a node is made of.
+//! Memory that the one copy of a node consists of.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use ranks_comm::{ErrorKind, Result};
 
 use crate::region::{Backing, Nameless, Region};
 
-/// Where the ranks of a node have their copy of an array.
+/// Memory in which the ranks of a node have their copy of an array.
 ///
 /// In process it is the heap, whatever is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,7 +53,7 @@ const ASKED: &str = "it was asked for";
 impl Chosen {
     /// `bytes` bytes for each node, the same number on every rank, if all nodes have them. Collective over all ranks.
     ///
-    /// What is asked for must be the same kind everywhere.
+    /// The requested backend must be of the same kind everywhere.
     pub(super) fn make(nodes: &Hierarchy, bytes: usize, asked: &NodeBackend) -> Result<Self> {
         let making = Making { nodes, bytes };
         if matches!(nodes.whole().backend(), Backend::InProcess(_)) {
@@ -72,7 +72,7 @@ impl Chosen {
     }
 }
 
-/// What is wanted.
+/// Parameters of an allocation.
 #[derive(Clone, Copy)]
 struct Making<'a> {
     nodes: &'a Hierarchy,

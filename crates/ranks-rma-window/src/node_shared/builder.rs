@@ -1,4 +1,4 @@
-//! What one may choose before an array is made, and the ways to fill it.
+//! Options of an array before it is made, and the ways to fill it.
 
 use std::fmt;
 use std::io::Read;
@@ -15,17 +15,17 @@ use super::{NodeBackend, NodeShared, Whole};
 use crate::node_arena::NodeArena;
 use crate::shared_window::Placement;
 
-/// How much of an array a node has, in bytes.
+/// Number of bytes of an array that a node has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What is there.
+    /// Number of bytes that are there.
     pub done: usize,
-    /// What will be.
+    /// Number of bytes in all.
     pub total: usize,
 }
 
-/// What an array is made on.
+/// Place in which an array is made.
 pub(crate) enum Home<'a> {
     /// Ranks whose nodes are to be found out.
     Comm(&'a Communicator),
@@ -56,18 +56,18 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         }
     }
 
-    /// What the memory is to be; the folder of a file may differ. In an arena it is the arena's.
+    /// Backend of the memory; the folder of a file may differ. In an arena it is the arena's.
     pub fn backend(self, backend: NodeBackend) -> Self {
         Self { backend, ..self }
     }
 
-    /// How many bytes are sent at once; 128 MiB if nothing else is chosen, and one element at least.
+    /// Number of bytes sent at once; 128 MiB if nothing else is chosen, and one element at least.
     pub fn chunk(mut self, bytes: usize) -> Self {
         self.wishes.chunk = bytes;
         self
     }
 
-    /// Whether the system is asked for huge pages, as it is if nothing else is chosen: fewer of them are faster to fill and to look
+    /// Asks the system for huge pages, or does not; it is asked if nothing else is chosen: fewer of them are faster to fill and to look
     /// up, where it has any.
     pub fn huge_pages(mut self, huge_pages: bool) -> Self {
         self.wishes.huge_pages = huge_pages;
@@ -81,7 +81,7 @@ impl<'a, T: Pod> NodeSharedBuilder<'a, T> {
         self
     }
 
-    /// What is called on each node's leader, whenever another chunk is there. Each rank may choose.
+    /// Sets a function that is called on each node's leader, whenever another chunk is there. Each rank may choose.
     pub fn progress(self, progress: &'a mut dyn FnMut(Progress)) -> Self {
         Self {
             progress: Some(progress),

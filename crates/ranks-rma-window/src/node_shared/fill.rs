@@ -1,4 +1,4 @@
-//! How the memory of all nodes comes to hold the same array.
+//! Filling of the memory of all nodes with the same array.
 //!
 //! Ranks take turns: whoever writes does so before it comes to a step that all ranks take together, and orders its stores before
 //! it; whoever reads what another has written does so after that step.
@@ -28,7 +28,7 @@ const OPERATION: &str = "NodeShared";
 /// Stripes of ranks are cut where pages of this size begin, so that no two ranks touch one first.
 const PAGE: usize = 4096;
 
-/// Who fills the array, and with what.
+/// Source of the array's elements: the ranks that write them, and from what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The root, in place.
@@ -45,23 +45,23 @@ pub(crate) enum Form {
     Arena,
 }
 
-/// What all ranks have agreed on.
+/// Parameters that all ranks have agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// How many elements there are.
+    /// Number of elements.
     pub(crate) length: usize,
-    /// How many bytes they take.
+    /// Number of bytes.
     pub(crate) bytes: usize,
-    /// How many elements are sent at once.
+    /// Number of elements sent at once.
     chunk: usize,
-    /// What all ranks know the new array or arena by.
+    /// Number that identifies the new array or arena on all ranks.
     pub(crate) number: u64,
 }
 
-/// How an array is to be made.
+/// Options of an array.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wishes {
-    /// How many bytes are sent at once.
+    /// Number of bytes sent at once.
     pub(super) chunk: usize,
     pub(super) placement: Placement,
     pub(super) huge_pages: bool,
@@ -77,8 +77,8 @@ impl Default for Wishes {
     }
 }
 
-/// What a rank tells: what it calls, what it calls that on, whether it has a length, the length, the chunk in elements, a number for
-/// what is made.
+/// Words that a rank tells: the call, the object it is called on, if it has a length, the length, the chunk in elements, a number for
+/// the object that is made.
 type Told = super::having::Words;
 
 impl Form {
@@ -256,7 +256,7 @@ impl<'a, T: Pod> Filling<'a, T> {
         Ok(())
     }
 
-    /// Whether it is this rank that writes to its node's memory.
+    /// Returns true if it is this rank that writes to its node's memory.
     fn is_filled_here(&self, form: Form) -> bool {
         let (nodes, me) = (self.whole.nodes(), self.comm().rank());
         match form.root() {
@@ -371,7 +371,7 @@ impl<'a, T: Pod> Filling<'a, T> {
         Ok(())
     }
 
-    /// What was stored before is seen by all after; the same error everywhere if one has one. Collective.
+    /// Makes earlier stores visible to all ranks; returns the same error everywhere if one rank has one. Collective.
     fn together(&self, outcome: Result<()>) -> Result<()> {
         together(&self.whole, outcome)
     }
@@ -386,7 +386,7 @@ impl<'a, T: Pod> Filling<'a, T> {
     }
 }
 
-/// What ranks of a node stored before is seen by all of them after; the same error everywhere if one has one. Collective.
+/// Makes earlier stores of a node's ranks visible to all of them; returns the same error everywhere if one rank has one. Collective.
 pub(super) fn together(whole: &Whole, outcome: Result<()>) -> Result<()> {
     let outcome = outcome.and_then(|()| whole.sync());
     whole.nodes().whole().agree(outcome)?;

@@ -1,9 +1,9 @@
-//! Whether all ranks call the same on the same thing, and none of them has more of it than that.
+//! Checks that all ranks make the same call on the same array or arena, and that none of them has another handle of it.
 
 use ranks_comm::backend::digest;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-/// How a rank has an array, or an arena.
+/// Hold of a rank on an array, or an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Having {
     /// By one handle.
@@ -20,13 +20,13 @@ impl Having {
     }
 }
 
-/// What a rank tells of what it calls: the number of the thing, what else must be the same, and what need not.
+/// Words that a rank tells of its call: the number of the object, a word that must be the same on all ranks, and one that need not.
 pub(crate) type Told = [u64; 3];
 
-/// What ranks exchange about arrays and arenas; the first says what is called.
+/// Words that ranks exchange about arrays and arenas; the first identifies the call.
 pub(super) type Words = [u64; 6];
 
-/// What the ranks tell last, if all of them call the same on the same thing, and each has one handle of it. Collective.
+/// Returns the last word of each rank, if all of them make the same call on the same object, and each has one handle of it. Collective.
 ///
 /// # Errors
 /// The inner one is the same on every rank, each of which knows that of all: they are together as before. After the outer one they

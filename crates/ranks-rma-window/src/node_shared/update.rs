@@ -29,7 +29,7 @@ impl<T: Pod> NodeShared<T> {
     /// # }).unwrap();
     /// ```
     ///
-    /// Who still reads an element of this rank's copy cannot call it:
+    /// A rank that still reads an element of its copy cannot call it:
     ///
     /// ```compile_fail,E0502
     /// # fn change(mut table: ranks_rma_window::NodeShared<f64>) -> ranks_comm::Result<()> {
@@ -90,7 +90,7 @@ impl<T: Pod> NodeShared<T> {
     }
 }
 
-/// Whether there is such a root, and the range is in the array and as long as the root's data: what all ranks know.
+/// Checks that the root exists, and that the range is in the array and as long as the root's data: facts that all ranks know.
 fn fits(range: &Range<usize>, length: usize, root: usize, lengths: &[u64]) -> Result<()> {
     let (kind, why) = match lengths.get(root) {
         None => {

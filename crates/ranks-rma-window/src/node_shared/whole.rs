@@ -99,7 +99,7 @@ impl Whole {
         Ok(())
     }
 
-    /// Where `length` elements lie that begin at byte `at`, if they do lie there; aligned for elements of up to 64 bytes where `at` is.
+    /// Address of `length` elements that begin at byte `at`, if they lie in it; aligned for elements of up to 64 bytes where `at` is.
     pub(super) fn address<T: Pod>(&self, at: usize, length: usize) -> Option<NonNull<T>> {
         let region = self.region.as_ref()?;
         let end = length.checked_mul(size_of::<T>())?.checked_add(at)?;
@@ -158,7 +158,7 @@ impl Whole {
         outcome
     }
 
-    /// Frees it at once. Collective over all ranks.
+    /// Frees it immediately. Collective over all ranks.
     pub(crate) fn free(mut self) -> Result<()> {
         self.open().map_or(Ok(()), Region::free)
     }
@@ -203,7 +203,7 @@ pub(super) struct Hidden(Option<usize>);
 #[derive(Debug)]
 struct Piece {
     whole: Arc<Whole>,
-    /// What all ranks know the array by.
+    /// Number that identifies the array on all ranks.
     number: u64,
     at: usize,
 }
@@ -234,17 +234,17 @@ impl<T: Pod> Array<T> {
         })
     }
 
-    /// What it lies in.
+    /// Memory that it lies in.
     pub(super) fn whole(&self) -> &Whole {
         &self.piece.whole
     }
 
-    /// Where in it.
+    /// Offset in that memory, in bytes.
     pub(super) fn at(&self) -> usize {
         self.piece.at
     }
 
-    /// What all ranks know it by.
+    /// Number that identifies it on all ranks.
     pub(super) fn number(&self) -> u64 {
         self.piece.number
     }
@@ -264,13 +264,13 @@ impl<T: Pod> Array<T> {
         }
     }
 
-    /// Whether this rank has no other handle of the array.
+    /// Tells if this rank has another handle of the array.
     pub(super) fn having(&mut self) -> Having {
         let alone = Arc::get_mut(&mut self.piece).is_some();
         self.if_not_lost(alone)
     }
 
-    /// Whether this rank has no other handle of anything in that memory.
+    /// Tells if this rank has another handle of anything in that memory.
     pub(super) fn having_all(&mut self) -> Having {
         let piece = Arc::get_mut(&mut self.piece);
         let alone = piece.is_some_and(|piece| Arc::get_mut(&mut piece.whole).is_some());
@@ -284,7 +284,7 @@ impl<T: Pod> Array<T> {
         Having::alone_if(alone)
     }
 
-    /// What it lies in, if nobody else has it.
+    /// Memory that it lies in, if nobody else has it.
     pub(super) fn into_whole(self) -> Option<Whole> {
         let piece = Arc::into_inner(self.piece)?;
         Arc::into_inner(piece.whole)

@@ -1,4 +1,4 @@
-//! How much memory there is on this machine for a process of it.
+//! Free memory of this machine for a process on it.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -14,10 +14,10 @@ use ranks_launch::{ControlGroups, Meminfo};
 
 use super::Amount;
 
-/// Where libraries put shared memory, if they may write there.
+/// Folder in which libraries put shared memory, if they may write there.
 const SHARED: &str = "/dev/shm";
 
-/// What is free.
+/// Free memory of a machine.
 #[derive(Debug)]
 pub(super) struct Room {
     host: String,
@@ -80,7 +80,7 @@ impl Room {
         self.machine
     }
 
-    /// How many bytes are free; as many as there can be if nothing is known.
+    /// Number of free bytes; as many as there can be if nothing is known.
     pub(super) fn free(&self) -> u64 {
         self.least().map_or(u64::MAX, |limit| limit.free)
     }
@@ -89,7 +89,7 @@ impl Room {
         self.limits.iter().min_by_key(|limit| limit.free)
     }
 
-    /// Why `need` bytes are too many, and what to do about it.
+    /// Explains why `need` bytes are too many, and what to do about it.
     pub(super) fn refusal(&self, need: u64) -> String {
         let mut text = format!(
             "the ranks on node {} need {} of memory together, and ",
@@ -144,7 +144,7 @@ fn folder() -> PathBuf {
     std::env::temp_dir()
 }
 
-/// How many bytes can be written to files of this folder, if there is a limit.
+/// Number of bytes that can be written to files of this folder, if there is a limit.
 fn free_in(folder: &Path) -> Option<u64> {
     let found = statvfs(folder).ok()?;
     // A file system in memory without a limit has no blocks at all.
@@ -155,7 +155,7 @@ fn free_in(folder: &Path) -> Option<u64> {
     })
 }
 
-/// What the kernel takes to be available to programs.
+/// Memory that the kernel takes to be available to programs.
 fn available(table: &Meminfo) -> Option<u64> {
     let swap = table.bytes("SwapFree").unwrap_or(0);
     Some(table.bytes("MemAvailable")?.saturating_add(swap))

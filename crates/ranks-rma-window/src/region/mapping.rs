@@ -19,7 +19,7 @@ use super::page::page_size;
 
 const OPERATION: &str = "NodeShared";
 
-/// Where a file without a name has its bytes.
+/// Storage of a file without a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nameless<'a> {
     /// In memory.
@@ -33,7 +33,7 @@ pub(crate) enum Nameless<'a> {
 pub(super) struct Mapping {
     base: NonNull<u8>,
     bytes: NonZeroUsize,
-    /// Whether its file has the room for it.
+    /// True if its file has the room for it.
     reserved: bool,
 }
 
@@ -43,7 +43,7 @@ unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
-/// What the leader tells: where its file is, and how to know that it is the same.
+/// Message of the leader: the location of its file, and how to know that it is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Told {
     process: u64,
@@ -126,7 +126,7 @@ impl Told {
 }
 
 impl Mapping {
-    /// `bytes` bytes, zero at first, in common with the ranks of `node`, which pass the same. Collective over `parent`.
+    /// `bytes` bytes, zero at first, shared with the ranks of `node`, which pass the same. Collective over `parent`.
     pub(super) fn shared(
         parent: &Communicator,
         node: &Communicator,
@@ -163,7 +163,7 @@ impl Mapping {
         })
     }
 
-    /// Whether its pages need not be asked for: `create` has reserved them.
+    /// Returns true if its pages need not be asked for: `create` has reserved them.
     pub(super) fn is_reserved(&self) -> bool {
         self.reserved
     }

@@ -13,7 +13,7 @@ use crate::preflight::Amount;
 /// Smaller pages there are none.
 const LEAST: usize = 4096;
 
-/// How many bytes a page has.
+/// Number of bytes of a page.
 pub(crate) fn page_size() -> usize {
     let known = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
     let known = known

@@ -109,7 +109,7 @@ impl Window {
         self.lock_all()
     }
 
-    /// Where rank 0's part begins.
+    /// Finds the address of rank 0's part.
     fn find(&self) -> Result<NonNull<u8>> {
         const OPERATION: &str = "MPI_Win_shared_query";
         let (mut size, mut unit): (MPI_Aint, c_int) = (0, 0);

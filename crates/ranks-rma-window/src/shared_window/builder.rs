@@ -1,4 +1,4 @@
-//! How a shared window is asked for.
+//! Builder of a shared window.
 
 use std::any::type_name;
 use std::marker::PhantomData;
@@ -16,9 +16,9 @@ use crate::region::{Backing, Region, page_size};
 
 const OPERATION: &str = "MPI_Win_allocate_shared";
 
-/// What a [`SharedWindow`] is to be like; from [`SharedWindow::builder`].
+/// Options of a [`SharedWindow`]; from [`SharedWindow::builder`].
 ///
-/// All ranks must wish for the same, but for the length of their segment.
+/// All ranks must choose the same, but for the length of their segment.
 #[derive(Debug, Clone)]
 #[must_use = "nothing is made before `allocate`"]
 pub struct SharedWindowBuilder<'a, T> {
@@ -78,13 +78,13 @@ impl<T: Pod + Send + Sync> SharedWindow<T, Write> {
 }
 
 impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
-    /// How many elements this rank's segment has; ranks may have different numbers.
+    /// Number of elements of this rank's segment; ranks may have different numbers.
     pub fn len(mut self, len: usize) -> Self {
         self.len = len;
         self
     }
 
-    /// How segments follow each other.
+    /// Spacing between segments.
     pub fn spacing(mut self, spacing: Spacing) -> Self {
         self.spacing = spacing;
         self
@@ -96,7 +96,7 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
         self
     }
 
-    /// Whether the system may use pages of 2 MiB, as `madvise` says it: whether it has any for this memory is its own affair
+    /// Allows the system to use pages of 2 MiB, or does not, as `madvise` says it: if it has any for this memory is its own affair
     /// (`/sys/kernel/mm/transparent_hugepage/enabled`, and `shmem_enabled` over MPI).
     pub fn huge_pages(mut self, huge_pages: bool) -> Self {
         self.huge_pages = huge_pages;

@@ -48,7 +48,7 @@ impl<T: HasAtomic> SharedWindow<T, Concurrent> {
         self.segment(self.rank())
     }
 
-    /// Goes on to writing, on all ranks together: nobody loads or stores through atomics any more. Collective.
+    /// Changes to the phase of writing, on all ranks together: no rank loads or stores through atomics any more. Collective.
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with its window,

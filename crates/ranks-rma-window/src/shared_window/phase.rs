@@ -1,8 +1,8 @@
 //! The phases of a [`SharedWindow`](crate::SharedWindow), as types.
 
-/// What may be done with the memory now; one of [`Write`], [`Read`] and [`Concurrent`].
+/// Access to the memory for now; one of [`Write`], [`Read`] and [`Concurrent`].
 pub trait Phase: Sealed {
-    /// How errors call it.
+    /// Name in errors.
     #[doc(hidden)]
     const NAME: &'static str;
 }

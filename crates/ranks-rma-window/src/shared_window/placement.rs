@@ -29,11 +29,11 @@ pub enum Placement {
     StripeByRank,
 }
 
-/// How many bytes a large page has.
+/// Number of bytes of a large page.
 const LARGE: usize = 2 << 20;
 
 impl Placement {
-    /// What one of so many ranks is to touch, of the units into which the memory is divided: from where to where, and each how many.
+    /// Share of one of so many ranks, in the units into which the memory is divided: the first, the end, and the stride.
     fn share(self, units: usize, rank: usize, ranks: usize) -> (usize, usize, usize) {
         match self {
             Self::Owner => (0, 0, 1),

@@ -1,4 +1,4 @@
-//! Where the segments of a shared window lie in its memory.
+//! Positions of the segments of a shared window in its memory.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 use super::steps::Mark;
 use crate::region::page_size;
 
-/// How the segments of a window follow each other.
+/// Spacing between the segments of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Spacing {
@@ -22,7 +22,7 @@ pub enum Spacing {
 }
 
 impl Spacing {
-    /// What each segment begins at a multiple of, with elements that are `element` bytes long and aligned to `align`.
+    /// Alignment of each segment, in bytes, with elements that are aligned to `align`.
     fn step(self, align: usize) -> usize {
         const LINE: usize = 64;
         match self {
@@ -33,16 +33,16 @@ impl Spacing {
     }
 }
 
-/// Where things are, in bytes from the begin of the memory; the same on every rank.
+/// Positions in bytes from the begin of the memory; the same on every rank.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Where each segment begins, and how many elements it has.
+    /// Begin of each segment, and its number of elements.
     pub(super) segments: Box<[(usize, usize)]>,
-    /// Where the segments begin: with a page, behind the marks of the ranks.
+    /// Begin of the segments: with a page, behind the marks of the ranks.
     pub(super) data: usize,
-    /// Where they end.
+    /// End of the segments.
     pub(super) bytes: usize,
-    /// How many elements there are in all, if nothing is between them.
+    /// Number of elements in all, if nothing is between them.
     pub(super) packed: Option<usize>,
 }
 
@@ -63,7 +63,7 @@ impl Plan {
         })
     }
 
-    /// Where the segment of a rank is, of elements of that type.
+    /// Range in bytes of the segment of a rank, of elements of that type.
     pub(super) fn segment<T>(&self, rank: usize) -> Range<usize> {
         let (start, len) = self.segments.get(rank).copied().unwrap_or_default();
         // No overflow: the end of each was computed when the plan was made.

@@ -44,7 +44,7 @@ impl<T: Pod> SharedWindow<T, Read> {
         unsafe { self.segments.whole() }
     }
 
-    /// Goes on to writing, on all ranks together: nobody reads any more. Collective.
+    /// Changes to the phase of writing, on all ranks together: no rank reads any more. Collective.
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`](ranks_comm::ErrorKind::Mismatch) if a rank does something else with its window,

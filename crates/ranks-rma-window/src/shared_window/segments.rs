@@ -23,7 +23,7 @@ use super::plan::Plan;
 use super::steps::{Mark, Marks};
 use crate::region::{Backing, Region};
 
-/// Where everything is on this rank.
+/// Addresses of the segments on this rank.
 pub(super) struct Segments<T> {
     /// By rank; this comes to a reader first.
     table: Box<[Segment<T>]>,
@@ -175,7 +175,7 @@ impl<T: Pod> Segments<T> {
         }
     }
 
-    /// Gives the memory back at once. Collective.
+    /// Frees the memory immediately. Collective.
     pub(super) fn free(self) -> Result<()> {
         let mut gone = ManuallyDrop::new(self);
         // SAFETY: it is taken once, as `gone` is not dropped.

@@ -1,4 +1,4 @@
-//! How the ranks of a shared window go from phase to phase: each leaves a mark in the memory, and waits for those of the others.
+//! Changes of phase in a shared window: each rank leaves a mark in the memory, and waits for those of the others.
 //!
 //! The marks say how far a rank is and what for, so that ranks that do not do the same find out, and one that has dropped its
 //! window is not waited for. A rank that waits lets the library go on with its messages, since the rank that it waits for
@@ -14,18 +14,18 @@ use super::FENCE;
 /// The marks of all ranks.
 pub(super) type Marks = [Mark];
 
-/// How far a rank is; in a line of the cache of its own. Zeros are the mark of one that has done nothing yet.
+/// Progress of a rank; in a line of the cache of its own. Zeros are the mark of one that has done nothing yet.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Mark {
-    /// What it has arrived at last, and before: a step of an even number in the first word, of an odd one in the second. It
+    /// Steps that it has arrived at last, and before: a step of an even number in the first word, of an odd one in the second. It
     /// does not arrive at the next but one before all have gone on from this one, so that a word stays until all have seen it.
     arrived: [AtomicU64; 2],
-    /// What it had arrived at when it dropped its window.
+    /// Step that it had arrived at when it dropped its window.
     gone: AtomicU64,
 }
 
-/// What ranks go on to.
+/// Goal of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Goal {
     Write = 1,
@@ -51,16 +51,16 @@ fn word(number: u64, goal: u64) -> u64 {
     number << 8 | goal
 }
 
-/// Where a rank stands.
+/// Position of a rank in the sequence of steps.
 #[derive(Debug)]
 pub(super) struct Step {
     rank: usize,
-    /// What it has arrived at last.
+    /// Step that it has arrived at last.
     at: u64,
 }
 
 impl Mark {
-    /// How many bytes the marks of so many ranks take.
+    /// Number of bytes of the marks of so many ranks.
     pub(super) fn bytes(ranks: usize) -> Option<usize> {
         ranks.checked_mul(size_of::<Self>())
     }
@@ -106,9 +106,9 @@ impl Step {
         self.wait_with(marks, || node.iprobe(Source::Any, Tag::Any).map(drop))
     }
 
-    /// The same, with what to do between looks.
+    /// As [`wait`](Self::wait), with a function to call between looks.
     fn wait_with(&self, marks: &Marks, mut progress: impl FnMut() -> Result<()>) -> Result<()> {
-        /// Who comes as soon as that is there before the library has anything to do.
+        /// Number of looks before the library gets to make progress: a rank that comes soon is there before it has anything to do.
         const SOON: u32 = 64;
         // Those before this one have arrived.
         let (mut next, mut looks) = (0, 0);
@@ -134,7 +134,7 @@ impl Step {
         })
     }
 
-    /// Whether a rank has arrived where this one has.
+    /// Returns true if a rank has arrived at the step of this one.
     fn has(&self, rank: usize, mark: &Mark) -> Result<bool> {
         let number = self.at >> 8;
         let theirs = mark.arrived(number).load(Ordering::Acquire);
@@ -204,7 +204,7 @@ mod tests {
         (0..ranks).map(|_| Mark::default()).collect()
     }
 
-    /// What a rank makes of marks that do not change any more; it looks for others a few times.
+    /// Result of a wait on marks that do not change any more; it looks for others a few times.
     fn look(step: &Step, marks: &Marks) -> Result<()> {
         let mut looks = 0;
         step.wait_with(marks, || {
