@@ -1,4 +1,4 @@
-//! What was dropped while a device worked on it, until it may be freed.
+//! Deferred free of what was dropped while a device worked on it.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,16 +8,16 @@ use crate::driver::lock;
 use crate::event::Event;
 use crate::table::Handle;
 
-/// What waits to be freed, and for what.
+/// List of what waits to be freed, and of the events that it waits for.
 ///
-/// Two things are waited for. Memory that a device works on is kept until that is over: freeing it would be an error. And the driver
+/// Two things are waited for. Memory that a device works on is kept until the work is complete: freeing it would be an error. And the driver
 /// waits for the whole device when memory is freed, whichever: a `drop` that must not block therefore frees nothing while any
-/// operation is under way that was enqueued through this crate (one of another rank that is gone, say, which never ends), and nothing
+/// operation is pending that was enqueued through this crate (one of another rank that is gone, say, which never ends), and nothing
 /// of another device: the thread that works with that one may be enqueueing what waits for this thread.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     waiting: Mutex<Vec<Waiting>>,
-    /// How many wait, so that there is nothing to lock as a rule.
+    /// Number of entries that wait, so that there is nothing to lock as a rule.
     count: AtomicUsize,
     /// The event that was recorded last on each stream, by context and stream.
     latest: Mutex<Vec<Latest>>,
@@ -78,7 +78,7 @@ impl Aside {
         drop(latest);
     }
 
-    /// Whether anything is not over yet of all that was recorded.
+    /// Returns true if anything of all that was recorded is still pending.
     fn under_way(&self) -> bool {
         // The driver is asked when nothing is locked.
         let all: Vec<Event> = lock(&self.latest)
@@ -116,12 +116,12 @@ impl Aside {
     }
 
     /// Frees what may be freed, and says how much is left. Where the caller may not block it names its context: then nothing is freed while
-    /// anything is under way, and nothing of another context.
+    /// anything is pending, and nothing of another context.
     pub(crate) fn collect(&self, here: Option<&Context>) -> usize {
         if here.is_some() && self.count.load(Ordering::Relaxed) == 0 {
             return 0;
         }
-        // This also lets go of events that are over, and of their contexts.
+        // This also drops complete events, and their contexts.
         if self.under_way() && here.is_some() {
             return self.count.load(Ordering::Relaxed);
         }

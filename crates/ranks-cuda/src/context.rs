@@ -16,7 +16,7 @@ use crate::pinned::PinnedVec;
 use crate::stream::{CudaStream, Priority, RawStream};
 use crate::table::{Code, EVENT_DISABLE_TIMING, Handle, STREAM_NON_BLOCKING, Table};
 
-/// How many events that nobody has any more are kept for the next ones.
+/// Number of unused events that are kept for reuse.
 const SPARE_EVENTS: usize = 256;
 
 /// The primary context of a device, retained as long as anything belongs to it. Clones are the same context.
@@ -27,7 +27,7 @@ pub struct Context(Arc<Inner>);
 pub(crate) struct Inner {
     device: Device,
     raw: Handle,
-    /// Where memory is cleared and copied when nobody names a stream. Null until the context is complete.
+    /// Stream on which memory is cleared and copied when nobody names one. Null until the context is complete.
     own_stream: Handle,
     spare_events: Mutex<Vec<Spare>>,
 }
@@ -92,7 +92,7 @@ impl Context {
     /// Makes it the current context of this thread, for libraries that ask for that one, until the guard is dropped.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuCtxSetCurrent")]
     #[doc(alias = "cuCtxGetCurrent")]
     pub fn enter(&self) -> Result<Entered<'_>> {
@@ -102,7 +102,7 @@ impl Context {
     /// A new stream, which does not wait for the default stream.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuStreamCreate")]
     pub fn stream(&self) -> Result<CudaStream> {
         self.stream_with_priority(Priority::Normal)
@@ -111,7 +111,7 @@ impl Context {
     /// A new stream of this priority.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuStreamCreateWithPriority")]
     #[doc(alias = "cuCtxGetStreamPriorityRange")]
     pub fn stream_with_priority(&self, priority: Priority) -> Result<CudaStream> {
@@ -140,7 +140,7 @@ impl Context {
     /// Waits for all that was enqueued in this context.
     ///
     /// # Errors
-    /// What the driver reports, of this call or of what was enqueued before.
+    /// Errors of the driver, of this call or of what was enqueued before.
     #[doc(alias = "cuCtxSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: it takes no arguments, and the context is current.
@@ -180,10 +180,10 @@ impl Context {
         PinnedVec::zeroed(self, len)
     }
 
-    /// How many bytes of the device are free, and how many it has. Others may take what is free at any time.
+    /// Returns the number of free bytes of the device, and the number that it has. Others may take free memory at any time.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuMemGetInfo_v2")]
     pub fn memory(&self) -> Result<(usize, usize)> {
         let (mut free, mut total) = (0, 0);
@@ -206,7 +206,7 @@ impl Context {
         Ok(call(self.cuda().table()))
     }
 
-    /// Where memory is cleared and copied when nobody names a stream.
+    /// Returns the stream on which memory is cleared and copied when nobody names one.
     pub(crate) fn own_stream(&self) -> CudaStream {
         CudaStream::borrowed(self.clone(), RawStream(self.0.own_stream))
     }
@@ -327,7 +327,7 @@ impl fmt::Debug for Context {
 #[derive(Debug)]
 pub struct Entered<'a> {
     cuda: Cuda,
-    /// What was current before, if it was another one.
+    /// Context that was current before, if it was another one.
     former: Option<Handle>,
     // The current context is a thread's own, and the one that is current lives.
     _here: PhantomData<(&'a Context, *mut ())>,

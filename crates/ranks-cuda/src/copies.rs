@@ -63,7 +63,7 @@ impl Context {
         if bytes == 0 {
             return Ok(());
         }
-        // This one returns when it is over, whatever `to` is; a wait for an enqueued one could fail and leave a device writing there.
+        // This one returns when it is complete, whatever `to` is; a wait for an enqueued one could fail and leave a device writing there.
         self.call("cuMemcpyDtoH_v2", |table| {
             // SAFETY: both have so many bytes, which are elements whatever they are, and `to` has been written when the call returns.
             unsafe { (table.cuMemcpyDtoH_v2)(to.as_mut_ptr().cast(), address, bytes) }
@@ -89,7 +89,7 @@ impl Context {
     /// Enqueues that every byte of `to` is set.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     ///
     /// # Safety
     /// The memory stays until the stream has come past it, and the stream is of this context.
@@ -111,7 +111,7 @@ impl Context {
     }
 }
 
-/// How many bytes there are.
+/// Length of a slice in bytes.
 fn bytes_of<S: DeviceSlice + ?Sized>(slice: &S) -> usize {
     // Does not overflow: the elements lie in memory.
     slice.len() * size_of::<S::Element>()
@@ -138,7 +138,7 @@ where
             return Ok(());
         }
         context.call(TO_DEVICE, |table| {
-            // SAFETY: both have so many bytes, and are kept until the copy is over; the stream is live.
+            // SAFETY: both have so many bytes, and are kept until the copy is complete; the stream is live.
             unsafe {
                 (table.cuMemcpyHtoDAsync_v2)(
                     to.address(),
@@ -208,7 +208,7 @@ where
             return Ok(());
         }
         context.call(ON_DEVICE, |table| {
-            // SAFETY: both have so many bytes, and are kept until the copy is over; the stream is live.
+            // SAFETY: both have so many bytes, and are kept until the copy is complete; the stream is live.
             unsafe {
                 (table.cuMemcpyDtoDAsync_v2)(to.address(), from.address(), bytes, stream.raw().0)
             }

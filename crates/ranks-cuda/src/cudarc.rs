@@ -57,14 +57,14 @@ fn follow(own: &CudaStream, stream: &dyn Stream) -> Result<()> {
     stream.wait_event(&own.record()?)
 }
 
-/// What follows on the slice's own stream comes after those who have written last.
+/// Orders later work on the slice's own stream after those who have written last.
 fn after_writes<T>(slice: &impl DevicePtr<T>) {
     let (_, guard) = slice.device_ptr(slice.stream());
     // Nothing is read, so that nothing is to be recorded.
     mem::forget(guard);
 }
 
-/// What follows on the slice's own stream comes after all who work on it. That stream.
+/// Orders later work on the slice's own stream after all who work on it. Returns that stream.
 fn after_all<T>(slice: &mut impl DevicePtrMut<T>) -> Arc<CudaStream> {
     let own = slice.stream().clone();
     let (_, guard) = slice.device_ptr_mut(&own);

@@ -47,7 +47,7 @@ impl Device {
     /// The maker's name: `NVIDIA H200`.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuDeviceGetName")]
     pub fn name(self) -> Result<String> {
         let mut text: [c_char; 256] = [0; 256];
@@ -60,10 +60,10 @@ impl Device {
         Ok(text.to_string_lossy().into_owned())
     }
 
-    /// Whether it can read and write the memory of `peer` itself, over NVLink or PCIe; of its own, `false`.
+    /// Returns true if it can read and write the memory of `peer` itself, over NVLink or PCIe; for its own memory, `false`.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn can_access(self, peer: Device) -> Result<bool> {
         let mut can: c_int = 0;
@@ -77,7 +77,7 @@ impl Device {
     /// Its primary context: the one that CUDA's runtime, NCCL and most programs work in.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuDevicePrimaryCtxRetain")]
     pub fn context(self) -> Result<Context> {
         Context::of(self)

@@ -15,13 +15,13 @@ use crate::memory::{DeviceSlice, DeviceSliceMut};
 use crate::stream::Stream;
 use crate::table::{Address, OUT_OF_MEMORY};
 
-/// Elements of a device, which this owns. They are never uninitialised.
+/// Elements in the memory of a device, which this owns. They are never uninitialised.
 ///
-/// When it is dropped while anything is under way that was enqueued through this crate, its memory is put aside and freed later, because the driver
-/// waits for a device to free its memory: at the next drop, allocation or wait that finds nothing under way, when an allocation finds no room, or by
-/// [`Cuda::collect`]. Where nothing is under way it is freed at once; then the driver waits at most for kernels of others.
+/// If it is dropped while anything is pending that was enqueued through this crate, the free of its memory is deferred, because the driver
+/// waits for a device to free its memory: it is freed at the next drop, allocation or wait that finds nothing pending, when an allocation finds no room, or by
+/// [`Cuda::collect`]. With nothing pending it is freed in `drop`; then the driver waits at most for kernels of others.
 ///
-/// What is enqueued with a part of it ends before the part does, or owns the whole: a borrowed part cannot be given to an operation that goes on.
+/// Operations enqueued with a part of it end before the part does, or own the whole: a borrowed part cannot be given to an operation that goes on.
 ///
 /// ```compile_fail,E0597
 /// use ranks_cuda::{Context, CudaStream, Enqueued, PinnedVec, Result, Stream};
@@ -36,7 +36,7 @@ pub struct DeviceVec<T> {
     /// Taken in `drop` only.
     block: Option<Block>,
     len: usize,
-    /// Who works on it.
+    /// Operations that use it.
     users: Users,
     // The elements are never here, so that no thread has them.
     elements: PhantomData<fn() -> T>,
@@ -46,7 +46,7 @@ pub struct DeviceVec<T> {
 struct Block {
     context: Context,
     address: Address,
-    /// How it is freed where the driver is not to.
+    /// Function that frees it, where the driver is not to.
     free: Option<Free>,
 }
 
@@ -71,7 +71,7 @@ impl<T: Pod> DeviceVec<T> {
     /// `len` elements in memory that another library has allocated, all bits zero. When nobody works on them any more `free` is called, once, on any thread.
     ///
     /// # Errors
-    /// What the driver reports; the memory is then never freed.
+    /// Errors of the driver; the memory is then never freed.
     ///
     /// # Safety
     /// At `address` there is memory of the context's device for so many elements, aligned to them, which is nobody else's until `free` is called, which may free it.
@@ -101,7 +101,7 @@ impl<T: Pod> DeviceVec<T> {
         };
         let cleared = if bytes == 0 { Ok(()) } else { clear() };
         if let Err(error) = cleared.and_then(|()| stream.synchronize()) {
-            // It may be under way still.
+            // It may still be pending.
             std::mem::forget(block);
             return Err(error);
         }
@@ -153,7 +153,7 @@ impl<T: Pod> DeviceVec<T> {
         self.as_view_mut().slice_mut(range)
     }
 
-    /// What is before `middle`, and what is from there.
+    /// Returns the elements before `middle`, and those from there on.
     ///
     /// # Errors
     /// [`Argument`](ErrorKind::Argument) for a middle behind the end.
@@ -212,7 +212,7 @@ impl Block {
             })
         };
         match allocate() {
-            // What was put aside may make room.
+            // Deferred frees may make room.
             Err(error) if error.code() == Some(OUT_OF_MEMORY) => {
                 context.cuda().collect();
                 allocate()?;
@@ -234,7 +234,7 @@ impl Drop for Block {
         }
         // What fails here is told by the next call that matters.
         let _ = self.context.call("cuMemFree_v2", |table| {
-            // SAFETY: the memory was allocated by `Block::new`, and all events of its users are over: see `Aside::release`.
+            // SAFETY: the memory was allocated by `Block::new`, and all events of its users are complete: see `Aside::release`.
             unsafe { (table.cuMemFree_v2)(self.address) }
         });
     }
@@ -256,7 +256,7 @@ impl Users {
     }
 }
 
-/// Where some elements lie, and who works on the memory around them.
+/// Location of some elements, and the users of the memory around them.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     block: &'a Block,
@@ -364,7 +364,7 @@ impl<'a, T: Pod> DeviceViewMut<'a, T> {
         })
     }
 
-    /// What is before `middle`, and what is from there.
+    /// Returns the elements before `middle`, and those from there on.
     ///
     /// # Errors
     /// [`Argument`](ErrorKind::Argument) for a middle behind the end.
@@ -403,7 +403,7 @@ impl<'a, T: Pod> DeviceViewMut<'a, T> {
 macro_rules! device_slice {
     ($($name:ty, $part:ident;)*) => {$(
         // SAFETY: the elements lie in a block of that size, on the device of its context, until the `DeviceVec` is dropped, which it is not while it is
-        // borrowed; its drop frees the block when all users are over.
+        // borrowed; its drop frees the block when all users are complete.
         unsafe impl<T: Pod> DeviceSlice for $name {
             type Element = T;
 

@@ -23,7 +23,7 @@ const WHAT: &str = "CUDA driver";
 
 /// The driver that [`Cuda::load`] has opened.
 static LOADED: OnceLock<Cuda> = OnceLock::new();
-/// How many libraries there had been when [`Cuda::loaded`] found no driver among them.
+/// Number of libraries there had been when [`Cuda::loaded`] found no driver among them.
 static MISSED_AT: AtomicU64 = AtomicU64::new(0);
 /// All that were opened: the same library twice is one driver.
 static OPENED: Mutex<Vec<Cuda>> = Mutex::new(Vec::new());
@@ -38,7 +38,7 @@ pub(crate) struct Driver {
     version: i32,
     /// The primary contexts that are held, by ordinal.
     pub(crate) contexts: Mutex<Vec<(usize, Weak<Inner>)>>,
-    /// What was dropped while a device worked on it.
+    /// Deferred frees of what was dropped while a device worked on it.
     pub(crate) aside: Aside,
 }
 
@@ -174,10 +174,10 @@ impl Cuda {
         &self.0.path
     }
 
-    /// How many devices there are.
+    /// Number of devices.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuDeviceGetCount")]
     pub fn device_count(self) -> Result<usize> {
         let mut count: c_int = 0;
@@ -196,10 +196,10 @@ impl Cuda {
         Device::new(self, ordinal)
     }
 
-    /// What kind of memory an address belongs to. Any address may be asked for: nothing is read there.
+    /// Returns the kind of memory that an address belongs to. Any address may be asked for: nothing is read there.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuPointerGetAttributes")]
     #[doc(alias = "cuPointerGetAttribute")]
     pub fn attributes_of(self, address: *const c_void) -> Result<Memory> {
@@ -230,10 +230,10 @@ impl Cuda {
         })
     }
 
-    /// Frees what was dropped while a device worked on it, as far as that work is over. How much is left.
+    /// Frees what was dropped while a device worked on it, as far as that work is complete. Returns how much is left.
     ///
     /// It may wait for all that any device does, because the driver does so when memory is freed; what happens by itself does not: there,
-    /// what was put aside is freed at the next drop, allocation or [`wait`](crate::Enqueued::wait) that finds nothing under way, and at an
+    /// deferred frees are made at the next drop, allocation or [`wait`](crate::Enqueued::wait) that finds nothing pending, and at an
     /// allocation that would fail else.
     pub fn collect(self) -> usize {
         self.0.aside.collect(None)

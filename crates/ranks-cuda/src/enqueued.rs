@@ -1,4 +1,4 @@
-//! An operation that was enqueued and goes on: it owns what it works on.
+//! Pending operations on a stream, which own the memory that they work on.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -12,8 +12,8 @@ use crate::stream::Stream;
 
 /// An operation that was enqueued on a stream, with the buffers `B` that it works on.
 ///
-/// They come back when it is over ([`wait`](Self::wait)), or in the order of another stream ([`enqueue_wait`](Self::enqueue_wait)). If this is dropped before, the operation
-/// goes on, and the buffers are put aside until it is over; `drop` neither waits nor panics. If it is forgotten, they are never freed.
+/// They come back when it is complete ([`wait`](Self::wait)), or in the order of another stream ([`enqueue_wait`](Self::enqueue_wait)). If this is dropped before, the operation
+/// goes on, and the free of the buffers is deferred until it is complete; `drop` neither waits nor panics. If it is forgotten, they are never freed.
 ///
 /// `W` looks after what else can go wrong while one waits: that a communicator fails, say.
 #[must_use = "the buffers come back by `wait` or `enqueue_wait`"]
@@ -26,19 +26,19 @@ pub struct Enqueued<B: Send + 'static, W: Watch = Alone> {
 
 /// Looks after an operation while somebody waits for it.
 pub trait Watch {
-    /// What waiting fails with.
+    /// Error of a wait.
     type Error;
 
     /// Called between two looks at the operation, `waited` after the wait has begun. An error ends the wait.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The reason to end the wait.
     fn look(&self, waited: Duration) -> Result<(), Self::Error>;
 
-    /// Called when the operation is over: whether it did what it should.
+    /// Called when the operation is complete: checks that it did what it should.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The failure that it finds.
     fn over(&self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -64,16 +64,16 @@ impl Watch for Alone {
 }
 
 impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
-    /// Enqueues an operation, by a function that is given the buffers where they are, and keeps them until it is over.
+    /// Enqueues an operation, by a function that is given the buffers where they are, and keeps them until it is complete.
     ///
-    /// If the function fails, the buffers are dropped when what it may have enqueued before is over. The stream is not made to wait for
+    /// If the function fails, the buffers are dropped when any work it may have enqueued before is complete. The stream is not made to wait for
     /// others who work on the buffers: see [`DeviceSlice::order_after_use`](crate::DeviceSlice::order_after_use).
     ///
     /// # Errors
-    /// What the function reports; what the driver reports.
+    /// Errors of the function, and of the driver.
     ///
     /// # Safety
-    /// What `enqueue` enqueues is on `stream` (or `stream` waits for it), and works on nothing but memory that the buffers keep, wherever they are moved to.
+    /// The work that `enqueue` enqueues is on `stream` (or `stream` waits for it), and works on nothing but memory that the buffers keep, wherever they are moved to.
     pub unsafe fn begin<S: Stream + ?Sized>(
         stream: &S,
         buffers: B,
@@ -90,21 +90,21 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
         let enqueued = enqueue(&mut buffers);
         // SAFETY: the stream is live, and the event was made in its context.
         let recorded = unsafe { event.record(stream.raw().0) };
-        // Without an event nobody knows when it is over: then the buffers are left alone for ever.
+        // Without an event its completion is unknown: then the buffers are left alone for ever.
         let event = recorded.map_err(|error| watch.of_driver(error))?;
         let begun = Enqueued {
             event,
             buffers,
             watch,
         };
-        // On failure `begun` is dropped, and puts the buffers aside.
+        // On failure `begun` is dropped, and defers the free of the buffers.
         enqueued.map(|()| begun)
     }
 
-    /// Waits until the operation is over.
+    /// Waits until the operation is complete.
     ///
     /// # Errors
-    /// What the driver reports, and what the watch sees. The buffers are then put aside as by `drop`.
+    /// Errors of the driver, and those that the watch sees. The free of the buffers is then deferred as by `drop`.
     pub fn wait(self) -> Result<B, W::Error> {
         self.wait_until(None)
     }
@@ -135,10 +135,10 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
         Ok(self.take().1)
     }
 
-    /// Whether the operation is over.
+    /// Tests whether the operation is complete; nonblocking.
     ///
     /// # Errors
-    /// What the driver reports, and what the watch sees.
+    /// Errors of the driver, and those that the watch sees.
     pub fn is_done(&self) -> Result<bool, W::Error> {
         if self.query()? {
             self.watch.over()?;
@@ -150,7 +150,7 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
 
     /// Makes what is enqueued on `stream` from now on wait for the operation, and gives the buffers back for use there. It does not wait itself.
     ///
-    /// The buffers may be used on that stream at once, and elsewhere when this event is over: dropping them is sound whenever. Memory of the host
+    /// The buffers may be used on that stream immediately, and elsewhere when this event is complete: dropping them is sound whenever. Memory of the host
     /// comes back by [`wait`](Self::wait) alone:
     ///
     /// ```compile_fail,E0277
@@ -162,7 +162,7 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
     /// ```
     ///
     /// # Errors
-    /// What the driver reports. The buffers are then put aside as by `drop`.
+    /// Errors of the driver. The free of the buffers is then deferred as by `drop`.
     pub fn enqueue_wait(self, stream: &(impl Stream + ?Sized)) -> Result<B, W::Error>
     where
         B: DeviceBuffers,
@@ -175,7 +175,7 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
         Ok(buffers)
     }
 
-    /// The event that is over when the operation is.
+    /// The event that is complete when the operation is.
     #[must_use]
     pub fn event(&self) -> &Event {
         &self.event

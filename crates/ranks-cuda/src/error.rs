@@ -1,14 +1,14 @@
-//! What went wrong, in the driver or before it was asked.
+//! Errors of the driver, or found before it is called.
 
 use std::fmt;
 use std::path::Path;
 
 use ranks_load::LoadError;
 
-/// What every fallible function here returns.
+/// Result of the fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed.
+/// Error of a call.
 ///
 /// The text begins with the C name of the call and ends with the driver that was asked. `Debug` gives the same text, because that is
 /// what `main` prints of an `Err`.
@@ -60,7 +60,7 @@ impl Error {
         Error(Box::new(Details::Load(error)))
     }
 
-    /// What the driver says of a code.
+    /// Creates the error of a code that the driver returned.
     pub(crate) fn driver(
         call: &'static str,
         code: i32,
@@ -86,7 +86,7 @@ impl Error {
         }))
     }
 
-    /// What kind of failure it is.
+    /// Kind of the failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match &*self.0 {

@@ -59,10 +59,10 @@ impl Unrecorded {
 }
 
 impl Event {
-    /// Whether all is over that came before it.
+    /// Tests whether all work that came before it is complete; nonblocking.
     ///
     /// # Errors
-    /// What the driver reports, of this call or of what was enqueued before.
+    /// Errors of the driver, of this call or of what was enqueued before.
     #[doc(alias = "cuEventQuery")]
     pub fn query(&self) -> Result<bool> {
         let context = self.context();
@@ -74,7 +74,7 @@ impl Event {
         }
     }
 
-    /// Waits until all is over that came before it.
+    /// Waits until all work that came before it is complete.
     ///
     /// # Errors
     /// As [`query`](Self::query).
@@ -93,12 +93,12 @@ impl Event {
         &self.0.context
     }
 
-    /// Whether it is over. An event that cannot be asked is not.
+    /// Returns true if it is complete. An event that cannot be queried is not.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.query(), Ok(true))
     }
 
-    /// Whether it is the same event.
+    /// Returns true if it is the same event.
     pub(crate) fn is(&self, other: &Event) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

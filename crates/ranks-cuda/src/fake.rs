@@ -24,7 +24,7 @@ struct Fake {
     handles: usize,
 }
 
-/// What is enqueued from now on happens later.
+/// Defers the work that is enqueued from now on.
 fn hold() {
     FAKE.with_borrow_mut(|fake| fake.held = true);
 }

@@ -3,8 +3,8 @@
 //! [`Cuda::load`] finds the driver, as an error if there is none; a [`Context`] makes the rest. The traits [`Stream`], [`DeviceSlice`] and [`DeviceSliceMut`] are what
 //! communication takes: this crate's types implement them, and others can.
 //!
-//! What is enqueued is an [`Enqueued`] that owns its buffers until the device is done with them. Nothing here panics on what a driver
-//! answers, and no `drop` waits for what is under way.
+//! An enqueued operation is an [`Enqueued`] that owns its buffers until the device is done with them. Nothing here panics on what a driver
+//! answers, and no `drop` waits for pending work.
 //!
 //! ```no_run
 //! use ranks_cuda::{Cuda, Stream};

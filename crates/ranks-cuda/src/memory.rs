@@ -1,4 +1,4 @@
-//! What memory of a device must promise to be worked on by operations that are only enqueued.
+//! Promises of device memory that enqueued operations work on, as traits.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use crate::stream::Stream;
 /// Implemented for [`DeviceVec`](crate::DeviceVec), its [views](crate::DeviceView), references and `Arc`s of them; with the feature `cudarc`
 /// also for its slices and views.
 ///
-/// Two operations that are under way on the same elements, and are not ordered by a stream or an event, make wrong numbers, but
+/// Two pending operations on the same elements, which are not ordered by a stream or an event, make wrong numbers, but
 /// nothing worse: any bits are an element, and the program cannot look into the memory of a device.
 ///
 /// # Safety
 ///
 /// * As long as the value lives, [`len`](Self::len) elements lie at [`address`](Self::address), on the device [`ordinal`](Self::ordinal) of the driver
 ///   [`cuda`](Self::cuda); that does not change, and not when the value is moved either.
-/// * After [`used_until`](Self::used_until) the memory is neither freed nor used for anything else before the event is over, also when the value is dropped.
+/// * After [`used_until`](Self::used_until) the memory is neither freed nor used for anything else before the event is complete, also when the value is dropped.
 pub unsafe trait DeviceSlice {
-    /// What the elements are.
+    /// Type of the elements.
     type Element: Pod;
 
-    /// Where the first element lies, as the device counts.
+    /// Address of the first element, as the device counts.
     fn address(&self) -> u64;
 
-    /// How many elements there are.
+    /// Number of elements.
     fn len(&self) -> usize;
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -46,7 +46,7 @@ pub unsafe trait DeviceSlice {
     /// If this crate cannot open the driver that it belongs to.
     fn cuda(&self) -> Result<Cuda>;
 
-    /// Keeps the memory until `event` is over: somebody works on it until then.
+    /// Keeps the memory until `event` is complete: an operation uses it until then.
     fn used_until(&self, event: &Event);
 
     /// As [`used_until`](Self::used_until), where somebody may write to it.
@@ -57,13 +57,13 @@ pub unsafe trait DeviceSlice {
     /// Makes what is enqueued on `stream` from now on wait for those who are known to work on it.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     fn order_after_use(&self, stream: &dyn Stream) -> Result<()>;
 
     /// As [`order_after_use`](Self::order_after_use), for what writes there: it waits for those who only read, too.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     fn order_writes_after_use(&mut self, stream: &dyn Stream) -> Result<()> {
         self.order_after_use(stream)
     }
@@ -150,7 +150,7 @@ unsafe impl<S: DeviceSlice + ?Sized> DeviceSlice for &mut S {
 // SAFETY: what is borrowed mutably was lent to nobody else.
 unsafe impl<S: DeviceSliceMut + ?Sized> DeviceSliceMut for &mut S {}
 
-/// What an enqueued operation works on and gives back to a stream: device memory, pairs, options and vectors of such.
+/// Buffers that an enqueued operation works on and gives back to a stream: device memory, pairs, options and vectors of such.
 pub trait DeviceBuffers {
     /// [`DeviceSlice::written_until`] of each.
     fn written_until(&mut self, event: &Event);

@@ -16,7 +16,7 @@ use crate::event::{Event, Unrecorded};
 use crate::stream::Stream;
 use crate::table::{Address, Handle, NOT_FOUND, SUCCESS};
 
-/// What a file for devices begins with: ELF, as one for the host does, and a fat binary.
+/// First bytes of a file for devices: ELF, as one for the host has, and a fat binary.
 const ELF: &[u8] = b"\x7fELF";
 const FAT: &[u8] = b"\x50\xed\x55\xba";
 /// `EM_CUDA`, at this place of an ELF file.
@@ -25,7 +25,7 @@ const ELF_MACHINE: std::ops::Range<usize> = 18..20;
 
 /// Code that was loaded for a device, by [`Context::load_module`]. Clones are the same module.
 ///
-/// It is unloaded when the last clone, and the last of its [kernels](Kernel), is gone and what they have launched is over; `drop` does not wait for that.
+/// It is unloaded when the last clone, and the last of its [kernels](Kernel), is gone and their launches are complete; `drop` does not wait for that.
 #[derive(Clone)]
 #[doc(alias = "CUmodule")]
 #[doc(alias = "cuModuleUnload")]
@@ -85,7 +85,7 @@ impl Context {
     }
 }
 
-/// Why the driver should not see an image.
+/// Checks an image before the driver sees it; the error is the reason to refuse it.
 fn check_image(image: &[u8]) -> Result<(), &'static str> {
     if image.starts_with(FAT) {
         return Ok(());
@@ -154,7 +154,7 @@ impl Module {
         }
     }
 
-    /// Where a variable of the module lies on the device, and how many bytes it has.
+    /// Returns the address of a variable of the module on the device, and its length in bytes.
     ///
     /// # Errors
     /// [`Argument`](ErrorKind::Argument) if there is none; what the driver reports.
@@ -214,7 +214,7 @@ fn c_name(call: &'static str, name: &str) -> Result<CString> {
     })
 }
 
-/// How many threads run a kernel, and with what.
+/// Launch configuration of a kernel: its blocks, threads and shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     /// Blocks along each axis.
@@ -270,7 +270,7 @@ impl Kernel {
 
     /// Enqueues a run of the kernel with these arguments, which are copied.
     ///
-    /// Memory of the device is passed by its address ([`DeviceSlice::address`](crate::DeviceSlice::address)). To keep it until the run is over is the caller's:
+    /// Memory of the device is passed by its address ([`DeviceSlice::address`](crate::DeviceSlice::address)). To keep it until the run is complete is the caller's:
     /// by [`Enqueued::begin`](crate::Enqueued::begin), which owns it, by an event for [`used_until`](crate::DeviceSlice::used_until), or by waiting for the stream.
     ///
     /// # Errors
@@ -278,9 +278,9 @@ impl Kernel {
     ///
     /// # Safety
     /// * `arguments` are those of the kernel, in number, order, size and meaning.
-    /// * What the kernel reads and writes at addresses that it is passed, or gets from there, lies in memory that is there until it is over, and that nobody else
+    /// * Memory that the kernel reads and writes at addresses that it is passed, or gets from there, is there until it is complete, and that nobody else
     ///   uses meanwhile in a way that the program relies on. That holds for memory of other PEs and devices too, where a kernel reaches it.
-    /// * Libraries that the kernel relies on are ready: NVSHMEM, say, has been told of the module, and is not finalized before the run is over.
+    /// * Libraries that the kernel relies on are ready: NVSHMEM, say, has been told of the module, and is not finalized before the run is complete.
     #[doc(alias = "cuLaunchKernel")]
     pub unsafe fn launch(
         &self,
@@ -308,7 +308,7 @@ impl Kernel {
         let mut places: Vec<*mut c_void> = arguments.iter().map(|one| one.0.cast_mut()).collect();
         let ([across, down, deep], [wide, high, long]) = (grid.blocks, grid.threads);
         context.call(CALL, |table| {
-            // SAFETY: the module is kept until the launch is over; the caller vouches for the arguments and what the kernel does.
+            // SAFETY: the module is kept until the launch is complete; the caller vouches for the arguments and what the kernel does.
             unsafe {
                 (table.cuLaunchKernel)(
                     self.raw,
@@ -334,7 +334,7 @@ impl Kernel {
                 Ok(())
             }
             Err(error) => {
-                // Nobody knows when it is over: the module stays for ever.
+                // Its completion is unknown: the module stays for ever.
                 std::mem::forget(self.module.clone());
                 Err(error)
             }
@@ -356,7 +356,7 @@ impl Drop for Loaded {
     fn drop(&mut self) {
         // What fails here is told by the next call that matters.
         let _ = self.context.call("cuModuleUnload", |table| {
-            // SAFETY: nobody has the module any more, and what was launched from it is over.
+            // SAFETY: nobody has the module any more, and what was launched from it is complete.
             unsafe { (table.cuModuleUnload)(self.raw) }
         });
     }

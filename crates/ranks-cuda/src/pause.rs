@@ -1,8 +1,8 @@
-//! How a thread waits for a device without keeping a core from others.
+//! Pauses of a thread that waits for a device, without keeping a core from others.
 
 use std::time::{Duration, Instant};
 
-/// What is short is over within this; what is longer may be seen a little later.
+/// Time within which short work is complete; longer work may be seen a little later.
 const BUSY: Duration = Duration::from_millis(1);
 const NAP: Duration = Duration::from_micros(50);
 
@@ -19,7 +19,7 @@ impl Pause {
         }
     }
 
-    /// How long it has been waited for.
+    /// Time since the wait began.
     pub(crate) fn waited(&self) -> Duration {
         self.began.elapsed()
     }

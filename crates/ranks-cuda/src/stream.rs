@@ -28,7 +28,7 @@ unsafe impl Send for RawStream {}
 // SAFETY: as above.
 unsafe impl Sync for RawStream {}
 
-/// How soon a stream's work is begun when a device has more than it can do at once.
+/// Priority of a stream's work when a device has more than it can do at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Priority {
@@ -57,10 +57,10 @@ pub unsafe trait Stream {
     /// If this crate cannot work there: what the driver reports.
     fn context(&self) -> Result<Context>;
 
-    /// An event that is over when all is that was enqueued so far.
+    /// An event that is complete when all work enqueued so far is.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuEventRecord")]
     fn record(&self) -> Result<Event> {
         let event = Unrecorded::new(&self.context()?)?;
@@ -83,10 +83,10 @@ pub unsafe trait Stream {
         })
     }
 
-    /// Whether all is over that was enqueued.
+    /// Tests whether all enqueued work is complete; nonblocking.
     ///
     /// # Errors
-    /// What the driver reports, of this call or of what was enqueued.
+    /// Errors of the driver, of this call or of what was enqueued.
     #[doc(alias = "cuStreamQuery")]
     fn query(&self) -> Result<bool> {
         let context = self.context()?;
@@ -98,10 +98,10 @@ pub unsafe trait Stream {
         }
     }
 
-    /// Waits until all is over that was enqueued so far.
+    /// Waits until all work enqueued so far is complete.
     ///
     /// # Errors
-    /// What the driver reports, of this call or of what was enqueued.
+    /// Errors of the driver, of this call or of what was enqueued.
     #[doc(alias = "cuStreamSynchronize")]
     fn synchronize(&self) -> Result<()> {
         self.context()?.call("cuStreamSynchronize", |table| {
@@ -112,11 +112,11 @@ pub unsafe trait Stream {
 
     /// Calls a function on the host, on a thread of the driver's, when its turn comes.
     ///
-    /// What comes after waits until it returns. It must not call the driver, and not wait for something that is enqueued. If it panics, that is
+    /// Later work waits until it returns. It must not call the driver, and not wait for something that is enqueued. If it panics, that is
     /// reported as any panic of a thread is, and the stream goes on. If the device fails before, it is never called.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     #[doc(alias = "cuLaunchHostFunc")]
     fn launch_host(&self, function: Box<dyn FnOnce() + Send>) -> Result<()> {
         let context = self.context()?;
@@ -132,7 +132,7 @@ pub unsafe trait Stream {
         called
     }
 
-    /// Enqueues a copy to a device, from memory that both keep until it is over. Lengths must agree.
+    /// Enqueues a copy to a device, from memory that both keep until it is complete. Lengths must agree.
     ///
     /// # Errors
     /// [`Length`](crate::ErrorKind::Length); [`Argument`](crate::ErrorKind::Argument) for things of two drivers; what the driver reports.
@@ -146,7 +146,7 @@ pub unsafe trait Stream {
         copies::upload(self, from, to)
     }
 
-    /// Enqueues a copy to the host, into memory that both keep until it is over. Lengths must agree.
+    /// Enqueues a copy to the host, into memory that both keep until it is complete. Lengths must agree.
     ///
     /// # Errors
     /// As [`upload`](Self::upload).
@@ -209,7 +209,7 @@ unsafe impl<S: Stream + ?Sized> Stream for Arc<S> {
 
 /// A stream of this crate's, by [`Context::stream`]. Clones are the same stream.
 ///
-/// When the last one is dropped, what was enqueued goes on; the driver frees the stream after it.
+/// Enqueued work goes on when the last one is dropped; the driver frees the stream after it.
 #[derive(Clone)]
 #[doc(alias = "cuStreamDestroy_v2")]
 pub struct CudaStream(Arc<Inner>);
@@ -217,7 +217,7 @@ pub struct CudaStream(Arc<Inner>);
 struct Inner {
     context: Context,
     raw: RawStream,
-    /// Whether it is destroyed here.
+    /// True if it is destroyed here.
     own: bool,
 }
 
