@@ -117,7 +117,7 @@ impl DynamicWindow {
                     return Err(window::of_two_kinds());
                 };
                 let region = LocalWindow::from_memory(own, vec)?;
-                // Who has access is said by the locks and fences of the window.
+                // Access is governed by the locks and fences of the window.
                 region.fence()?;
                 Ok((Backend::InProcess(region), 0))
             },

@@ -90,7 +90,7 @@ impl<'a, T: Pod> Locked<'a, T> {
             inner,
             targets: self.targets,
             hold: self.hold,
-            // What is lent is lent by this one alone.
+            // Only `self` lends slices.
             exclusive: false,
             held: false,
             stays: PhantomData,
@@ -405,7 +405,7 @@ impl<'a, T: Pod> Locked<'a, T> {
 
 impl<T: Pod> Drop for Locked<'_, T> {
     fn drop(&mut self) {
-        // What could not be unlocked counts as locked until the window is freed.
+        // A lock that could not be released counts as held until the window is freed.
         let _ = self.release();
     }
 }

@@ -79,7 +79,7 @@ pub struct PassiveWindow<T: Pod> {
 impl<T: Pod> PassiveWindow<T> {
     pub(crate) fn open(inner: Inner<T>) -> Result<Self> {
         inner.agree("Window::passive")?;
-        // What was stored before is in memory for those who come after.
+        // Earlier stores are in memory for the ranks that come after.
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         inner.dispatch(
             LOCK,

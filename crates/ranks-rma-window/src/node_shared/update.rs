@@ -53,7 +53,7 @@ impl<T: Pod> NodeShared<T> {
         let (having, length) = (self.0.having(), self.len());
         let call = digest([root, range.start, range.end].map(|word| word as u64));
         let told = [self.0.number(), call, data.len() as u64];
-        // Who leaves before all are done must not be able to read what others write.
+        // A rank that leaves before all are done must not be able to read what others write.
         let hidden = self.0.hide();
         let lengths = all_alone(&comm, OPERATION, having, told)?;
         let refused = lengths.and_then(|lengths| fits(&range, length, root, &lengths));

@@ -129,7 +129,7 @@ impl<'a, T: Pod + Send + Sync> SharedWindowBuilder<'a, T> {
             return Err(Error::new(ErrorKind::Argument, OPERATION, why));
         }
         let plan = Plan::of(&lens, size_of::<T>(), align_of::<T>(), self.spacing)?;
-        // What is said on it is heard by nobody else.
+        // Messages on it match no other communication.
         let node = comm.dup()?;
         let region = Region::allocate(comm, &node, plan.bytes, Backing::MpiWindow, self.info)?;
         // SAFETY: the plan is made of what all ranks have told all, among that the type; the region is new.

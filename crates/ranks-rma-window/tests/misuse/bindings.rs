@@ -1,4 +1,4 @@
-//! What another binding gets wrong, by the letters of a list of its defects.
+//! Defects of another binding, by the letters of a list of its defects.
 
 use ranks_collectives::Collectives;
 use ranks_comm::{Communicator, Result};

@@ -1,7 +1,7 @@
 //! Mistakes that a benchmark of checking tools makes, and that other bindings let through or make themselves, each a test that it is
 //! an error here that says what is wrong, or that it is none.
 //!
-//! What the compiler refuses is in `compile_fail` examples, where what refuses it is documented. Of the cases of MPI-CorrBench on
+//! Mistakes that the compiler refuses are in `compile_fail` examples, at the item that refuses them. Of the cases of MPI-CorrBench on
 //! one-sided communication these are:
 //!
 //! | case | example at |

@@ -8,7 +8,7 @@ use ranks_rma_window::{NoOp, Operations, Window};
 
 use crate::refused;
 
-/// How many elements a rank has.
+/// Number of elements of a rank.
 fn len(rank: usize) -> usize {
     10 + rank
 }
@@ -132,7 +132,7 @@ fn g_ranks_of_locks_are_checked(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// What is combined and what was there are as long as each other.
+/// Slices for the operands and for the old values are as long as each other.
 #[ranks_test::ranks(1, 2)]
 fn old_values_have_as_much_room_as_new_ones(world: Communicator) -> Result<()> {
     let passive = Window::<u64>::allocate(&world, 8)?.passive()?;

@@ -1,4 +1,4 @@
-//! How windows are made, and how they go.
+//! Creation and end of windows.
 
 use ranks_comm::ErrorKind::{Length, Memory, Mismatch};
 use ranks_comm::{Communicator, Result};

@@ -1,4 +1,4 @@
-//! What programs that share arrays by hand rely on: a helper of theirs, in terms of this.
+//! Features that programs which share arrays by hand rely on: a helper of theirs, in terms of this.
 
 use ranks_collectives::Collectives;
 use ranks_comm::{Communicator, Result};

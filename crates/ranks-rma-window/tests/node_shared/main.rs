@@ -54,7 +54,7 @@ fn expect(found: &[u64], number: usize, length: usize) {
     assert_eq!(wrong, None, "array {number} of {length}");
 }
 
-/// Where its memory begins is a multiple of a line of the cache.
+/// Checks that its memory begins at a multiple of a line of the cache.
 #[track_caller]
 fn expect_aligned<T: Pod>(found: &[T]) {
     assert_eq!(found.as_ptr().addr() % 64, 0);

@@ -1,4 +1,4 @@
-//! What ranks do not agree on, or cannot do, is the same error on all of them.
+//! Calls that ranks do not agree on, or that one cannot make, are the same error on all of them.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What went wrong with shared windows in another binding (ferrompi 0.4), by the names that its audit gave.
+//! Errors with shared windows in another binding (ferrompi 0.4), by the names that its audit gave.
 
 use std::sync::atomic::Ordering;
 

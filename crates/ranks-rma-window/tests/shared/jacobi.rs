@@ -12,7 +12,7 @@ fn rows(total: usize, rank: usize, size: usize) -> std::ops::Range<usize> {
     begin(rank)..begin(rank + 1)
 }
 
-/// What is left of the plate; on its other sides there are zeros.
+/// Value at the left side of the plate; on its other sides there are zeros.
 const HOT: f64 = 1.0;
 
 /// The plate after so many steps, by one loop; with its borders.

@@ -1,4 +1,4 @@
-//! What is written in one phase is read in the next, whatever the lengths, the elements and the wishes.
+//! Elements written in one phase are read in the next, whatever the lengths, the elements and the wishes.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -12,7 +12,7 @@ fn len_of(rank: usize) -> usize {
     [5, 0, 13, 1000][rank % 4]
 }
 
-/// What `rank` writes to its place `at` in a round.
+/// Value that `rank` writes to its place `at` in a round.
 fn sample(round: usize, rank: usize, at: usize) -> u32 {
     (round * 1_000_000 + rank * 10_000 + at) as u32
 }

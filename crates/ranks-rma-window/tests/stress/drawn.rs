@@ -6,7 +6,7 @@ use ranks_rma_window::{Accumulation, Locked, NoOp, Operations, Replace};
 
 use super::Load;
 
-/// How many elements one thing is drawn for.
+/// Number of elements that share one draw.
 pub(crate) const BLOCK: usize = 8;
 
 /// A number that looks random, of some others.
@@ -20,7 +20,7 @@ pub(crate) fn hash(words: &[usize]) -> usize {
     (mixed >> 1) as usize
 }
 
-/// What all who come to an element in a round do.
+/// Operation that all ranks use on an element in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     Sum,
@@ -29,7 +29,7 @@ enum Which {
     Min,
 }
 
-/// What happens to a block in a round.
+/// Use of a block in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     /// One rank puts there.
@@ -44,7 +44,7 @@ enum Use {
     Counted,
 }
 
-/// What happens to all blocks in a round.
+/// Uses of all blocks in a round.
 pub(crate) struct Blocks {
     /// By rank.
     uses: Vec<Vec<Use>>,
@@ -83,7 +83,7 @@ impl Blocks {
     }
 }
 
-/// What an operation does, and with it what it is to find.
+/// Kind of an operation, with the value that it is to find.
 #[derive(Debug)]
 enum Kind {
     Put,
@@ -95,7 +95,7 @@ enum Kind {
     CompareAndSwap { expected: i32 },
 }
 
-/// What was there before.
+/// Contents before the operation.
 #[derive(Debug)]
 enum Before {
     /// It is not looked at.
@@ -173,7 +173,7 @@ impl Memory {
 /// The operations of one rank in a round.
 struct Drawing<'a> {
     blocks: &'a Blocks,
-    /// When the round began.
+    /// Contents when the round began.
     before: &'a [Vec<i32>],
     origin: usize,
     at_once: bool,
@@ -194,7 +194,7 @@ impl Drawing<'_> {
             .collect()
     }
 
-    /// Whether this rank comes to these elements for the first time.
+    /// Returns true if this rank comes to these elements for the first time.
     fn touch(&mut self, target: usize, at: usize, len: usize) -> bool {
         let start = target * self.before[0].len() + at;
         let elements = &mut self.touched[start..start + len];

@@ -21,12 +21,12 @@ use ranks_rma_window::{PassiveWindow, Window};
 
 use drawn::{BLOCK, Blocks, Drawn, Memory, hash};
 
-/// How large a run is.
+/// Size of a run.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// How often the window changes from fences to locks or back.
+    /// Number of times that the window changes from fences to locks or back.
     turns: usize,
-    /// How many times all ranks meet in between and look what has become of the memory.
+    /// Number of times that all ranks meet in between and look what has become of the memory.
     rounds: usize,
     /// Of each rank in a round.
     operations: usize,
@@ -62,7 +62,7 @@ impl Load {
     }
 }
 
-/// What a tool that slows everything down can bear.
+/// Size of a run under a tool that slows everything down.
 const SMALL: Load = Load {
     turns: 3,
     rounds: 2,

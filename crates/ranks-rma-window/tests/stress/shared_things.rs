@@ -7,7 +7,7 @@ use ranks_collectives::ops::Sum;
 use ranks_comm::{Communicator, Result};
 use ranks_rma_window::{Locked, NoOp, Replace, Window};
 
-/// How often each rank takes something.
+/// Number of times that each rank takes something.
 fn turns(world: &Communicator) -> usize {
     match world.size() {
         _ if cfg!(miri) => 4,
@@ -80,7 +80,7 @@ impl Queue<'_, '_> {
         2 + 2 * places
     }
 
-    /// Where the turn and the value of a place are.
+    /// Positions of the turn and the value of a place.
     fn place(&self, number: u32) -> (usize, usize) {
         let place = (number % self.places) as usize;
         (2 + 2 * place, 3 + 2 * place)

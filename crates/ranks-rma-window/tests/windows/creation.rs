@@ -2,7 +2,7 @@ use bytemuck::{Pod, Zeroable};
 use ranks_comm::{Communicator, Result};
 use ranks_rma_window::Window;
 
-/// How many elements each rank has: none on some.
+/// Number of elements of each rank: none on some.
 fn uneven(rank: usize) -> usize {
     [0, 5, 1, 0][rank % 4]
 }

@@ -96,7 +96,7 @@ fn all_accumulate_to_one(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// What the owner writes while the epoch is open is there for the others after the step.
+/// Values that the owner writes while the epoch is open are there for the others after the step.
 #[ranks_test::ranks(2, 3)]
 fn the_owner_writes_too(world: Communicator) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());

@@ -1,4 +1,4 @@
-//! What layouts take on both sides.
+//! Layouts on both sides.
 
 use ranks_comm::layout::{Layout, Order};
 use ranks_comm::{Communicator, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! How windows go: freed, dropped in whatever state, left by panics.
+//! Ends of windows: freed, dropped in whatever state, left by panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! What is wrong is an error before anything is done.
+//! Mistakes are errors before anything is done.
 
 use std::fmt::Debug;
 
@@ -178,7 +178,7 @@ fn windows_that_cannot_be_made(world: Communicator) -> Result<()> {
     Ok(())
 }
 
-/// Where calls are compared, ranks that are out of step are told, all of them.
+/// Ranks that are out of step all get an error, where calls are compared.
 #[ranks_test::ranks(2)]
 fn ranks_out_of_step(world: Communicator) -> Result<()> {
     let first = world.rank() == 0;

@@ -44,7 +44,7 @@ where
     Ok(window)
 }
 
-/// What is there is below zero, or larger than what a signed integer can be, and true as the operand is.
+/// Values in the window are below zero, or larger than what a signed integer can be, and true as the operand is.
 macro_rules! words {
     ($($name:ident: $type:ty;)*) => { $(
         #[ranks_test::ranks(1, 2, 3, 4)]
