@@ -271,7 +271,7 @@ impl Inner {
     }
 
     fn destroy_event(&self, raw: Handle) {
-        // What fails here is told by the next call that matters.
+        // A failure here is reported by the next call that matters.
         let _ = self.call("cuEventDestroy_v2", |table| {
             // SAFETY: nobody has the event any more: its owner gave it back.
             unsafe { (table.cuEventDestroy_v2)(raw) }

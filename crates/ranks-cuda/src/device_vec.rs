@@ -232,7 +232,7 @@ impl Drop for Block {
         if let Some(free) = self.free.take() {
             return free();
         }
-        // What fails here is told by the next call that matters.
+        // A failure here is reported by the next call that matters.
         let _ = self.context.call("cuMemFree_v2", |table| {
             // SAFETY: the memory was allocated by `Block::new`, and all events of its users are complete: see `Aside::release`.
             unsafe { (table.cuMemFree_v2)(self.address) }

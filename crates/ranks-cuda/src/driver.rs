@@ -91,7 +91,7 @@ impl Cuda {
         if let Some(cuda) = LOADED.get() {
             return Some(*cuda);
         }
-        // What miri runs has no dynamic linker that could be asked.
+        // A program under miri has no dynamic linker that could be asked.
         if cfg!(miri) {
             return None;
         }

@@ -354,7 +354,7 @@ impl Drop for Inner {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // What fails here is told by the next call that matters.
+        // A failure here is reported by the next call that matters.
         let _ = self.context.call("cuModuleUnload", |table| {
             // SAFETY: nobody has the module any more, and what was launched from it is complete.
             unsafe { (table.cuModuleUnload)(self.raw) }

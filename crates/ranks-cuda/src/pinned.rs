@@ -130,7 +130,7 @@ impl<T> Drop for PinnedVec<T> {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // What fails here is told by the next call that matters.
+        // A failure here is reported by the next call that matters.
         let _ = self.context.call("cuMemFreeHost", |table| {
             // SAFETY: the memory was allocated by `PinnedVec::zeroed`; what works on it owns the value.
             unsafe { (table.cuMemFreeHost)(self.address.as_ptr()) }

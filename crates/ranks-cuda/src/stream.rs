@@ -253,7 +253,7 @@ unsafe impl Stream for CudaStream {
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.own {
-            // What fails here is told by the next call that matters.
+            // A failure here is reported by the next call that matters.
             let _ = self.context.call("cuStreamDestroy_v2", |table| {
                 // SAFETY: the stream was made by the context, and this was the last to have it.
                 unsafe { (table.cuStreamDestroy_v2)(self.raw.0) }

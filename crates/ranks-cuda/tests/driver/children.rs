@@ -9,7 +9,7 @@ use super::double;
 const CHILD: &str = "RANKS_CUDA_TEST_CHILD";
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Whether this is the process that a test has started.
+/// Tells if this is the process that a test has started.
 pub(crate) fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }

@@ -17,7 +17,7 @@ pub(crate) struct Double {
     library: Library,
 }
 
-/// Where cargo has put the double: beside this test.
+/// Path at which cargo has put the double: beside this test.
 pub(crate) fn file() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let beside = test.parent().unwrap().join("libcuda_double.so");

@@ -1,4 +1,4 @@
-//! What the driver refuses is an error that says all there is; it never panics, and frees nothing that is in use.
+//! Refusals of the driver are errors that say all there is; it never panics, and frees nothing that is in use.
 
 use std::ffi::c_int;
 

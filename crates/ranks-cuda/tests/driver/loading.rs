@@ -1,4 +1,4 @@
-//! Where the driver is looked for, and what is said where there is none.
+//! Search for the driver, and the error if there is none.
 
 use std::path::{Path, PathBuf};
 

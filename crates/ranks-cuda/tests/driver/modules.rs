@@ -4,7 +4,7 @@ use ranks_cuda::{Argument, Context, DeviceSlice as _, ErrorKind, Grid, Module, S
 
 use super::double::{Double, Gate};
 
-/// What a compiler would make, as far as the double reads it.
+/// Output of a compiler, as far as the double reads it.
 const PTX: &str = ".version 8.0
 .target sm_90
 .address_size 64

@@ -1,4 +1,4 @@
-//! What is enqueued happens in the order of streams and events.
+//! Enqueued work happens in the order of streams and events.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
