@@ -1,4 +1,4 @@
-//! Where all PEs come together on the host, over the bootstrap: they compare what they are about to call, say whether they can, and free what
+//! Agreement of all PEs on the host, over the bootstrap: they compare what they are about to call, say whether they can, and free what
 //! all of them have dropped.
 
 use std::cell::Cell;
@@ -13,11 +13,11 @@ use crate::nvshmem::Nvshmem;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 
-/// What a PE says.
+/// The message of one PE.
 #[derive(Debug, PartialEq, Eq)]
 struct Said {
     operation: String,
-    /// What is compared: lengths, numbers.
+    /// The values that are compared: lengths, numbers.
     words: Vec<u64>,
     /// The numbers of the blocks that it has dropped.
     blocks: Vec<u64>,
@@ -136,7 +136,7 @@ impl Nvshmem<'_> {
     }
 }
 
-/// Whether all PEs of a team have dropped it.
+/// Returns whether all PEs of a team have dropped it.
 fn is_dropped(name: &TeamName, all: &[Said]) -> bool {
     name.members.iter().all(|&pe| {
         let said = usize::try_from(pe).ok().and_then(|pe| all.get(pe));
@@ -216,7 +216,7 @@ impl Said {
     }
 }
 
-/// How many there are, and each.
+/// Appends the length of a list, and each of its values.
 fn push(bytes: &mut Vec<u8>, list: &[u64]) {
     let count = list.len() as u64;
     for word in std::iter::once(&count).chain(list) {

@@ -1,4 +1,4 @@
-//! What operations of a scope take for a team.
+//! The team arguments of a scope's operations.
 
 use crate::team::{Team, TeamRef};
 

@@ -1,4 +1,4 @@
-//! What the library does, and what threads of a process do in its place: the seam between the safe layer and the two.
+//! The interface between the safe layer and its two backends: the NVSHMEM library, and threads of one process.
 //!
 //! Everything was checked by the caller: PEs are below their number, places lie inside their blocks, lengths fit, teams are live and of this heap,
 //! a stream is of this backend and this PE's device, the calling thread is the PE's. What depends on the backend (a symbol that a release lacks,
@@ -18,34 +18,34 @@ use crate::in_process::HostStream;
 use crate::library::Direct;
 use crate::stream::StreamRef;
 
-/// When an operation takes place.
+/// The order of an operation: called by the host, or enqueued on a stream.
 #[derive(Clone, Copy)]
 pub(crate) enum Order<'a> {
     /// Before the call returns.
     Now,
-    /// When the stream comes to it.
+    /// Enqueued: in the order of the stream.
     On(StreamRef<'a>),
 }
 
-/// When the memory of the caller may be used again.
+/// The point from which the caller's memory may be used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reuse {
-    /// When the call (or the stream) has gone past it: `put`, `get`.
+    /// After the call (or the stream) has gone past it: `put`, `get`.
     After,
     /// After `quiet`: the forms with `nbi`.
     AfterQuiet,
 }
 
-/// How far each element is after the one before, in elements: 1 where they are side by side.
+/// The distance of each element from the one before, in elements: 1 where they are contiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strides {
-    /// Where they are put or gotten to.
+    /// The stride at the destination.
     pub dest: usize,
-    /// Where they come from.
+    /// The stride at the source.
     pub source: usize,
 }
 
-/// What a signal does to the word of the PE that it is sent to.
+/// The update that a signal makes to the signal word of the PE that it is sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalOp {
     /// It becomes the value.
@@ -56,7 +56,7 @@ pub enum SignalOp {
     Add,
 }
 
-/// How a signal's word is compared with a value while it is waited for.
+/// The comparison of a signal word with a value, for waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// It is the value.
@@ -83,7 +83,7 @@ pub enum Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TeamHandle(pub(crate) i32);
 
-/// What elements are, for reductions.
+/// The kind of elements, for reductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     I8,
@@ -100,7 +100,7 @@ pub enum Kind {
     Bf16,
 }
 
-/// How elements are reduced. The caller has checked that the kind can be: bits of integers only.
+/// The operation of a reduction. The caller has checked that the kind allows it: bits of integers only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reduce {
     Sum,
@@ -126,13 +126,13 @@ pub(crate) enum DeviceCode {
     Library(*mut c_void),
 }
 
-/// Who is here, and the end.
+/// Identity of the PE, and finalization.
 pub(crate) trait Life {
     fn my_pe(&self) -> usize;
     fn n_pes(&self) -> usize;
     /// `NVSHMEM 3.8.0`, `in process`.
     fn name(&self) -> String;
-    /// Whether several PEs share a GPU without sharing its context, so that teams, their operations and waits on streams are not to be had.
+    /// Returns whether several PEs share a GPU without sharing its context, so that teams, their operations and waits on streams are unavailable.
     fn limited(&self) -> bool {
         false
     }
@@ -160,7 +160,7 @@ pub(crate) trait Life {
         let text = "streams are those of the device";
         Err(Error::new(ErrorKind::NotAvailable, "cuStreamCreate", text))
     }
-    /// Whether calls that wait for other PEs end by themselves when the time limit has passed.
+    /// Returns whether calls that wait for other PEs end by themselves when the time limit has passed.
     fn keeps_limit(&self) -> bool {
         false
     }
@@ -189,9 +189,9 @@ pub(crate) trait Memory {
     fn write(&self, from: &[u8], to: Place<'_>) -> Result<()>;
     /// Fills this PE's part with one byte.
     fn fill(&self, to: Place<'_>, bytes: usize, value: u8, order: Order<'_>) -> Result<()>;
-    /// Where the part of `pe` can be loaded from and stored to directly, if it can.
+    /// Returns the address at which the part of `pe` can be loaded from and stored to directly, if it can.
     fn peer(&self, place: Place<'_>, pe: usize) -> Option<*mut u8>;
-    /// Where all parts of a team are stored to at once, if the hardware can.
+    /// Returns the address at which all parts of a team are stored to at once, if the hardware can.
     fn multicast(&self, place: Place<'_>, team: TeamHandle) -> Option<*mut u8>;
     /// Makes other memory of the device usable as a source and a destination over a network.
     fn register(&self, address: u64, bytes: usize) -> Result<()> {
@@ -235,7 +235,7 @@ pub(crate) trait OneSided {
         order: Order<'_>,
         reuse: Reuse,
     ) -> Result<()>;
-    /// What puts and gets on one stream without asking anew what and where, if the backend has such.
+    /// Returns an object that puts and gets on one stream without asking anew what and where, if the backend has such.
     fn direct(&self, stream: StreamRef<'_>) -> Option<Direct> {
         let _ = stream;
         None
@@ -297,9 +297,9 @@ pub(crate) trait OneSided {
     ) -> Result<()>;
     /// Puts to each PE before it are delivered before those after it.
     fn fence(&self) -> Result<()>;
-    /// What this PE has put is delivered.
+    /// Completes the puts of this PE: they are delivered.
     fn quiet(&self, order: Order<'_>) -> Result<()>;
-    /// What this PE puts from may be used again.
+    /// Waits until the sources of this PE's puts may be used again.
     fn flush(&self, order: Order<'_>) -> Result<()>;
     /// `quiet`, and all PEs have come.
     fn barrier_all(&self, order: Order<'_>) -> Result<()>;
@@ -390,12 +390,12 @@ pub(crate) trait Movements {
     ) -> Result<()>;
 }
 
-/// What makes no sense for memory of the host.
+/// The error for an operation that makes no sense for memory of the host.
 #[cold]
 fn in_process(operation: &'static str) -> Error {
     let text = "there is no device in process";
     Error::new(ErrorKind::NotAvailable, operation, text)
 }
 
-/// How long a wait of this PE may take.
+/// The time limit of a wait of this PE.
 pub(crate) type Limit = Option<Duration>;

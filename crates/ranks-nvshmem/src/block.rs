@@ -1,4 +1,4 @@
-//! What one allocation of the symmetric heap is on this PE, and places in it.
+//! One allocation of the symmetric heap as this PE sees it, and places in it.
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -7,17 +7,17 @@ use std::sync::Arc;
 /// One allocation: as many bytes on every PE.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// Where this PE's part lies: memory of the device, or of the host in process.
+    /// The address of this PE's part: memory of the device, or of the host in process.
     pub(crate) local: NonNull<u8>,
     /// Its length in bytes, the same on all PEs, and not 0.
     pub(crate) bytes: usize,
     /// Which of the allocations of the heap it is, the same on all PEs.
     pub(crate) number: u64,
-    /// What the backend keeps with it: in process the parts of all PEs.
+    /// Data that the backend keeps with it: in process the parts of all PEs.
     pub(crate) kept: Option<Arc<dyn Any>>,
 }
 
-/// Where something begins in an allocation: the same on every PE. Whoever makes one has checked that what is there lies inside.
+/// The offset of something in an allocation: the same on every PE. Whoever makes one has checked that what is there lies inside.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     pub(crate) block: &'a Block,

@@ -102,7 +102,7 @@ impl Reach<'_> {
         }
     }
 
-    /// Where elements are on the PE and here, and how many bytes they have; `None` if there is none.
+    /// Returns the places of the elements on the PE and here, and their size in bytes; `None` if there is none.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`]; [`ErrorKind::Length`].
@@ -213,7 +213,7 @@ impl Reach<'_> {
         self.backend.signal_op(signal, value, op, pe, stream)
     }
 
-    /// What is wrong with a PE or with lengths.
+    /// The error for a wrong PE or wrong lengths.
     #[cold]
     fn refused(&self, name: &'static str, pe: usize, to: usize, from: usize) -> Error {
         let checked = check::pe(name, pe, self.n_pes);

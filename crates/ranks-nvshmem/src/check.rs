@@ -1,4 +1,4 @@
-//! What is checked before anything is called, in words that say what to do.
+//! Checks before a call, with errors that say what to do.
 
 use ranks_comm::{Error, ErrorKind, Result};
 
@@ -35,7 +35,7 @@ fn different_lengths(operation: &'static str, dest: usize, source: usize) -> Err
     Error::new(ErrorKind::Length, operation, text)
 }
 
-/// How many bytes so many elements have.
+/// Returns the size of so many elements in bytes.
 ///
 /// # Errors
 /// [`ErrorKind::Length`] if no memory has so many.

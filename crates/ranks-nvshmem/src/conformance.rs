@@ -14,9 +14,9 @@ mod teams;
 #[derive(Debug, Clone, Copy)]
 #[allow(clippy::exhaustive_structs, reason = "cases are written down")]
 pub struct Case {
-    /// What it shows.
+    /// The property that it shows.
     pub name: &'static str,
-    /// Whether it needs what a heap with several PEs on one GPU does not have: see [`Nvshmem::limited`].
+    /// True if it needs what a heap with several PEs on one GPU does not have: see [`Nvshmem::limited`].
     pub needs_all: bool,
     /// Does it. Of a failure it says what is wrong, on the PE that has seen it.
     pub run: fn(&Nvshmem<'_>) -> Result<(), String>,
@@ -57,7 +57,7 @@ pub(crate) fn told<T>(outcome: ranks_comm::Result<T>) -> Result<T, String> {
     outcome.map_err(|error| error.to_string())
 }
 
-/// What is wrong where two things differ that should be the same.
+/// Compares two things that should be the same, and describes the difference.
 pub(crate) fn same<T: PartialEq + std::fmt::Debug + ?Sized>(
     what: &str,
     found: &T,

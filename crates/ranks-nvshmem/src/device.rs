@@ -43,9 +43,9 @@ impl<T: Pod> SymmetricVec<'_, T> {
         self.as_slice_mut().device_mut()
     }
 
-    /// Where the first element of another PE's part can be loaded from and stored to by this PE's device (in process: by this thread), if it can.
+    /// Returns the address at which this PE's device (in process: this thread) can load from and store to the first element of another PE's part, if it can.
     ///
-    /// What is done there is the program's to make sound: the address is good until the block is freed, others use it at the same time, and it is
+    /// The program makes sound what is done there: the address is good until the block is freed, others use it at the same time, and it is
     /// never to be passed to NVSHMEM.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl<T: Pod> SymmetricVec<'_, T> {
         self.as_slice().peer(pe)
     }
 
-    /// Where the first elements of the parts of all PEs of a team can be stored to at once, if the hardware can.
+    /// Returns the address at which the first elements of the parts of all PEs of a team can be stored to at once, if the hardware can.
     ///
     /// As for [`peer`](Self::peer), what is done there is the program's to make sound.
     ///

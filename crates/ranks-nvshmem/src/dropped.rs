@@ -1,4 +1,4 @@
-//! What was dropped, and is freed when it was on all PEs that have it.
+//! Deferred free: dropped allocations and teams, freed once all PEs that have them have dropped them.
 
 use std::cmp::Ordering;
 
@@ -19,7 +19,7 @@ pub(crate) struct DroppedTeam {
     pub(crate) name: TeamName,
 }
 
-/// What a team is called on all its PEs alike.
+/// The name of a team, the same on all its PEs.
 ///
 /// A team's children are numbered in the order in which they are made, on all its PEs, also those that are in none of them: the path
 /// from the world's is the same wherever the team is known.

@@ -37,7 +37,7 @@ pub trait Element: Pod + kind::OfKind {}
 )]
 pub trait Bits: Element {}
 
-/// What the backends call a type; out of reach from outside, which seals [`Element`].
+/// The backends' names of types; out of reach from outside, which seals [`Element`].
 pub(crate) mod kind {
     use crate::backend::Kind;
 

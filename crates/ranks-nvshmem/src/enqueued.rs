@@ -43,7 +43,7 @@ pub struct Enqueued<'c, B> {
     buffers: B,
 }
 
-/// What an operation that goes on may own: a [`SymmetricVec`], a [`SymmetricPart`] of one, other memory of the device ([`OnDevice`]), and pairs of such. The trait is sealed.
+/// Memory that a pending operation may own: a [`SymmetricVec`], a [`SymmetricPart`] of one, other memory of the device ([`OnDevice`]), and pairs of such. The trait is sealed.
 ///
 /// However it is dropped, its memory is not freed before the operation is over.
 pub trait Owned: kept::Kept {}
@@ -146,10 +146,10 @@ impl<'c, B: Owned> Enqueued<'c, B> {
         Ok(self.buffers)
     }
 
-    /// Whether the operation is over.
+    /// Returns whether the operation is complete.
     ///
     /// # Errors
-    /// What went wrong with it.
+    /// The error that the operation has failed with.
     pub fn is_done(&self) -> Result<bool> {
         self.mark.is_over(self.what.name)
     }

@@ -1,3 +1,3 @@
-//! What goes wrong, in words that say what to do.
+//! Errors, in words that say what to do.
 
 pub(crate) use ranks_raw::backend::of_driver;

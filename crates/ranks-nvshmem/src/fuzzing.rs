@@ -1,3 +1,3 @@
-//! What fuzz targets see of this crate's inside.
+//! Access for fuzz targets to this crate's inside.
 
 pub use crate::agree::fuzzing::{compare, said};

@@ -1,9 +1,9 @@
-//! What fuzz targets see of what PEs say.
+//! Access for fuzz targets to the messages of PEs.
 
 use super::{Said, is_dropped, same_calls};
 use ranks_comm::Result;
 
-/// What a PE has said, said again; `None` if it is not understood.
+/// Decodes the message of a PE and encodes it again; `None` if it is not understood.
 pub fn said(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(Said::decoded(bytes)?.encoded())
 }

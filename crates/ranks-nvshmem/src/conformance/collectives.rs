@@ -1,4 +1,4 @@
-//! What the PEs of a team do together.
+//! Collective operations of a team.
 
 use std::fmt::Debug;
 
@@ -25,10 +25,10 @@ pub(super) const fn case(name: &'static str, run: fn(&Nvshmem<'_>) -> Result<(),
     }
 }
 
-/// How many elements a PE has for another.
+/// The number of elements that a PE has for another.
 pub(super) const LEN: usize = 3;
 
-/// How an operation is called.
+/// The form in which an operation is called.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {
     Now,
@@ -46,7 +46,7 @@ pub(super) fn sent(from: usize, to: usize) -> impl Iterator<Item = u8> {
     })
 }
 
-/// What all those that a PE has for others are, or what comes to it.
+/// Joins the elements that a PE has for all others, or that come to it.
 pub(super) fn all<T>(n_pes: usize, of: impl Fn(usize) -> Vec<T>) -> Vec<T> {
     (0..n_pes).flat_map(of).collect()
 }

@@ -1,4 +1,4 @@
-//! What a team refuses, what it compares, and in which order it does things.
+//! Rules of a team: the calls that it refuses, the arguments that it compares, and the order in which it does things.
 
 use ranks_collectives::ops::{Max, Prod, Sum};
 use ranks_comm::{Error, ErrorKind};

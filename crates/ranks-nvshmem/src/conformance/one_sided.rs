@@ -37,10 +37,10 @@ const fn case(name: &'static str, run: fn(&Nvshmem<'_>) -> Result<(), String>) -
     }
 }
 
-/// How many elements go from one PE to another.
+/// The number of elements that go from one PE to another.
 const LEN: usize = 5;
 
-/// What goes from one PE to another.
+/// The elements that go from one PE to another.
 fn message(from: usize, to: usize, len: usize) -> Vec<u32> {
     let first = 10_000 * (from + 1) + 100 * (to + 1);
     (first..first + len)
@@ -61,7 +61,7 @@ type Form<'a> = &'a dyn Fn(
     &SymmetricVec<'_, u32>,
 ) -> Result<()>;
 
-/// Where the elements for a PE are.
+/// The range of the elements for a PE.
 fn at(pe: usize) -> std::ops::Range<usize> {
     pe * LEN..(pe + 1) * LEN
 }
@@ -185,7 +185,7 @@ fn nothing(pe: &Nvshmem<'_>) -> Result<(), String> {
     told(some.free())
 }
 
-/// Whether an outcome is an error of that kind, which names the operation.
+/// Checks that an outcome is an error of that kind, which names the operation.
 fn refusal<T>(outcome: Result<T>, kind: ErrorKind, operation: &str) -> Result<(), String> {
     let Err(error) = outcome else {
         return Err(format!("{operation} was not refused"));

@@ -1,4 +1,4 @@
-//! What reductions make of the values of a team.
+//! Results of reductions of the values of a team.
 
 use std::fmt::Debug;
 
@@ -48,12 +48,12 @@ impl Number for half::bf16 {
     }
 }
 
-/// What a PE adds to a reduction: so small that no product of four of them is too large for any type.
+/// The value that a PE adds to a reduction: so small that no product of four of them is too large for any type.
 fn value(pe: usize, at: usize) -> i64 {
     [1, 3, 2, 1, 2][(pe + at) % 5]
 }
 
-/// What a reduction over so many PEs makes of their values.
+/// The result of a reduction of the values of so many PEs.
 fn reduced<T: Number>(n_pes: usize, count: usize, op: fn(i64, i64) -> i64) -> Vec<T> {
     (0..count)
         .map(|at| {

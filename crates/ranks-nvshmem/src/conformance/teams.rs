@@ -37,7 +37,7 @@ const fn case(name: &'static str, run: fn(&Nvshmem<'_>) -> Result<(), String>) -
     }
 }
 
-/// Whether a team has these PEs of the world, as they find by telling each other.
+/// Checks that a team has these PEs of the world, as they find by telling each other.
 pub(super) fn has(pe: &Nvshmem<'_>, team: &Team<'_>, members: &[usize]) -> Result<(), String> {
     same("how many PEs the team has", &team.n_pes(), &members.len())?;
     let mine = members.iter().position(|member| *member == pe.my_pe());

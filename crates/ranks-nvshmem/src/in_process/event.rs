@@ -1,4 +1,4 @@
-//! When a stream of the host has come to a point.
+//! Events of a stream of the host: they mark a point that the stream comes to.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ struct State {
     changed: Condvar,
 }
 
-/// What an operation of the stream has failed with, if one has.
+/// The error that an operation of the stream has failed with, if one has.
 pub(super) type Outcome = Result<(), Failure>;
 
 /// The failure of a stream, which all that wait for it are told.
@@ -55,10 +55,10 @@ impl HostEvent {
         self.0.changed.notify_all();
     }
 
-    /// Whether the stream has come to it.
+    /// Returns whether the stream has come to it.
     ///
     /// # Errors
-    /// What has failed on the stream before it.
+    /// The error of an operation on the stream before it.
     pub(crate) fn query(&self) -> Result<bool> {
         match &*self.lock() {
             None => Ok(false),
@@ -71,7 +71,7 @@ impl HostEvent {
     /// Waits until the stream has come to it.
     ///
     /// # Errors
-    /// What has failed on the stream before it; `TimedOut`.
+    /// The error of an operation on the stream before it; `TimedOut`.
     pub(crate) fn wait(&self, operation: &'static str, limit: Option<Duration>) -> Result<()> {
         self.outcome(limit)
             .map_err(|failure| failure.error())

@@ -1,4 +1,4 @@
-//! How threads of one process find each other.
+//! Bootstrap of the threads of one process: they find each other.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;

@@ -1,4 +1,4 @@
-//! What may be seen late: operations that are carried out when something asks for their completion, and no sooner.
+//! Deferred delivery: operations that are carried out when something asks for their completion, and no sooner.
 
 use std::mem::take;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use ranks_comm::Result;
 
 use super::spot::Spot;
 
-/// When other PEs see what is put, and when memory is read that is put from without waiting.
+/// The time at which other PEs see what is put, and at which memory is read that is put from without waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Delivery {
     /// At once.
@@ -18,7 +18,7 @@ pub(crate) enum Delivery {
     Late,
 }
 
-/// What one PE has begun and nobody has seen.
+/// The operations that one PE has started and nobody has seen.
 #[derive(Debug, Default)]
 pub(super) struct Late(Mutex<Begun>);
 
@@ -39,12 +39,12 @@ pub(super) struct Transfer {
     pub(super) reads_own: bool,
 }
 
-/// What is copied.
+/// The source of a copy.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// What is there by then.
+    /// The memory, read when the copy is carried out.
     Memory(Spot),
-    /// What was there when it was begun.
+    /// The bytes that were there when the operation was started.
     Read(Vec<u8>),
 }
 
@@ -75,7 +75,7 @@ impl Late {
         self.lock().transfers.push(transfer);
     }
 
-    /// What was begun goes before what is delivered later.
+    /// Orders pending operations before those that are delivered later.
     pub(super) fn fence(&self) {
         let mut begun = self.lock();
         begun.fenced = begun.transfers.len();

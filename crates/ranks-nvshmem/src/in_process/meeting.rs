@@ -20,7 +20,7 @@ pub(super) enum Key {
     Unique(u64),
 }
 
-/// What a PE brings.
+/// The contribution of a PE.
 #[derive(Debug, Clone)]
 pub(super) enum Gift {
     Nothing,
@@ -30,7 +30,7 @@ pub(super) enum Gift {
     Pe(usize),
 }
 
-/// What all take with them.
+/// The contributions of all, which each takes with it.
 #[derive(Debug)]
 pub(super) struct Met {
     /// Drawn for this meeting.
@@ -39,7 +39,7 @@ pub(super) struct Met {
     pub(super) gifts: Vec<Gift>,
 }
 
-/// Who is to come.
+/// The PEs that are to come.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Members<'a> {
     /// These PEs, in the order of places.
@@ -48,14 +48,14 @@ pub(super) enum Members<'a> {
     Any(usize),
 }
 
-/// What one PE calls, and where it sits.
+/// The call of one PE, and its position.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) key: Key,
     pub(super) members: Members<'a>,
     pub(super) place: usize,
     pub(super) me: usize,
-    /// What is called, with all that must be the same.
+    /// The text of the call, with all that must be the same.
     pub(super) text: String,
     pub(super) gift: Gift,
 }
@@ -211,7 +211,7 @@ impl State {
 }
 
 impl Meeting {
-    /// Who has not come.
+    /// Names the PEs that have not come.
     fn missing(&self, members: Members<'_>) -> String {
         match members {
             Members::Known(pes) => {

@@ -87,7 +87,7 @@ impl Heap {
     }
 }
 
-/// How many bytes this machine has left, if it says so.
+/// Returns the number of bytes that this machine has left, if it says so.
 fn available() -> Option<usize> {
     let bytes = Meminfo::read().bytes("MemAvailable")?;
     usize::try_from(bytes).ok()

@@ -13,7 +13,7 @@ use super::spot::{Spot, room};
 use crate::backend::{Kind, Movements, Order, Reduce, TeamHandle};
 use crate::block::Place;
 
-/// What a PE takes: as many bytes from each of these, one behind the other or combined.
+/// The bytes that a PE takes: as many from each of these, one behind the other or combined.
 #[derive(Debug)]
 struct Taken {
     sources: Vec<Spot>,

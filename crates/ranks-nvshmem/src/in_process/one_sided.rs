@@ -203,7 +203,7 @@ impl OneSided for Heap {
 }
 
 impl Pe {
-    /// What was stored before it is seen by who sees the signal.
+    /// Sends a signal; stores before it are seen by who sees the signal.
     fn send(&self, signal: &Spot, value: u64, op: SignalOp) -> Result<()> {
         let word: &AtomicU64 = signal.word()?;
         // Both go on from what others have released there.

@@ -40,7 +40,7 @@ impl Part {
         })
     }
 
-    /// Where it lies.
+    /// The address at which it begins.
     pub(super) fn address(&self) -> NonNull<u8> {
         NonNull::from(&*self.lines).cast()
     }
@@ -123,7 +123,7 @@ impl Part {
     }
 }
 
-/// How many of `bytes` from `at` on belong to a word that began before.
+/// The number of `bytes` from `at` on that belong to a word that began before.
 fn head(at: usize, bytes: usize) -> usize {
     (at.next_multiple_of(WORD) - at).min(bytes)
 }
@@ -143,7 +143,7 @@ fn put_bytes(word: &AtomicU64, at: usize, from: &[u8]) {
     }
 }
 
-/// Where chunks of so many bytes begin, and how long they are.
+/// Offsets and lengths of the chunks of so many bytes.
 fn chunks(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..bytes)
         .step_by(CHUNK)

@@ -18,7 +18,7 @@ thread_local! {
     static HERE: Here = Here::default();
 }
 
-/// When this thread ends, the PE has gone.
+/// Makes the PE count as gone when this thread ends.
 pub(super) fn ends_with_this_thread(world: &Arc<World>, pe: usize) {
     // A thread that is ending already is seen to by its handle alone.
     let _ = HERE.try_with(|here| {

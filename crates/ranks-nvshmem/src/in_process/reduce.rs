@@ -1,4 +1,4 @@
-//! How elements of two PEs become one.
+//! Combining of elements of two PEs.
 
 use std::fmt;
 

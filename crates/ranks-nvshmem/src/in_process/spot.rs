@@ -1,4 +1,4 @@
-//! Where something lies in the part of one PE, for as long as somebody works on it.
+//! A place in the part of one PE, which stays for as long as somebody works on it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -79,14 +79,14 @@ impl Spot {
         self.part.word(self.at)
     }
 
-    /// What is there now.
+    /// Reads the bytes that are there now.
     pub(super) fn bytes(&self, count: usize) -> Result<Vec<u8>> {
         let mut bytes = room(count)?;
         self.read(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Where it begins.
+    /// The address at which it begins.
     pub(super) fn address(&self) -> *mut u8 {
         self.part.address().as_ptr().wrapping_add(self.at)
     }

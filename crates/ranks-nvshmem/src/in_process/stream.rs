@@ -1,4 +1,4 @@
-//! What a PE enqueues is done in this order by a thread of its own.
+//! Streams of the host: a thread of its own does in order what a PE enqueues.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,7 +29,7 @@ struct Queue {
     jobs: VecDeque<Job>,
     /// The worker is at one that it has taken out.
     busy: bool,
-    /// How all went that is done.
+    /// The outcome of all that is complete.
     so_far: Outcome,
     closed: bool,
 }
@@ -102,7 +102,7 @@ impl HostStream {
         event
     }
 
-    /// What is enqueued from now on waits for an event of another stream, and fails as that one has.
+    /// Makes what is enqueued from now on wait for an event of another stream, and fail as that one has.
     pub(crate) fn wait_event(&self, event: &HostEvent) {
         let event = event.clone();
         self.enqueue(Box::new(move || {
@@ -116,7 +116,7 @@ impl HostStream {
     /// Waits until all is over that was enqueued so far.
     ///
     /// # Errors
-    /// What has failed on the stream; `TimedOut` after the limit.
+    /// The error of an operation on the stream; `TimedOut` after the limit.
     pub(crate) fn synchronize(&self, limit: Option<std::time::Duration>) -> Result<()> {
         self.record().wait("HostStream::synchronize", limit)
     }
@@ -157,7 +157,7 @@ impl Shared {
         }
     }
 
-    /// What is to be done next, after what went so.
+    /// Returns the next job, after what is complete went so.
     fn next(&self, so_far: &Outcome) -> Option<Job> {
         let mut queue = self.lock();
         if queue.busy {

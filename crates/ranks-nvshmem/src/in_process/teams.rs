@@ -38,7 +38,7 @@ pub(super) struct Table {
 #[derive(Debug)]
 struct Entry {
     team: Arc<Team>,
-    /// How many calls this PE has begun with it.
+    /// The number of calls that this PE has started with it.
     calls: u64,
 }
 

@@ -10,10 +10,10 @@ use ranks_comm::{Error, ErrorKind, Result};
 use super::meeting::{Key, Meeting};
 use crate::backend::Limit;
 
-/// How often a wait looks again at what nobody tells it of: words that are stored to directly.
+/// The interval at which a wait looks again at what nobody tells it of: words that are stored to directly.
 const GLANCE: Duration = Duration::from_millis(2);
 
-/// What the PEs of one heap have in common.
+/// The state that the PEs of one heap share.
 #[derive(Debug)]
 pub(super) struct World {
     pes: Box<[Presence]>,
@@ -21,13 +21,13 @@ pub(super) struct World {
     changed: Condvar,
 }
 
-/// What threads meet for. No code of anybody else's runs under its lock, and every change is whole.
+/// The state under the lock that threads meet for. No code of anybody else's runs under its lock, and every change is whole.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) meetings: HashMap<Key, Meeting>,
     /// Numbers that no two things of this heap share.
     pub(super) drawn: u64,
-    /// How PEs have gone.
+    /// The way in which each PE that has gone went.
     gone: HashMap<usize, &'static str>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct State {
 struct Presence {
     /// Its thread will not call anything any more.
     ended: AtomicBool,
-    /// What its streams have still to do.
+    /// The number of operations that its streams have still to do.
     enqueued: AtomicUsize,
 }
 
@@ -71,7 +71,7 @@ impl World {
     /// Waits until `look` has found something; it is asked again whenever something has changed, and now and then.
     ///
     /// # Errors
-    /// What `look` finds; `TimedOut` with what `missing` says, after the limit; `Finalized` when no PE is left.
+    /// Waits for what `look` finds; `TimedOut` with what `missing` says, after the limit; `Finalized` when no PE is left.
     pub(super) fn wait<R>(
         &self,
         waiting: Waiting,
@@ -125,7 +125,7 @@ impl World {
         self.wake_after(state);
     }
 
-    /// How a PE has gone that will do nothing any more: neither its thread nor its streams.
+    /// The way in which a PE has gone that will do nothing any more: neither its thread nor its streams.
     pub(super) fn lost(&self, state: &State, pe: usize) -> Option<&'static str> {
         let idle = |presence: &Presence| presence.enqueued.load(Ordering::SeqCst) == 0;
         let how = *state.gone.get(&pe)?;

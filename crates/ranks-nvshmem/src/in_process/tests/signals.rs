@@ -98,7 +98,7 @@ fn all_add_to_one_word() {
     });
 }
 
-/// What was put before a fence is delivered before what is signalled after it, and no sooner than that.
+/// Delivers what was put before a fence before what is signalled after it, and no sooner than that.
 #[test]
 fn a_fence_orders_puts_and_signals() {
     let done = on_pes(1, Some(LONG), Delivery::Late, |heap| -> Result<()> {
