@@ -42,9 +42,9 @@ pub(crate) struct LibraryHeap {
     my_pe: usize,
     n_pes: usize,
     limited: bool,
-    /// What is there for blocks, where the library loses the heap by asking for more.
+    /// The room that is left for blocks, where the library loses the heap by asking for more.
     room: Option<room::Room>,
-    /// Whether no PE is reached over a network; `None` before there is a block to ask with.
+    /// True if no PE is reached over a network; `None` before there is a block to ask with.
     all_near: Cell<Option<bool>>,
 }
 

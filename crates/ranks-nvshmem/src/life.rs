@@ -1,4 +1,4 @@
-//! How a heap begins and ends.
+//! Initialization and finalization of a heap.
 
 use std::cell::{Cell, RefCell};
 
@@ -16,7 +16,7 @@ pub(crate) const INIT: &str = "nvshmemx_hostlib_init_attr";
 pub(crate) const FINALIZE: &str = "nvshmemx_hostlib_finalize";
 
 thread_local! {
-    /// Whether this thread has a PE, parked or not.
+    /// True if this thread has a PE, parked or not.
     static TAKEN: Cell<bool> = const { Cell::new(false) };
     /// The PE whose handle was dropped.
     static PARKED: RefCell<Option<Pe>> = const { RefCell::new(None) };
@@ -117,7 +117,7 @@ impl Drop for Nvshmem<'_> {
     }
 }
 
-/// What a PE needs to take part.
+/// The means by which a PE takes part.
 enum Means {
     InProcess,
     Library(library::Prepared),

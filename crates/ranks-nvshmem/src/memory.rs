@@ -119,7 +119,7 @@ impl<T: Pod> SymmetricVec<'_, T> {
     /// Sets every byte of this PE's part.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors that the driver reports.
     #[doc(alias = "cuMemsetD8Async")]
     pub fn fill_bytes(&mut self, value: u8) -> Result<()> {
         self.as_slice_mut().fill_bytes(value)
@@ -138,7 +138,7 @@ impl<T: Pod> SymmetricSlice<'_, T> {
     /// This PE's part, on the host.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors that the driver reports.
     pub fn to_vec(self) -> Result<Vec<T>> {
         let mut values = vec![T::zeroed(); self.len()];
         self.copy_to_host(&mut values)?;
@@ -164,7 +164,7 @@ impl<T: Pod> SymmetricSliceMut<'_, T> {
     /// Sets every byte of this PE's part.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors that the driver reports.
     pub fn fill_bytes(&mut self, value: u8) -> Result<()> {
         let span = self.span();
         let bytes = size_of::<T>().saturating_mul(self.len());

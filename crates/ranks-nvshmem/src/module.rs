@@ -14,7 +14,7 @@ use crate::nvshmem::Nvshmem;
 
 const MODULE: &str = "nvshmemx_cumodule_init";
 const LIBRARY: &str = "nvshmemx_culibrary_init";
-/// Where NVSHMEM's device code in a module has what it knows of the PE, and which release it is.
+/// The symbol in a module at which NVSHMEM's device code keeps what it knows of the PE, and which release it is.
 const STATE: &str = "nvshmemi_device_state_d";
 const RELEASE: &str = "nvshmemi_device_lib_version_d";
 

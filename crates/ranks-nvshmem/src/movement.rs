@@ -1,4 +1,4 @@
-//! What the PEs of a team do together, checked as far as one PE can.
+//! Collective operations of a team, checked as far as one PE can.
 
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Result};
@@ -11,7 +11,7 @@ use crate::reduction::Reduction;
 use crate::reduction_names;
 use crate::symmetric::part::Part;
 
-/// What the PEs of a team do together.
+/// A collective operation of a team.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Movement {
     Barrier,
@@ -108,7 +108,7 @@ impl Movement {
         }))
     }
 
-    /// Whether there is nothing to do.
+    /// Returns whether there is nothing to do.
     pub(crate) fn is_nothing(self, moved: Option<Moved<'_>>) -> bool {
         moved.is_none() && !matches!(self, Self::Barrier | Self::Sync)
     }
@@ -146,7 +146,7 @@ impl Movement {
         }
     }
 
-    /// What must be the same on all PEs: places, lengths, root.
+    /// The values that must be the same on all PEs: places, lengths, root.
     pub(crate) fn words(self, moved: Option<Moved<'_>>) -> Vec<u64> {
         let Some(Moved {
             dest,

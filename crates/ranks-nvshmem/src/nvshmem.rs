@@ -45,20 +45,20 @@ impl<'b> Nvshmem<'b> {
         self.pe().my_pe
     }
 
-    /// How many there are.
+    /// The number of PEs.
     #[doc(alias = "nvshmem_n_pes")]
     #[must_use]
     pub fn n_pes(&self) -> usize {
         self.pe().n_pes
     }
 
-    /// What the heap is made of: `NVSHMEM 3.8.0`, or `in process`.
+    /// The name of the heap's backend: `NVSHMEM 3.8.0`, or `in process`.
     #[must_use]
     pub fn backend_name(&self) -> String {
         self.pe().backend().name()
     }
 
-    /// Whether several PEs share a GPU without MPS. Teams, their operations, and waits of streams for signals are then an `Err`: NVSHMEM would end the process.
+    /// Returns whether several PEs share a GPU without MPS. Teams, their operations, and waits of streams for signals are then an `Err`: NVSHMEM would end the process.
     #[doc(alias = "nvshmemx_init_status")]
     #[must_use]
     pub fn limited(&self) -> bool {
@@ -78,7 +78,7 @@ impl<'b> Nvshmem<'b> {
         }
     }
 
-    /// What `operation` is called on: see [`Pe::begin`].
+    /// The backend that `operation` is called on: see [`Pe::begin`].
     #[inline]
     pub(crate) fn begin(&self, operation: &'static str) -> Result<&dyn Backend> {
         self.pe().begin(operation)
@@ -89,7 +89,7 @@ impl<'b> Nvshmem<'b> {
         self.pe.take()
     }
 
-    /// What all PEs tell each other over.
+    /// The bootstrap over which all PEs tell each other things.
     pub(crate) fn bootstrap(&self) -> &'b dyn Bootstrap {
         self.bootstrap
     }

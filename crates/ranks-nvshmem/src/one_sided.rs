@@ -10,9 +10,9 @@ use crate::symmetric::{Destination, Source, Symmetric, SymmetricMut};
 impl Nvshmem<'_> {
     /// Puts the elements of `source` to where `dest` is on the PE `pe`. Both have as many.
     ///
-    /// When it returns, `source` may be used again; the elements have arrived after the next [`quiet`](Self::quiet) or [`barrier_all`](Self::barrier_all).
+    /// On return, `source` may be used again; the elements have arrived after the next [`quiet`](Self::quiet) or [`barrier_all`](Self::barrier_all).
     ///
-    /// What is under way on streams is not waited for, but for who is known to work on `source` if that is [`OnDevice`](crate::OnDevice).
+    /// Operations in flight on streams are not waited for, except those known to work on `source` if that is [`OnDevice`](crate::OnDevice).
     ///
     /// # Errors
     /// [`ErrorKind::Rank`](ranks_comm::ErrorKind::Rank) if there is no such PE, [`ErrorKind::Length`](ranks_comm::ErrorKind::Length) unless both have as many elements,

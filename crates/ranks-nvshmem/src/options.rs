@@ -1,4 +1,4 @@
-//! How a symmetric heap is to be made.
+//! Options for making a symmetric heap.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use ranks_nvshmem_sys::NvshmemLibrary;
 
 use crate::in_process::Delivery;
 
-/// What a symmetric heap is made of.
+/// The backend of a symmetric heap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HeapBackend {
@@ -21,7 +21,7 @@ pub enum HeapBackend {
     InProcess,
 }
 
-/// How a symmetric heap is to be made.
+/// Options for making a symmetric heap.
 ///
 /// ```
 /// use std::time::Duration;
@@ -49,7 +49,7 @@ impl NvshmemOptions {
         Self::default()
     }
 
-    /// What the heap is made of.
+    /// Sets the backend of the heap.
     pub fn backend(mut self, backend: HeapBackend) -> Self {
         self.backend = backend;
         self
@@ -73,9 +73,9 @@ impl NvshmemOptions {
         self
     }
 
-    /// How long a wait of this PE for streams, or for other PEs, may take.
+    /// Sets the time limit of a wait of this PE for streams, or for other PEs.
     ///
-    /// What the PEs tell each other over the bootstrap has the time limit of the bootstrap. A call of NVSHMEM itself cannot be left: those that wait for others
+    /// Messages of the PEs over the bootstrap have the time limit of the bootstrap. A call of NVSHMEM itself cannot be left: those that wait for others
     /// are made only after all PEs have said that they come.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
@@ -93,7 +93,7 @@ impl NvshmemOptions {
         self
     }
 
-    /// Whether it is to be in process.
+    /// Returns whether the heap is to be in process.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if `RANKS_BACKEND` says nothing that is known.

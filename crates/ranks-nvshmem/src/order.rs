@@ -1,4 +1,4 @@
-//! When what was put has arrived, and when all PEs have come.
+//! Ordering and completion of puts, and barriers of all PEs.
 
 use ranks_comm::Result;
 
@@ -17,10 +17,10 @@ pub(crate) const BARRIER_ALL_ON_STREAM: &str = "nvshmemx_barrier_all_on_stream";
 pub(crate) const SYNC_ALL_ON_STREAM: &str = "nvshmemx_sync_all_on_stream";
 
 impl Nvshmem<'_> {
-    /// What this PE puts to a PE from now on arrives there after what it has put there before. What streams do is not ordered by it.
+    /// Orders puts: those of this PE to a PE from now on arrive there after its earlier ones. Operations of streams are not ordered by it.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors that the library reports.
     #[doc(alias = "nvshmem_fence")]
     pub fn fence(&self) -> Result<()> {
         self.reach(FENCE)?.backend.fence()
@@ -28,10 +28,10 @@ impl Nvshmem<'_> {
 
     /// Waits until all has arrived that this PE has put by calls that are done when they return, and until those with `nbi` are complete.
     ///
-    /// What was enqueued on streams is not waited for: [`Queue::quiet`] does that.
+    /// Operations enqueued on streams are not waited for: [`Queue::quiet`] does that.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors that the library reports.
     #[doc(alias = "nvshmem_quiet")]
     pub fn quiet(&self) -> Result<()> {
         let reach = self.reach(QUIET)?;
@@ -82,7 +82,7 @@ impl Queue<'_> {
     /// The stream goes on when all has arrived that was put on it before, and when operations with `nbi` are complete, those of the host included.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors that the library reports.
     #[doc(alias = "nvshmemx_quiet_on_stream")]
     pub fn quiet(&self) -> Result<()> {
         self.enqueue(QUIET_ON_STREAM, None, || {
@@ -106,7 +106,7 @@ impl Queue<'_> {
     /// The stream goes on when the streams of all PEs have come here, and all has arrived that was put on them before. Collective.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors that the library reports.
     #[doc(alias = "nvshmemx_barrier_all_on_stream")]
     pub fn barrier_all(&self) -> Result<()> {
         self.enter(self.reach.pe.world(), BARRIER_ALL_ON_STREAM)?;
@@ -120,7 +120,7 @@ impl Queue<'_> {
     /// The stream goes on when the streams of all PEs have come here. Collective.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors that the library reports.
     #[doc(alias = "nvshmemx_sync_all_on_stream")]
     pub fn sync_all(&self) -> Result<()> {
         self.enter(self.reach.pe.world(), SYNC_ALL_ON_STREAM)?;

@@ -16,7 +16,7 @@ impl Nvshmem<'_> {
     /// A stream of this PE's: of its device, or in process of a thread.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors that the driver reports.
     #[doc(alias = "cuStreamCreate")]
     pub fn stream(&self) -> Result<PeStream> {
         const OPERATION: &str = "cuStreamCreateWithPriority";

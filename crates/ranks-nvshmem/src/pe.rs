@@ -1,4 +1,4 @@
-//! What a PE knows of itself, whatever its heap is made of.
+//! State of a PE, whatever its heap is made of.
 
 use std::cell::{Cell, RefCell};
 use std::thread::{self, ThreadId};
@@ -22,19 +22,19 @@ pub(crate) struct Pe {
     thread: ThreadId,
     pub(crate) limit: Limit,
     pub(crate) limited: bool,
-    /// How many blocks there were, the same on all PEs.
+    /// The number of blocks there were, the same on all PEs.
     pub(crate) blocks: Cell<u64>,
-    /// What is to be freed when all PEs have dropped it.
+    /// Allocations and teams to be freed when all PEs have dropped them.
     pub(crate) dropped: RefCell<Vec<Dropped>>,
     /// Memory that the library is still to be told of that it is gone.
     pub(crate) gone: RefCell<Vec<Gone>>,
-    /// What works on the heap.
+    /// Operations that work on the heap.
     pub(crate) under_way: UnderWay,
-    /// What the host has begun, and the stream that it waits on.
+    /// Operations that the host has started, and the stream that it waits on.
     pub(crate) own: OwnStream,
     /// The teams that every heap has.
     pub(crate) teams: Lasting,
-    /// Why nothing can be called any more.
+    /// The reason for which nothing can be called any more.
     failed: RefCell<Option<String>>,
 }
 
@@ -57,7 +57,7 @@ impl Pe {
         }
     }
 
-    /// What `operation` is called on: begins every call.
+    /// The backend that `operation` is called on: begins every call.
     ///
     /// # Errors
     /// [`ErrorKind::WrongThread`]; [`ErrorKind::Aborted`] after a failure that left the heap in no known state.

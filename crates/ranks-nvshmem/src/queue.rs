@@ -20,10 +20,10 @@ use crate::symmetric::part::Near;
 mod collectives;
 mod one_sided;
 
-/// What is kept until the queue is over, and told when.
+/// An owner of something kept until the queue is closed, and told when.
 type Kept<'env> = Box<dyn FnOnce(Option<&Mark>) + 'env>;
 
-/// How long a device that answers neither for an event nor for a stream is waited for, before the process is ended.
+/// The time for which a device that answers neither for an event nor for a stream is waited for, before the process is ended.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Operations on borrowed memory, in the order of one stream: what [`Nvshmem::scope`](crate::Nvshmem::scope) gives.
@@ -33,13 +33,13 @@ pub struct Queue<'env> {
     pub(crate) reach: Reach<'env>,
     pub(crate) stream: StreamRef<'env>,
     kept: RefCell<Vec<Kept<'env>>>,
-    /// What was enqueued last, if anything was.
+    /// The operation that was enqueued last, if any was.
     last: Cell<Option<What>>,
-    /// What was enqueued last that waits for other PEs.
+    /// The operation enqueued last that waits for other PEs.
     awaits: Cell<Option<What>>,
-    /// Whether something was begun that `quiet` ends.
+    /// True if something was started that `quiet` completes.
     begun: Cell<bool>,
-    /// What puts and gets, if the backend need not be asked each time.
+    /// Puts and gets, if the backend need not be asked each time.
     direct: Option<Direct>,
     /// The PE's device is the current one of this thread, for as long as operations are enqueued.
     _entered: Option<Entered<'env>>,
@@ -49,7 +49,7 @@ pub struct Queue<'env> {
 
 impl<'env> Queue<'env> {
     /// # Errors
-    /// What the driver reports.
+    /// Errors that the driver reports.
     pub(crate) fn new(reach: Reach<'env>, stream: StreamRef<'env>) -> Result<Self> {
         Ok(Self {
             direct: reach.backend.direct(stream),
@@ -163,7 +163,7 @@ impl<'env> Queue<'env> {
         mark.map(Some)
     }
 
-    /// What is waited for when this is over.
+    /// The operation that is waited for when the queue is closed.
     pub(crate) fn awaited(&self) -> Option<What> {
         self.awaits.get().or(self.last.get())
     }

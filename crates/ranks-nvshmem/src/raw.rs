@@ -43,7 +43,7 @@ pub struct RawNvshmem {
     failed: Mutex<Option<String>>,
 }
 
-/// What a heap's teams share.
+/// The state that a heap's teams share.
 struct Home {
     heap: &'static Nvshmem<'static>,
     thread: ThreadId,

@@ -1,4 +1,4 @@
-//! What operations have of a PE: its heap, its number of PEs, its streams, its patience.
+//! The parts of a PE that operations need: its heap, its number of PEs, its streams, its time limit.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -26,15 +26,15 @@ pub(crate) struct Reach<'a> {
     pub(crate) pe: &'a Pe,
 }
 
-/// What the host has begun, and the stream that it waits on.
+/// Operations that the host has started, and the stream that it waits on.
 #[derive(Debug, Default)]
 pub(crate) struct OwnStream {
-    /// Whether the host has begun something that `quiet` ends.
+    /// True if the host has started something that `quiet` completes.
     pub(crate) begun: Cell<bool>,
     stream: RefCell<Option<Rc<PeStream>>>,
 }
 
-/// What an operation is, for those who wait for it in vain.
+/// The description of an operation, for those who wait for it in vain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct What {
     pub(crate) name: &'static str,
@@ -42,7 +42,7 @@ pub(crate) struct What {
 }
 
 impl Nvshmem<'_> {
-    /// What `operation` is enqueued on, or called.
+    /// The parts of this PE that `operation` needs to be enqueued, or called.
     ///
     /// # Errors
     /// As [`Pe::begin`].
@@ -119,7 +119,7 @@ impl<'a> Reach<'a> {
         Err(Error::new(ErrorKind::Argument, operation, text))
     }
 
-    /// Whether memory that is not of the heap can be worked on; the stream waits for those who are known to.
+    /// Checks that memory that is not of the heap can be worked on; the stream waits for those who are known to.
     pub(crate) fn take<T: bytemuck::Pod>(
         &self,
         operation: &'static str,
@@ -184,7 +184,7 @@ impl<'a> Reach<'a> {
     /// Enqueues by `call` on a stream of the PE's own, and waits until that is over.
     ///
     /// # Errors
-    /// What `call` returns; [`ErrorKind::TimedOut`]: it goes on, and the next call has another stream.
+    /// Errors that `call` returns; [`ErrorKind::TimedOut`]: it goes on, and the next call has another stream.
     pub(crate) fn on_own_stream(
         &self,
         what: What,

@@ -1,11 +1,11 @@
-//! What NVSHMEM's reductions make of the elements of all PEs.
+//! NVSHMEM's reductions of the elements of all PEs.
 
 use ranks_collectives::ops::{Band, Bor, Bxor, Max, Min, Prod, Sum};
 
 use crate::backend::Reduce;
 use crate::element::{Bits, Element};
 
-/// What a [reduction](crate::Team::reduce) makes of the elements of all PEs of a team: [`Sum`], [`Prod`], [`Min`] and [`Max`], and of integers also
+/// An operation of a [reduction](crate::Team::reduce) of the elements of all PEs of a team: [`Sum`], [`Prod`], [`Min`] and [`Max`], and of integers also
 /// [`Band`], [`Bor`] and [`Bxor`].
 ///
 /// Integers wrap. In which order floating-point numbers are added is NVSHMEM's choice.
@@ -28,7 +28,7 @@ use crate::element::{Bits, Element};
 )]
 pub trait Reduction<T: Element>: operation::Operation {}
 
-/// What the backends call an operation; out of reach from outside, which seals [`Reduction`].
+/// The backends' names of operations; out of reach from outside, which seals [`Reduction`].
 pub(crate) mod operation {
     use crate::backend::Reduce;
 

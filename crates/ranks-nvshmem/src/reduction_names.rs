@@ -41,10 +41,10 @@ pub(crate) fn reducescatter(kind: Kind, op: Reduce, order: Order<'_>) -> &'stati
     name(kind, op, form)
 }
 
-/// How many kinds of elements there are.
+/// The number of kinds of elements.
 const KINDS: usize = 12;
 
-/// How many operations there are.
+/// The number of operations.
 const OPERATIONS: usize = 7;
 
 /// Its place in the tables.

@@ -87,7 +87,7 @@ impl Nvshmem<'_> {
         Ok(SymmetricVec::of(self, Some(block), len))
     }
 
-    /// How many bytes memory has that is of this PE's device.
+    /// Returns the size in bytes of memory that is of this PE's device.
     fn own_bytes<D: DeviceSlice>(&self, operation: &'static str, memory: &D) -> Result<usize> {
         let Some(context) = self.context() else {
             let text = "in process there is no device, whose memory could be registered";
@@ -127,7 +127,7 @@ impl Nvshmem<'_> {
     }
 }
 
-/// What the others are told of it.
+/// The message to the others about it.
 fn said<T>(operation: &'static str, outcome: &Result<T>) -> Result<Vec<u8>> {
     match outcome {
         Ok(_) => Ok(Vec::new()),

@@ -67,7 +67,7 @@ impl Nvshmem<'_> {
     /// before it is over.
     ///
     /// # Errors
-    /// What `body` returns; [`TimedOut`](ranks_comm::ErrorKind::TimedOut) with the operation that is waited for;
+    /// Errors that `body` returns; [`TimedOut`](ranks_comm::ErrorKind::TimedOut) with the operation that is waited for;
     /// [`Argument`](ranks_comm::ErrorKind::Argument) for a stream of another device or backend.
     pub fn scope<'env, R>(
         &'env self,

@@ -64,13 +64,13 @@ impl<'c> Signals<'c> {
         Ok(SignalRef { word })
     }
 
-    /// How many there are.
+    /// The number of signals.
     #[must_use]
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
@@ -116,7 +116,7 @@ impl Nvshmem<'_> {
 
     /// Puts the elements of `source` to where `dest` is on the PE `pe`, and then does `op` with `value` to its signal: who sees that has the elements.
     ///
-    /// When it returns, `source` may be used again. Without elements the signal is sent all the same.
+    /// On return, `source` may be used again. Without elements the signal is sent all the same.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -171,7 +171,7 @@ impl Nvshmem<'_> {
     /// This PE's word of the signal, now.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors that the library reports.
     #[doc(alias = "nvshmem_signal_fetch")]
     pub fn signal_fetch<'s>(&self, signal: impl Into<SignalRef<'s>>) -> Result<u64> {
         let backend = self.reach(SIGNAL_FETCH)?.backend;
@@ -235,7 +235,7 @@ impl Nvshmem<'_> {
 }
 
 impl Comparison {
-    /// Whether `word` compares so with `value`.
+    /// Returns whether `word` compares so with `value`.
     pub(crate) fn holds(self, word: u64, value: u64) -> bool {
         match self {
             Self::Equal => word == value,

@@ -8,7 +8,7 @@ use ranks_cuda::{CudaStream, Event, RawStream};
 use crate::error::of_driver;
 use crate::in_process::{HostEvent, HostStream};
 
-/// What a PE enqueues is done in this order, while the program goes on: what [`Nvshmem::stream`](crate::Nvshmem::stream) makes.
+/// A stream of a PE, made by [`Nvshmem::stream`](crate::Nvshmem::stream): operations are done in the order in which they are enqueued, while the program goes on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PeStream {
@@ -75,7 +75,7 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    /// Whether it is over.
+    /// Returns whether it is complete.
     pub(crate) fn is_over(&self, operation: &'static str) -> Result<bool> {
         match self {
             Self::Cuda(event) => event.query().map_err(|error| of_driver(operation, error)),
@@ -119,7 +119,7 @@ impl StreamRef<'_> {
         }
     }
 
-    /// Whether all is over that was enqueued.
+    /// Returns whether everything enqueued is complete.
     pub(crate) fn is_idle(self, operation: &'static str) -> Result<bool> {
         match self {
             Self::Cuda(stream, _) => stream.query().map_err(|error| of_driver(operation, error)),

@@ -1,4 +1,4 @@
-//! What operations take: elements of the symmetric heap, and other memory of the PE's device.
+//! Arguments of operations: elements of the symmetric heap, and other memory of the PE's device.
 
 use ranks_cuda::{DeviceSlice, DeviceSliceMut};
 
@@ -13,10 +13,10 @@ pub trait Symmetric: Part {}
 /// Elements of the symmetric heap that an operation writes to on this PE. The trait is sealed.
 pub trait SymmetricMut: Symmetric {}
 
-/// What is put from on this PE: elements of the symmetric heap, or of other memory of its device ([`OnDevice`]). The trait is sealed.
+/// The source of a put on this PE: elements of the symmetric heap, or of other memory of its device ([`OnDevice`]). The trait is sealed.
 pub trait Source: Near {}
 
-/// What is gotten into on this PE: elements of the symmetric heap, or of other memory of its device ([`OnDevice`]). The trait is sealed.
+/// The destination of a get on this PE: elements of the symmetric heap, or of other memory of its device ([`OnDevice`]). The trait is sealed.
 pub trait Destination: Source {}
 
 /// Memory of the PE's device that is not of the symmetric heap, to put from and to get into.
@@ -34,21 +34,21 @@ pub(crate) mod part {
 
     /// Elements of the heap.
     pub trait Part {
-        /// What the elements are.
+        /// The type of the elements.
         type Element: Pod;
-        /// Where they begin; `None` if there are no bytes, and nothing is to be done.
+        /// The place at which they begin; `None` if there are no bytes, and nothing is to be done.
         fn place(&self) -> Option<Place<'_>>;
-        /// How many elements there are.
+        /// The number of elements.
         fn count(&self) -> usize;
     }
 
     /// Elements of this PE.
     pub trait Near {
-        /// What the elements are.
+        /// The type of the elements.
         type Element: Pod;
-        /// Where they begin; `None` if there are no bytes, and nothing is to be done.
+        /// The place at which they begin; `None` if there are no bytes, and nothing is to be done.
         fn local(&self) -> Option<Local<'_>>;
-        /// How many elements there are.
+        /// The number of elements.
         fn count(&self) -> usize;
         /// The memory, if it is not of the heap: to be checked to be of the device, and to be told of its use.
         fn memory(&mut self) -> Option<&mut dyn DeviceSlice<Element = Self::Element>> {

@@ -75,7 +75,7 @@ pub struct SymmetricSliceMut<'a, T: Pod> {
     elements: PhantomData<fn() -> T>,
 }
 
-/// Where some elements are.
+/// The place of some elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Span<'a> {
     pub(crate) heap: &'a Nvshmem<'a>,
@@ -102,13 +102,13 @@ impl<'c, T: Pod> SymmetricVec<'c, T> {
         self.heap
     }
 
-    /// How many elements each PE has.
+    /// The number of elements that each PE has.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -151,7 +151,7 @@ impl<'c, T: Pod> SymmetricVec<'c, T> {
         self.as_slice_mut().slice_mut(range)
     }
 
-    /// What is before `middle`, and what is from there, to be written to here.
+    /// Splits at `middle` into the elements before it and those from there, to be written to here.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] for a middle behind the end.
@@ -187,13 +187,13 @@ impl<T: Pod> Drop for SymmetricVec<'_, T> {
 }
 
 impl<'a, T: Pod> SymmetricSlice<'a, T> {
-    /// How many elements there are.
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.span.len
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.span.len == 0
@@ -217,13 +217,13 @@ impl<'a, T: Pod> SymmetricSlice<'a, T> {
 }
 
 impl<'a, T: Pod> SymmetricSliceMut<'a, T> {
-    /// How many elements there are.
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.span.len
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.span.len == 0
@@ -240,7 +240,7 @@ impl<'a, T: Pod> SymmetricSliceMut<'a, T> {
         })
     }
 
-    /// What is before `middle`, and what is from there.
+    /// Splits at `middle` into the elements before it and those from there.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] for a middle behind the end.
@@ -321,12 +321,12 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub(crate) fn len(self) -> usize {
         self.len
     }
 
-    /// Where they begin; `None` if there are no bytes.
+    /// The place at which they begin; `None` if there are no bytes.
     #[inline]
     pub(crate) fn place(self, size: usize) -> Option<Place<'a>> {
         let block = self.block.filter(|_| self.len > 0 && size > 0)?;

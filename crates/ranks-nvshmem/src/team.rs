@@ -92,18 +92,18 @@ pub struct Team<'p> {
     state: Rc<TeamState>,
 }
 
-/// What a team is, wherever it is kept.
+/// The state of a team, wherever it is kept.
 #[derive(Debug)]
 pub struct TeamState {
     pub(crate) handle: TeamHandle,
     pub(crate) id: TeamId,
     pub(crate) my_pe: usize,
     pub(crate) n_pes: usize,
-    /// Whether every heap has it.
+    /// True if every heap has it.
     lasting: bool,
-    /// Whether it was destroyed.
+    /// True if it was destroyed.
     gone: Cell<bool>,
-    /// How many splits there were.
+    /// The number of splits so far.
     splits: Cell<u64>,
     /// Its PEs, by their numbers in the world; asked for once.
     members: OnceCell<Vec<usize>>,
@@ -138,7 +138,7 @@ impl Clone for TeamRef<'_> {
     }
 }
 
-/// Whether what is called on a team of all PEs is compared: as `RANKS_CHECK` says, or in builds with debug assertions.
+/// Returns whether calls on a team of all PEs are compared: as `RANKS_CHECK` says, or in builds with debug assertions.
 fn compares() -> bool {
     match std::env::var("RANKS_CHECK").as_deref().map(str::trim) {
         Ok("collective") => true,
@@ -155,7 +155,7 @@ pub(crate) struct Lasting {
     node: OnceCell<Rc<TeamState>>,
     /// The numbers of unique ids that teams were made with.
     ids: RefCell<Vec<u64>>,
-    /// Whether what is called on a team of all PEs is compared.
+    /// True if calls on a team of all PEs are compared.
     compares: bool,
 }
 
@@ -172,7 +172,7 @@ impl Default for Lasting {
 }
 
 impl Lasting {
-    /// How many teams were made here with the unique id of this number.
+    /// The number of teams made here with the unique id of this number.
     fn uses_of(&self, number: u64) -> u64 {
         let mut ids = self.ids.borrow_mut();
         let uses = ids.iter().filter(|id| **id == number).count();
@@ -180,7 +180,7 @@ impl Lasting {
         uses as u64
     }
 
-    /// Whether what is called on a team of all PEs is compared.
+    /// Returns whether calls on a team of all PEs are compared.
     pub(crate) fn compares(&self) -> bool {
         self.compares
     }
@@ -241,7 +241,7 @@ impl Nvshmem<'_> {
 }
 
 impl Pe {
-    /// What [`Nvshmem::world`] refers to.
+    /// The team that [`Nvshmem::world`] refers to.
     pub(crate) fn world(&self) -> &Rc<TeamState> {
         let handle = || self.backend().world();
         let made = || TeamState::lasting(handle(), Origin::World, self.my_pe, self.n_pes);
@@ -351,7 +351,7 @@ impl<'p> Team<'p> {
         self.state.my_pe
     }
 
-    /// How many PEs are in it.
+    /// The number of PEs in it.
     #[doc(alias = "nvshmem_team_n_pes")]
     #[must_use]
     pub fn n_pes(&self) -> usize {
@@ -379,7 +379,7 @@ impl<'p> Team<'p> {
 
     /// Destroys the team. Collective over it.
     ///
-    /// What was enqueued on it is waited for. If that fails it is as if the team were dropped.
+    /// Operations enqueued on it are waited for. If that fails it is as if the team were dropped.
     ///
     /// # Errors
     /// As [all operations](Self#operations).

@@ -1,4 +1,4 @@
-//! What a team is called on all of its PEs.
+//! Ids of teams, the same on all PEs of a team.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a team is doing: one thing at a time, for NVSHMEM allows no more.
+//! Current use of a team: one thing at a time, for NVSHMEM allows no more.
 
 use std::cell::RefCell;
 
@@ -6,7 +6,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::stream::{Mark, StreamRef};
 
-/// What was enqueued on a team last, and may be under way.
+/// The operation that was enqueued on a team last, and may be in flight.
 #[derive(Debug, Default)]
 pub(crate) struct TeamUse(RefCell<Use>);
 
@@ -86,7 +86,7 @@ impl TeamUse {
         }
     }
 
-    /// What became of something that was waited for.
+    /// Records the outcome of something that was waited for.
     ///
     /// # Errors
     /// That.

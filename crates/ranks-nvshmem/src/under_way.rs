@@ -1,4 +1,4 @@
-//! What a PE has enqueued and nobody waits for: no block of the heap is freed before it is over.
+//! Operations that a PE has enqueued and nobody waits for: no block of the heap is freed before they are complete.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,7 +8,7 @@ use crate::backend::Limit;
 use crate::stream::Mark;
 use crate::waiting::until;
 
-/// How many marks there may be before those that are over are looked for.
+/// The number of marks there may be before those that are complete are looked for.
 const FEW: usize = 16;
 
 /// The ends of what was enqueued with blocks of the heap, and was not waited for.

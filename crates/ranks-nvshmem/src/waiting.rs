@@ -14,7 +14,7 @@ const LONGEST: u32 = 500;
 /// Asks `over` until it says so. What came of it: `Err(limit)` inside if that has passed.
 ///
 /// # Errors
-/// What `over` returns.
+/// Errors that `over` returns.
 pub(crate) fn until(
     limit: Limit,
     mut over: impl FnMut() -> Result<bool>,

@@ -71,7 +71,7 @@ impl World {
     /// Waits until `look` has found something; it is asked again whenever something has changed, and now and then.
     ///
     /// # Errors
-    /// Waits for what `look` finds; `TimedOut` with what `missing` says, after the limit; `Finalized` when no PE is left.
+    /// The error that `look` returns; `TimedOut` with what `missing` says, after the limit; `Finalized` when no PE is left.
     pub(super) fn wait<R>(
         &self,
         waiting: Waiting,

@@ -16,7 +16,7 @@ use crate::backend::Reuse;
 use crate::block::{Local, Place};
 use crate::stream::StreamRef;
 
-/// What puts and gets on one stream.
+/// Puts and gets on one stream, without asking anew what and where.
 #[derive(Clone, Copy)]
 pub(crate) struct Direct {
     put: MoveOn,

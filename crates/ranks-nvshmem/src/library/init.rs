@@ -1,4 +1,4 @@
-//! How NVSHMEM begins: by an id that the first PE makes, and tells the others over the bootstrap.
+//! Initialization of NVSHMEM: by an id that the first PE makes, and tells the others over the bootstrap.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -23,14 +23,14 @@ use crate::life::INIT;
 use crate::options::NvshmemOptions;
 
 const GET_ID: &str = "nvshmemx_get_uniqueid";
-/// What differs between hosts, and not between containers of one.
+/// The file whose content differs between hosts, and not between containers of one.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 const SET_ID: &str = "nvshmemx_set_attr_uniqueid_args";
 
 /// Contexts that the library works in, for as long as the process lives: what it does at the end of the process is done there.
 static CONTEXTS: Mutex<Vec<Context>> = Mutex::new(Vec::new());
 
-/// What a PE needs to take part. Nothing of NVSHMEM was called for it that is not a question.
+/// The state that a PE needs to take part. Nothing of NVSHMEM was called for it that is not a question.
 pub(crate) struct Prepared {
     library: &'static NvshmemLibrary,
     context: Context,
@@ -100,7 +100,7 @@ impl Prepared {
         Ok(id.to_bytes().to_vec())
     }
 
-    /// What it is begun with. Both the attributes and the id, whose address the library keeps, stay for ever.
+    /// Makes the attributes of the initialization. Both the attributes and the id, whose address the library keeps, stay for ever.
     fn attr(
         &self,
         bootstrap: &dyn Bootstrap,

@@ -1,4 +1,4 @@
-//! Who this PE is, and the end.
+//! Identity of this PE, and finalization.
 #![allow(unsafe_code)]
 
 use ranks_comm::Result;

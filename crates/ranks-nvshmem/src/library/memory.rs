@@ -201,7 +201,7 @@ impl LibraryHeap {
         Err(Error::new(ErrorKind::Aborted, name, text))
     }
 
-    /// What the library says of a call.
+    /// Turns the code that a call of the library returned into a result.
     pub(super) fn check(&self, name: &'static str, code: c_int) -> Result<()> {
         if code == 0 {
             return Ok(());
@@ -210,7 +210,7 @@ impl LibraryHeap {
     }
 }
 
-/// Where it lies in this PE's part, as the library counts.
+/// The address in this PE's part, as the library counts.
 #[inline]
 pub(super) fn address_of(place: Place<'_>) -> *mut c_void {
     // It lies in the block, as whoever makes a place has checked.

@@ -78,7 +78,7 @@ impl LibraryHeap {
         Ok(())
     }
 
-    /// What the library would refuse, in words that say why.
+    /// Refuses a release that the library would refuse, in words that say why.
     fn check_release(&self, name: &'static str, [major, minor, patch]: [i32; 3]) -> Result<()> {
         let library = self.library.version();
         if major == library.major && minor <= library.minor {

@@ -422,7 +422,7 @@ impl LibraryHeap {
         Ok(())
     }
 
-    /// Why something cannot be enqueued.
+    /// The error for an operation that cannot be enqueued, with the reason.
     #[cold]
     pub(super) fn cannot_enqueue(&self, name: &'static str, is_there: bool) -> Error {
         if is_there {

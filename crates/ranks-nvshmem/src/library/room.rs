@@ -13,29 +13,29 @@ use ranks_nvshmem_sys::Version;
 
 /// The release that keeps what was mapped.
 const MENDED: Version = Version::new(3, 8);
-/// How blocks are counted.
+/// The unit in which blocks are counted.
 const ALIGNMENT: usize = 512;
-/// What the driver maps at least at once.
+/// The least that the driver maps at once.
 const LEAST_PIECE: usize = 2 << 20;
 const GRANULARITY: usize = 512 << 20;
 /// 128 GiB; 256 GiB in later releases.
 const MOST: usize = 128 << 30;
-/// What the library may have put into the first piece.
+/// The most that the library may have put into the first piece.
 const OWN: usize = 256 << 20;
 
-/// What is known of a heap that grows.
+/// The bookkeeping of a heap that grows.
 #[derive(Debug)]
 pub(super) struct Room {
     /// The length of the pieces that it grows by.
     piece: usize,
-    /// What it never has more than.
+    /// The size that it never exceeds.
     most: usize,
-    /// How many PEs may take as much of the same device at the same time.
+    /// The number of PEs that may take as much of the same device at the same time.
     sharing: usize,
     used: Cell<usize>,
-    /// What is left of the first piece, at least.
+    /// The bytes that are left of the first piece, at least.
     first: Cell<usize>,
-    /// What was freed and not taken again: length by address.
+    /// The ranges that were freed and not taken again: length by address.
     holes: RefCell<BTreeMap<usize, usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! What has become of NVSHMEM in this process: it begins once, and ends once.
+//! State of NVSHMEM in this process: it begins once, and ends once.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use ranks_comm::{Error, ErrorKind, Result};
 
 static STANDING: Mutex<Standing> = Mutex::new(Standing::Unused);
 
-/// How far it has come.
+/// The state that it has come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Standing {
     Unused,
@@ -34,7 +34,7 @@ pub(super) fn claim(operation: &'static str) -> Result<()> {
     Ok(())
 }
 
-/// What has become of it.
+/// Sets the state.
 pub(super) fn becomes(standing: Standing) {
     *STANDING.lock().unwrap_or_else(PoisonError::into_inner) = standing;
 }

@@ -11,7 +11,7 @@ use crate::symmetric::{Destination, Source, Symmetric};
 impl<'env> Queue<'env> {
     /// Puts the elements of `source` to where `dest` is on `pe`. Both have as many.
     ///
-    /// When the stream is past it, `source` may be used again; the elements have arrived after the next [`quiet`](Self::quiet) or barrier.
+    /// Once the stream is past it, `source` may be used again; the elements have arrived after the next [`quiet`](Self::quiet) or barrier.
     ///
     /// # Errors
     /// As [`Nvshmem::put`](crate::Nvshmem::put).
@@ -67,7 +67,7 @@ impl<'env> Queue<'env> {
 
     /// Gets the elements of `source` on `pe` into `dest` here. Both have as many.
     ///
-    /// When the stream is past it, they are there.
+    /// Once the stream is past it, they are there.
     ///
     /// # Errors
     /// As [`Nvshmem::put`](crate::Nvshmem::put).

@@ -22,7 +22,7 @@ impl RawNvshmem {
         Err(Error::new(ErrorKind::Root, name, text))
     }
 
-    /// What there is no function for.
+    /// The error for messages, which there is no function for.
     fn no_messages(&self, name: &'static str, peer: usize) -> Result<()> {
         self.begin(name)?;
         if peer >= self.size {

@@ -7,7 +7,7 @@ use super::RawNvshmem;
 use crate::backend::{Kind, Reduce};
 
 impl RawNvshmem {
-    /// What computes the elements, if anything does.
+    /// The kind and the operation by which the elements are computed, if anything computes them.
     pub(super) fn computes(&self, op: RawOp, dtype: Dtype) -> Option<(Kind, Reduce)> {
         // In process it is this crate.
         let is_half = matches!(dtype, Dtype::F16 | Dtype::Bf16);
@@ -31,7 +31,7 @@ impl RawNvshmem {
     }
 }
 
-/// What NVSHMEM calls a type that it computes with.
+/// NVSHMEM's kind for a type that it computes with.
 fn kind(dtype: Dtype) -> Option<Kind> {
     Some(match dtype {
         Dtype::F64 => Kind::F64,
@@ -50,7 +50,7 @@ fn kind(dtype: Dtype) -> Option<Kind> {
     })
 }
 
-/// What NVSHMEM computes.
+/// The reductions that NVSHMEM computes.
 fn computed(op: RawOp, dtype: Dtype) -> Option<(Kind, Reduce)> {
     let kind = kind(dtype)?;
     let is_float = matches!(kind, Kind::F64 | Kind::F32 | Kind::F16 | Kind::Bf16);

@@ -61,7 +61,7 @@ impl RawNvshmem {
         })
     }
 
-    /// What memory an address is of.
+    /// The kind of memory that an address is of.
     fn memory(&self, name: &'static str, address: *const c_void, bytes: usize) -> Result<On> {
         if bytes == 0 {
             return Ok(On::Host);

@@ -10,7 +10,7 @@ use crate::team_id::{Origin, TeamId};
 const UNIQUE_ID: &str = "nvshmemx_team_get_uniqueid";
 const INIT: &str = "nvshmemx_team_init";
 
-/// What the PEs of a team that is not split from another find each other by.
+/// The id by which the PEs of a team that is not split from another find each other.
 ///
 /// One of them makes it ([`Nvshmem::team_unique_id`]) and tells it to the others as a number, over whatever they have. It makes one team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
