@@ -1,4 +1,4 @@
-//! Why there is no NVSHMEM.
+//! Errors of loading NVSHMEM.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use ranks_load::LoadError;
 
 use crate::Version;
 
-/// Why there is no NVSHMEM.
+/// The reason for which there is no NVSHMEM.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,7 +18,7 @@ pub enum Error {
     NotNvshmem {
         /// The file.
         path: PathBuf,
-        /// What shows it.
+        /// The evidence for it.
         reason: String,
     },
     /// The library is older than what can be used.
@@ -26,7 +26,7 @@ pub enum Error {
     TooOld {
         /// The file.
         path: PathBuf,
-        /// What the library says it is.
+        /// The version that the library reports.
         version: Version,
         /// The oldest release that serves.
         needs: &'static str,
@@ -36,7 +36,7 @@ pub enum Error {
     Incomplete {
         /// The file.
         path: PathBuf,
-        /// What the library says it is.
+        /// The version that the library reports.
         version: Version,
         /// The first function that it lacks.
         lacks: &'static str,

@@ -16,7 +16,7 @@ const ATTR_V2: Version = Version::new(3, 5);
 /// The release from which on the settings of a team say its id.
 const TEAM_CONFIG_V2: Version = Version::new(3, 3);
 
-/// What stands first in a struct: which layout it has, and its size.
+/// The first word of a struct: which layout it has, and its size.
 const fn word<T>(layout: c_int) -> c_int {
     #[allow(
         clippy::cast_possible_truncation,
@@ -48,7 +48,7 @@ pub(crate) const fn attr(has_device: bool) -> nvshmemx_init_attr_t {
     }
 }
 
-/// Whether the attributes for that release say the device.
+/// Returns whether the attributes for that release say the device.
 pub(crate) fn attr_has_device(version: Version) -> bool {
     version >= ATTR_V2
 }

@@ -12,10 +12,10 @@ use crate::generated::types::{nvshmem_team_config_t, nvshmemx_init_attr_t};
 use crate::reduction::{self, Form, Operation, Reduction, ReductionOnStream, Reductions};
 use crate::{Error, Version, initial, version};
 
-/// What is looked for, in the words of errors.
+/// The thing that is looked for, in the words of errors.
 const WHAT: &str = "NVSHMEM library";
 
-/// Where it is looked for, by the name that every release of NVSHMEM 3 has.
+/// The places where it is looked for, by the name that every release of NVSHMEM 3 has.
 const PLACES: Places = Places {
     soname: "libnvshmem_host.so.3",
     variable: "RANKS_NVSHMEM",
@@ -53,7 +53,7 @@ static LOADED: OnceLock<&'static NvshmemLibrary> = OnceLock::new();
 impl NvshmemLibrary {
     /// The NVSHMEM of this process, found and opened by the first call.
     ///
-    /// Where `RANKS_NVSHMEM` names a file, or a folder with a library, it is that and nothing else. Otherwise it is the one that is
+    /// If `RANKS_NVSHMEM` names a file, or a folder with a library, it is that and nothing else. Otherwise it is the one that is
     /// in the process already, or the first that serves of: `libnvshmem_host.so.3` by the dynamic linker's search, the one in
     /// `$NVSHMEM_HOME`, those of Python packages in `$VIRTUAL_ENV` and `$CONDA_PREFIX`.
     ///
@@ -148,7 +148,7 @@ impl NvshmemLibrary {
         initial::attr(self.attr_has_device())
     }
 
-    /// Whether `cuda_device_id` of the attributes is looked at: from 3.5 on. Before, the device is the one that is bound to the thread.
+    /// Returns whether `cuda_device_id` of the attributes is looked at: from 3.5 on. Before, the device is the one that is bound to the thread.
     pub fn attr_has_device(&self) -> bool {
         initial::attr_has_device(self.version)
     }
@@ -159,7 +159,7 @@ impl NvshmemLibrary {
         initial::team_config(self.version)
     }
 
-    /// Whether it has the function of that name.
+    /// Returns whether it has the function of that name.
     pub fn has(&self, function: &str) -> bool {
         version::since(function).is_some() && !self.missing.contains(&function)
     }
@@ -208,7 +208,7 @@ fn find() -> Result<&'static NvshmemLibrary, Error> {
     Ok(keep(take(library)?))
 }
 
-/// What a library shows of itself.
+/// The findings about a library.
 struct Examined {
     version: Version,
     table: Table,

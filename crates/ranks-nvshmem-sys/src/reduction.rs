@@ -18,7 +18,7 @@ pub type Reduction =
 pub type ReductionOnStream =
     unsafe extern "C" fn(nvshmem_team_t, *mut c_void, *const c_void, usize, cudaStream_t) -> c_int;
 
-/// Who has the result.
+/// The PEs that have the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "NVSHMEM has these two")]
 pub enum Form {
@@ -28,7 +28,7 @@ pub enum Form {
     ReduceScatter,
 }
 
-/// How elements are combined.
+/// The way in which elements are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "NVSHMEM has these seven")]
 pub enum Operation {
@@ -88,7 +88,7 @@ pub(crate) fn name(form: Form, operation: Operation, element: Element, on_stream
     format!("{prefix}_{element}_{operation}_{form}{suffix}")
 }
 
-/// How many there could be, were there all operations of all types.
+/// The number of functions there could be, were there all operations of all types.
 const COUNT: usize = 2 * 2 * Operation::ALL.len() * Element::ALL.len();
 
 /// The address that stands for a function that was looked for and is not there.
