@@ -2,7 +2,7 @@
 //!
 //! Everything was checked by the caller: PEs are below their number, places lie inside their blocks, lengths fit, teams are live and of this heap,
 //! a stream is of this backend and this PE's device, the calling thread is the PE's. What depends on the backend (a symbol that a release lacks,
-//! a call that would end the process in limited mode) is checked behind the seam. An operation without elements does not come here.
+//! a call that would end the process in limited mode) is checked behind the interface. An operation without elements does not come here.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -18,12 +18,12 @@ use crate::in_process::HostStream;
 use crate::library::Direct;
 use crate::stream::StreamRef;
 
-/// The order of an operation: called by the host, or enqueued on a stream.
+/// The time at which an operation takes place: before its call returns, or in the order of a stream.
 #[derive(Clone, Copy)]
 pub(crate) enum Order<'a> {
     /// Before the call returns.
     Now,
-    /// Enqueued: in the order of the stream.
+    /// Enqueued: as soon as the stream comes to it.
     On(StreamRef<'a>),
 }
 
@@ -126,7 +126,7 @@ pub(crate) enum DeviceCode {
     Library(*mut c_void),
 }
 
-/// Identity of the PE, and finalization.
+/// Identity of the PE and of the others, and finalization.
 pub(crate) trait Life {
     fn my_pe(&self) -> usize;
     fn n_pes(&self) -> usize;

@@ -45,7 +45,7 @@ impl<T: Pod> SymmetricVec<'_, T> {
 
     /// Returns the address at which this PE's device (in process: this thread) can load from and store to the first element of another PE's part, if it can.
     ///
-    /// The program makes sound what is done there: the address is good until the block is freed, others use it at the same time, and it is
+    /// The program is responsible for the soundness of what is done there: the address is good until the block is freed, others use it at the same time, and it is
     /// never to be passed to NVSHMEM.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl<T: Pod> SymmetricVec<'_, T> {
 
     /// Returns the address at which the first elements of the parts of all PEs of a team can be stored to at once, if the hardware can.
     ///
-    /// As for [`peer`](Self::peer), what is done there is the program's to make sound.
+    /// As for [`peer`](Self::peer), the program is responsible for the soundness of what is done there.
     ///
     /// # Errors
     /// [`ErrorKind::Aborted`] after a failure that left the heap in no known state.

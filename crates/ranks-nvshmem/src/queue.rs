@@ -20,7 +20,7 @@ use crate::symmetric::part::Near;
 mod collectives;
 mod one_sided;
 
-/// An owner of something kept until the queue is closed, and told when.
+/// A callback that keeps something until the queue is closed, and is told the point of its completion, if there is one.
 type Kept<'env> = Box<dyn FnOnce(Option<&Mark>) + 'env>;
 
 /// The time for which a device that answers neither for an event nor for a stream is waited for, before the process is ended.

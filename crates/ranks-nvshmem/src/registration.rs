@@ -127,7 +127,7 @@ impl Nvshmem<'_> {
     }
 }
 
-/// The message to the others about it.
+/// The message that tells the others of the outcome.
 fn said<T>(operation: &'static str, outcome: &Result<T>) -> Result<Vec<u8>> {
     match outcome {
         Ok(_) => Ok(Vec::new()),

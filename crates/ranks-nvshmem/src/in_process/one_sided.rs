@@ -203,7 +203,7 @@ impl OneSided for Heap {
 }
 
 impl Pe {
-    /// Sends a signal; stores before it are seen by who sees the signal.
+    /// Updates a signal word with acquire-release ordering: whoever sees the signal sees all earlier stores.
     fn send(&self, signal: &Spot, value: u64, op: SignalOp) -> Result<()> {
         let word: &AtomicU64 = signal.word()?;
         // Both go on from what others have released there.

@@ -157,7 +157,7 @@ impl Shared {
         }
     }
 
-    /// Returns the next job, after what is complete went so.
+    /// Records the outcome so far and returns the next job.
     fn next(&self, so_far: &Outcome) -> Option<Job> {
         let mut queue = self.lock();
         if queue.busy {

@@ -27,7 +27,7 @@ pub(super) struct State {
     pub(super) meetings: HashMap<Key, Meeting>,
     /// Numbers that no two things of this heap share.
     pub(super) drawn: u64,
-    /// The way in which each PE that has gone went.
+    /// The PEs that have gone, and how they did.
     gone: HashMap<usize, &'static str>,
 }
 

@@ -22,7 +22,7 @@ impl RawNvshmem {
         Err(Error::new(ErrorKind::Root, name, text))
     }
 
-    /// The error for messages, which there is no function for.
+    /// Fails: NVSHMEM has no function for messages.
     fn no_messages(&self, name: &'static str, peer: usize) -> Result<()> {
         self.begin(name)?;
         if peer >= self.size {

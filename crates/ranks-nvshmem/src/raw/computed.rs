@@ -50,7 +50,7 @@ fn kind(dtype: Dtype) -> Option<Kind> {
     })
 }
 
-/// The reductions that NVSHMEM computes.
+/// The kind and the operation of a reduction that NVSHMEM computes.
 fn computed(op: RawOp, dtype: Dtype) -> Option<(Kind, Reduce)> {
     let kind = kind(dtype)?;
     let is_float = matches!(kind, Kind::F64 | Kind::F32 | Kind::F16 | Kind::Bf16);

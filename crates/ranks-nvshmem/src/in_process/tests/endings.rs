@@ -99,7 +99,7 @@ fn a_thread_that_has_ended_is_told_of() {
     assert!(text.contains("PE 1 has ended its thread"), "{text}");
 }
 
-/// Waits for what the streams of a PE that has gone still have to do: a signal that is under way comes.
+/// Operations that the streams of a PE that has gone still have to do are waited for: a pending signal arrives.
 #[test]
 fn streams_of_who_has_gone_go_on() {
     let done = on_pes(2, Some(LONG), Delivery::AtOnce, |heap| -> Result<()> {

@@ -98,7 +98,7 @@ fn all_add_to_one_word() {
     });
 }
 
-/// Delivers what was put before a fence before what is signalled after it, and no sooner than that.
+/// Puts before a fence are delivered before signals after it, and no sooner than that.
 #[test]
 fn a_fence_orders_puts_and_signals() {
     let done = on_pes(1, Some(LONG), Delivery::Late, |heap| -> Result<()> {
