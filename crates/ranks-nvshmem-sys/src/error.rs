@@ -18,7 +18,7 @@ pub enum Error {
     NotNvshmem {
         /// The file.
         path: PathBuf,
-        /// The evidence for it.
+        /// The reason why it is none.
         reason: String,
     },
     /// The library is older than what can be used.

@@ -12,7 +12,7 @@ use crate::generated::types::{nvshmem_team_config_t, nvshmemx_init_attr_t};
 use crate::reduction::{self, Form, Operation, Reduction, ReductionOnStream, Reductions};
 use crate::{Error, Version, initial, version};
 
-/// The thing that is looked for, in the words of errors.
+/// The name, in errors, of the library that is looked for.
 const WHAT: &str = "NVSHMEM library";
 
 /// The places where it is looked for, by the name that every release of NVSHMEM 3 has.
@@ -208,7 +208,7 @@ fn find() -> Result<&'static NvshmemLibrary, Error> {
     Ok(keep(take(library)?))
 }
 
-/// The findings about a library.
+/// The result of examining a library.
 struct Examined {
     version: Version,
     table: Table,

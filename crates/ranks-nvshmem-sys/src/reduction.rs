@@ -18,7 +18,7 @@ pub type Reduction =
 pub type ReductionOnStream =
     unsafe extern "C" fn(nvshmem_team_t, *mut c_void, *const c_void, usize, cudaStream_t) -> c_int;
 
-/// The PEs that have the result.
+/// The form of a reduction: which PE has what of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "NVSHMEM has these two")]
 pub enum Form {
@@ -28,7 +28,7 @@ pub enum Form {
     ReduceScatter,
 }
 
-/// The way in which elements are combined.
+/// The operation that combines elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "NVSHMEM has these seven")]
 pub enum Operation {
