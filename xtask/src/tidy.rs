@@ -9,6 +9,7 @@ use crate::Outcome;
 pub(crate) mod code;
 mod complete;
 mod devices;
+mod docs;
 mod edges;
 mod finding;
 mod length;
@@ -40,7 +41,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 14] = [
+const CHECKS: [Check; 15] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -77,6 +78,9 @@ const CHECKS: [Check; 14] = [
     }),
     ("every crate has the lints of the workspace", |tree, _| {
         manifests::check(tree)
+    }),
+    ("docs begin with a noun or a verb", |tree, _| {
+        docs::check(tree)
     }),
     ("text is clean", |tree, _| text::check(tree)),
 ];

@@ -1,0 +1,98 @@
+//! Docs begin with a noun or a verb, and not with a relative clause.
+
+use super::code;
+use super::finding::Finding;
+use super::tree::{Tree, crate_of, is_generated};
+
+/// The words that begin a clause.
+const CLAUSES: [&str; 7] = ["What", "Whether", "How", "Who", "Where", "When", "Why"];
+/// The crates that do not follow the rule yet. A crate that does leaves this list.
+const NOT_YET: [&str; 14] = [
+    "ranks-bootstrap",
+    "ranks-cli",
+    "ranks-collectives",
+    "ranks-cuda",
+    "ranks-launch",
+    "ranks-mpi-sys",
+    "ranks-nccl",
+    "ranks-nccl-sys",
+    "ranks-numr",
+    "ranks-nvshmem",
+    "ranks-nvshmem-sys",
+    "ranks-raw",
+    "ranks-rma-window",
+    "ranks",
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.rust().filter(|(path, _)| is_held(path)) {
+        let mut previous = None;
+        for (number, line) in code::lines(text) {
+            let doc = doc(line);
+            if let (None, Some(word)) = (previous, doc.and_then(clause)) {
+                let what = format!("a doc comment begins with `{word}`");
+                let fix = "begin with a noun or a verb";
+                findings.push(Finding::new(path, number, what, fix));
+            }
+            previous = doc;
+        }
+    }
+    findings
+}
+
+/// The sources of crates that follow the rule, without those that are generated.
+fn is_held(path: &str) -> bool {
+    let in_src = path.starts_with("crates/") && path.contains("/src/");
+    let not_yet = crate_of(path).is_some_and(|name| NOT_YET.contains(&name));
+    in_src && !is_generated(path) && !not_yet
+}
+
+/// The text of a line of a doc comment.
+fn doc(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.strip_prefix("///")
+        .or_else(|| line.strip_prefix("//!"))
+}
+
+/// The word that begins a clause at the beginning of `doc`.
+fn clause(doc: &str) -> Option<&'static str> {
+    let first = code::words(doc).next()?;
+    CLAUSES.into_iter().find(|&word| word == first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: [usize; 0] = [];
+
+    fn found(path: &str, text: &str) -> Vec<usize> {
+        let findings = check(&Tree::of(&[(path, text)]));
+        findings.iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn docs_that_begin_with_a_clause_are_found() {
+        let path = "crates/ranks-comm/src/a.rs";
+        assert_eq!(
+            found(path, "//! What it is.\n\n    /// Whether so.\n"),
+            [1, 3]
+        );
+        let nouns = "//! The ranks.\n//! When they end.\n\n// Why.\n/// Whatever.\nfn what() {}\n";
+        assert_eq!(found(path, nouns), NONE);
+    }
+
+    #[test]
+    fn docs_are_held_in_sources_that_are_written_by_hand() {
+        let clause = "/// What it is.\n";
+        for path in [
+            "crates/ranks-comm/src/generated/a.rs",
+            "crates/ranks-comm/tests/a.rs",
+            "crates/ranks-collectives/src/a.rs",
+            "xtask/src/a.rs",
+        ] {
+            assert_eq!(found(path, clause), NONE, "{path}");
+        }
+    }
+}
