@@ -1,4 +1,4 @@
-//! What one line of the generated list of functions becomes.
+//! Expansion of one line of the generated list of functions.
 //!
 //! For each function of the standard: the public `unsafe fn` of its name, and a module of the same
 //! name with its slots and shims. The word before the line says how the slot is filled:
@@ -38,7 +38,7 @@ macro_rules! functions {
                 type R = <$ret $(<$returned>)? as Kind>::Standard;
                 type Call = unsafe extern "C" fn($(<$kind $(<$of>)? as Kind>::Standard),*) -> R;
 
-                /// What the function of this name calls.
+                /// The function that the function of this name calls.
                 pub(crate) static TABLE: Slot<Call> = Slot::new(absent);
                 /// The address of the library's own function, null if it has none.
                 pub(crate) static LIBRARY: Slot<*const c_void> = Slot::new(std::ptr::null());
@@ -67,7 +67,7 @@ macro_rules! functions {
     };
 }
 
-/// How the slots of one function are filled.
+/// Fills the slots of one function.
 macro_rules! entry {
     (same $name:ident($($arg:ident: $kind:ty),*) -> $ret:ty) => {
         unsafe extern "C" fn shim<A: Abi>($($arg: <$kind as Kind>::Standard),*) -> R {
@@ -105,7 +105,7 @@ macro_rules! entry {
 
         pub(crate) type Wide = unsafe extern "C" fn($(<$kind as Kind>::Wide),*) -> R;
 
-        /// What the function of this name in `native` calls.
+        /// The function that the function of this name in `native` calls.
         pub(crate) static NATIVE: Slot<Wide> = Slot::new(absent_wide);
 
         unsafe extern "C" fn absent_wide($($arg: <$kind as Kind>::Wide),*) -> R {

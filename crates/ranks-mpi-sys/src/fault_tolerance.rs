@@ -31,7 +31,7 @@ functions! {
     shim "with ULFM" MPIX_Comm_ack_failed(comm: Comm, num_to_ack: Same<c_int>, num_acked: Same<*mut c_int>) -> Code;
 }
 
-/// What a class of errors says of the loss of processes.
+/// The meaning of an error class for the loss of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
     /// A process that takes part in the operation has failed (`MPIX_ERR_PROC_FAILED`).
@@ -65,7 +65,7 @@ const NUMBERS: &[Number] = numbers! {
     MPIX_ERR_REVOKED: None, Some(103), None;
 };
 
-/// What `class`, an error class as `MPI_Error_class` gives it here, says of the loss of processes. Such classes are no
+/// The meaning of `class`, an error class as `MPI_Error_class` gives it here, for the loss of processes. Such classes are no
 /// constants of the standard, and keep the library's number.
 #[cold]
 pub fn loss(class: c_int) -> Option<Loss> {

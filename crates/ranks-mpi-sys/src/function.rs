@@ -1,4 +1,4 @@
-//! What is known of each function of the standard: its name, its age, whether the library has it.
+//! Facts about each function of the standard: its name, its age, whether the library has it.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -29,7 +29,7 @@ impl Function {
         self.since
     }
 
-    /// Whether the loaded library itself exports it. False before [`crate::load()`] has returned.
+    /// Returns `true` if the loaded library itself exports it. False before [`crate::load()`] has returned.
     ///
     /// A function that the library lacks may still work: large-count forms are carried out with the
     /// older ones where that is possible.
@@ -86,7 +86,7 @@ pub(crate) const fn absent_code(name: &str) -> c_int {
     i32::MIN | (hash & 0x3fff_ffff) as c_int
 }
 
-/// What a slot without a function behind it returns.
+/// The return type of a function, with the value that a slot without a function behind it returns.
 pub(crate) trait Returned {
     /// The value for the function called `name`.
     fn absent(name: &'static str) -> Self;

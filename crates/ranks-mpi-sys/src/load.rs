@@ -83,22 +83,22 @@ impl Loaded {
         self.standard
     }
 
-    /// Whether it is Intel's.
+    /// Returns `true` if it is Intel's.
     pub fn is_intel(&self) -> bool {
         self.intel
     }
 
-    /// Whether it is Open MPI, whichever ABI it is used through.
+    /// Returns `true` if it is Open MPI, whichever ABI it is used through.
     pub fn is_openmpi(&self) -> bool {
         self.family == Family::OpenMpi || self.version_text.contains("Open MPI")
     }
 
-    /// Whether it moves messages by ch3, the device of MPICH up to 3.4 and of what was made of it.
+    /// Returns `true` if it moves messages by ch3, the device of MPICH up to 3.4 and of what was made of it.
     pub fn has_ch3(&self) -> bool {
         self.version_text.contains("ch3:")
     }
 
-    /// Whether it says that it takes addresses of the memory of GPUs of CUDA (`MPIX_Query_cuda_support`, or MPICH's
+    /// Returns whether it says that it takes addresses of the memory of GPUs of CUDA (`MPIX_Query_cuda_support`, or MPICH's
     /// `MPIX_GPU_query_support`, which are in no standard); `None` if it cannot be asked. Ask while it is initialised: MPICH ends the
     /// process that asks before.
     pub fn takes_gpu_memory(&self) -> Option<bool> {
@@ -120,20 +120,20 @@ impl Loaded {
         Some(unsafe { query() == 1 })
     }
 
-    /// Whether it may find its ranks by PMIx: `false` only where it surely does not. MPICH does if it was built with a library for it.
+    /// Returns whether it may find its ranks by PMIx: `false` only where it surely does not. MPICH does if it was built with a library for it.
     pub fn may_use_pmix(&self) -> bool {
         self.is_intel()
             || !self.version_text.contains("MPICH Version:")
             || protocols::mpich_has_pmix(&self.library)
     }
 
-    /// Whether it may find its ranks by PMI-1 or PMI-2: `false` only where it surely does not. Open MPI gave them up with release 5.
+    /// Returns whether it may find its ranks by PMI-1 or PMI-2: `false` only where it surely does not. Open MPI gave them up with release 5.
     pub fn may_use_pmi(&self) -> bool {
         !self.is_openmpi()
             || protocols::open_mpi_may_have_pmi(&self.library, &self.name, &self.path)
     }
 
-    /// Whether it was in the process before [`load()`]: linked, preloaded or opened by somebody else.
+    /// Returns `true` if it was in the process before [`load()`]: linked, preloaded or opened by somebody else.
     pub fn adopted(&self) -> bool {
         self.adopted
     }
@@ -143,7 +143,7 @@ impl Loaded {
         self.library.own_symbol(name)
     }
 
-    /// What was done so that a library outside of its usual place finds its files, if anything.
+    /// The settings that were made so that a library outside of its usual place finds its files, if any.
     pub fn relocation(&self) -> &relocate::Relocation {
         &self.relocation
     }

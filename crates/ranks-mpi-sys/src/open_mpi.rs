@@ -16,10 +16,10 @@ type Find = unsafe extern "C" fn(*const c_char, *mut c_int) -> c_int;
 type Value =
     unsafe extern "C" fn(c_int, *mut *const c_int, *mut c_int, *mut *const c_char) -> c_int;
 
-/// Where the name is in `mca_base_component_t`: behind nine numbers, the project's name of 16 and the type's of 32 characters.
+/// The offset of the name in `mca_base_component_t`: behind nine numbers, the project's name of 16 and the type's of 32 characters.
 const NAME: usize = 9 * size_of::<c_int>() + 16 + 32;
 
-/// How long it may be.
+/// The longest that it may be.
 const LONGEST: usize = 64;
 
 impl Loaded {

@@ -11,15 +11,15 @@ const OF_PMI: [&str; 2] = ["mca_pmix_s1", "mca_pmix_s2"];
 /// One that every Open MPI 4 has: where it is the others are, too.
 const ALWAYS: &str = "mca_pmix_isolated";
 
-/// Where Open MPI's components are, seen from the folder of the library.
+/// The folders of Open MPI's components, seen from the folder of the library.
 const FOLDERS: [&str; 3] = ["openmpi", "openmpi3", "openmpi/lib/openmpi3"];
 
-/// Whether a library of MPICH itself was built with one for PMIx.
+/// Returns `true` if a library of MPICH itself was built with one for PMIx.
 pub(crate) fn mpich_has_pmix(library: &Library) -> bool {
     library.own_symbol(c"PMIx_Init").is_some()
 }
 
-/// Whether an Open MPI may understand PMI-1 or PMI-2: release 5 gave them up, and up to then there is a component for each.
+/// Returns whether an Open MPI may understand PMI-1 or PMI-2: release 5 gave them up, and up to then there is a component for each.
 pub(crate) fn open_mpi_may_have_pmi(library: &Library, name: &str, file: &Path) -> bool {
     let release = name.strip_prefix("Open MPI ").unwrap_or_default();
     match release
@@ -53,7 +53,7 @@ fn folders(file: &Path) -> impl Iterator<Item = impl Fn(&str) -> bool> {
     })
 }
 
-/// Whether a place for components may have those for PMI: it has, or it is not where components are.
+/// Returns `true` if a place for components may have those for PMI: it has, or it is not where components are.
 fn may_have_pmi(has: impl Fn(&str) -> bool) -> bool {
     !has(ALWAYS) || OF_PMI.into_iter().any(has)
 }

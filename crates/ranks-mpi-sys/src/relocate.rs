@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What was done so that the library finds its own files.
+/// The settings that were made so that the library finds its own files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relocation {
     /// Nothing had to be done.

@@ -55,7 +55,7 @@ handles! {
     MPI_Op,
 }
 
-/// What is known of a completed operation (`MPI_Status`).
+/// The status of a completed operation (`MPI_Status`).
 ///
 /// Aligned to 8 bytes, more than the C header asks, so that the status of every library fits in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

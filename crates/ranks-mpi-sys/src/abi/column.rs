@@ -10,7 +10,7 @@ use crate::generated::columns::{Address, POINTERS, Pointer, Value};
 pub(crate) trait Enumeration: 'static {
     /// The constants.
     const VALUES: &'static [Value];
-    /// Whether they are bits that are combined.
+    /// Set if they are bits that are combined.
     const BITS: bool = false;
 }
 
@@ -65,7 +65,7 @@ const fn find(group: &[Value], standard: c_int) -> &Value {
     &group[i]
 }
 
-/// Where one family has a pointer with a meaning, at compile time.
+/// The entry of a pointer with a meaning, which holds its address in each family, at compile time.
 pub(crate) const fn address_of(name: &str) -> &'static Pointer {
     let mut i = 0;
     while !same(POINTERS[i].name, name) {

@@ -1,4 +1,4 @@
-//! How each kind of argument is converted.
+//! Conversion of each kind of argument.
 //!
 //! The generated list of functions names a kind for every argument. A kind says what the argument is
 //! in the standard's terms, what it is in each family's, and how one becomes the other. A shim
@@ -15,7 +15,7 @@ use super::numbers::Codes;
 use crate::native;
 use crate::types::*;
 
-/// What an argument is in the standard's terms.
+/// A kind of argument, in the standard's terms.
 pub(crate) trait Kind {
     /// Its type in the standard ABI.
     type Standard: Copy;
@@ -23,11 +23,11 @@ pub(crate) trait Kind {
     type Wide: Copy;
 }
 
-/// How a kind is converted for one family.
+/// Conversion of a kind for one family.
 pub(crate) trait Arg<A: Abi>: Kind {
     /// Its type in the family's `mpi.h`.
     type Native: Copy;
-    /// What a shim holds during the call.
+    /// The value that a shim holds during the call.
     type Held;
 
     /// Converts the argument in.
@@ -35,7 +35,7 @@ pub(crate) trait Arg<A: Abi>: Kind {
     /// # Safety
     /// The argument meets the contract of the MPI call, and the tables are filled.
     unsafe fn enter(standard: Self::Standard) -> Self::Held;
-    /// What the library is given.
+    /// The argument for the library.
     fn pass(held: &mut Self::Held) -> Self::Native;
     /// Converts back what the library wrote.
     ///
@@ -82,7 +82,7 @@ impl Kind for Code {
     type Wide = c_int;
 }
 
-/// What a call returns.
+/// The return type of a call.
 pub(crate) trait Reply: Kind {
     /// In the standard's terms what a library of that family has returned.
     fn of_library<A: Abi>(native: Self::Standard) -> Self::Standard;
@@ -132,7 +132,7 @@ impl<A: Abi, H: HandleKind> Arg<A> for InHandle<H> {
 
 /// A handle that the library writes, or reads and replaces.
 ///
-/// What it holds before the call is converted too, so that it is defined when the call fails.
+/// The value that it holds before the call is converted too, so that it is defined when the call fails.
 #[derive(Debug)]
 pub(crate) struct OutHandle<H>(PhantomData<H>);
 

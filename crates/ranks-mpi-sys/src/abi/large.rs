@@ -1,6 +1,6 @@
 //! Large-count calls on libraries that count in `int`.
 //!
-//! Where a library has no `MPI_…_c`, the function of the same name without the suffix carries the call
+//! If a library has no `MPI_…_c`, the function of the same name without the suffix carries the call
 //! out: as it is if every count fits, else with one element of a derived datatype that stands for all
 //! the elements (MPI 5.0 §5.1). Arrays of counts and reductions, which take no derived datatypes, are
 //! not emulated, nor are several counts of one datatype, such as those of a vector: the call answers
@@ -54,7 +54,7 @@ impl<'a> Shrink<'a> {
         argument.shrink(self)
     }
 
-    /// Why the call cannot be carried out, as a return code.
+    /// The reason why the call cannot be carried out, as a return code.
     pub(crate) fn refusal(&mut self) -> Option<c_int> {
         if self.pending.is_some() {
             self.refuse();
@@ -92,7 +92,7 @@ impl<'a> Shrink<'a> {
     }
 }
 
-/// What one type of argument becomes.
+/// Conversion of one type of argument.
 pub(crate) trait Shrinks<U> {
     fn shrink(self, call: &mut Shrink<'_>) -> U;
 }

@@ -1,4 +1,4 @@
-//! Where the ABI families differ, and nowhere else.
+//! Differences between the ABI families, here and nowhere else.
 //!
 //! The table speaks the standard ABI. A library of that ABI fills it with its own functions. For the
 //! two older families a slot holds a *shim*: it converts each argument by its [kind](kinds), calls the
@@ -30,7 +30,7 @@ use crate::generated::columns::Value;
 use crate::types::MPI_Status;
 use handle::{HandleKind, NativeHandle};
 
-/// What tells one of the older families from the standard ABI.
+/// The differences between one of the older families and the standard ABI.
 pub(crate) trait Abi: Sized + 'static {
     /// A handle of kind `H` in the library's own form.
     type Handle<H: HandleKind>: NativeHandle;
@@ -46,13 +46,13 @@ pub(crate) trait Abi: Sized + 'static {
     const BUFFER_AUTOMATIC: Option<*mut c_void>;
     /// `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
     const STATUS_IGNORE: *mut c_void;
-    /// What is added to a user's keyval, so that it cannot be mistaken for a predefined one.
+    /// The number that is added to a user's keyval, so that it cannot be mistaken for a predefined one.
     const KEYVAL_SHIFT: c_int;
 
     /// This family's column of an enumeration.
     fn column(value: &Value) -> Option<c_int>;
 
-    /// Whether `word` can only be a handle that a user's call has made, so that no lookup is needed.
+    /// Returns `true` if `word` can only be a handle that a user's call has made, so that no lookup is needed.
     fn is_made_by_user(word: *mut c_void) -> bool;
 
     /// The library's own form of a status.

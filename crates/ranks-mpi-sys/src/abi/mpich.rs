@@ -29,11 +29,11 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// Where the source is, counted in ints.
+    /// The offset of the source, counted in ints.
     pub(crate) const SOURCE_WORD: usize = std::mem::offset_of!(Status, source) / size_of::<c_int>();
-    /// Where the tag is, counted in ints.
+    /// The offset of the tag, counted in ints.
     pub(crate) const TAG_WORD: usize = std::mem::offset_of!(Status, tag) / size_of::<c_int>();
-    /// Where the error is, counted in ints.
+    /// The offset of the error, counted in ints.
     pub(crate) const ERROR_WORD: usize = std::mem::offset_of!(Status, error) / size_of::<c_int>();
 }
 

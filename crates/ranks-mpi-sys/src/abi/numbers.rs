@@ -213,15 +213,15 @@ enumerations! {
     Displacements: DISPLACEMENT;
     /// Verbosities of the tool interface.
     ToolVerbosities: TOOL_VERBOSITY;
-    /// What variables are bound to.
+    /// Objects that variables are bound to.
     ToolBinds: TOOL_BIND;
     /// Scopes of control variables.
     ToolScopes: TOOL_SCOPE;
     /// Classes of performance variables.
     ToolClasses: TOOL_CLASS;
-    /// What a callback may do.
+    /// Safety levels of callbacks.
     ToolSafeties: TOOL_SAFETY;
-    /// Whether events are ordered.
+    /// Ordering of events.
     ToolOrderings: TOOL_ORDERING;
 }
 

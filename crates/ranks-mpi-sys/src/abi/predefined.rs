@@ -31,7 +31,7 @@ const KINDS: [Range<usize>; 11] = [
 
 /// Fills the table of predefined handles.
 ///
-/// What the library does not have (an optional datatype, a constant of a later standard) stands as
+/// A handle that the library does not have (an optional datatype, a constant of a later standard) stands as
 /// the null handle of its kind, which the library itself will refuse by name.
 ///
 /// # Safety

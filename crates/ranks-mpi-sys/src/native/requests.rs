@@ -19,7 +19,7 @@ use crate::generated::functions::request as slots;
 use crate::slot::Slot;
 use crate::types::*;
 
-/// How far apart requests lie, in bytes: 4 in the MPICH family, 8 elsewhere.
+/// The distance between requests in an array, in bytes: 4 in the MPICH family, 8 elsewhere.
 #[inline]
 pub fn request_stride() -> usize {
     match crate::load::family() {
@@ -28,7 +28,7 @@ pub fn request_stride() -> usize {
     }
 }
 
-/// How far apart statuses lie, in bytes: no further than a [`Status`] is large.
+/// The distance between statuses in an array, in bytes: no larger than a [`Status`].
 #[inline]
 pub fn status_stride() -> usize {
     match crate::load::family() {
@@ -95,7 +95,7 @@ impl Cell<MPI_Request> {
     }
 }
 
-/// Where the library takes an array of statuses, or its own `MPI_STATUSES_IGNORE`.
+/// The argument for an array of statuses: `array`, or the library's own `MPI_STATUSES_IGNORE`.
 #[inline(always)]
 fn statuses(array: *mut c_void) -> *mut c_void {
     if array.is_null() && crate::load::family() == Family::Mpich {

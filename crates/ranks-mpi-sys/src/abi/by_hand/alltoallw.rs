@@ -17,7 +17,7 @@ use crate::types::*;
 
 type Types<A> = *const <A as Abi>::Handle<MPI_Datatype>;
 
-/// How many processes a call on `comm` sends to, and receives from.
+/// The numbers of processes that a call on `comm` sends to, and receives from.
 fn peers(comm: MPI_Comm) -> (usize, usize) {
     let (mut inter, mut size) = (0, 0);
     // SAFETY: the caller of MPI gave this communicator; a place for an int.
@@ -32,7 +32,7 @@ fn peers(comm: MPI_Comm) -> (usize, usize) {
     (length(size), length(size))
 }
 
-/// How many neighbours a call on `comm` sends to, and receives from.
+/// The numbers of neighbours that a call on `comm` sends to, and receives from.
 fn neighbors(comm: MPI_Comm) -> (usize, usize) {
     let mut topology = crate::MPI_UNDEFINED;
     // SAFETY: the caller of MPI gave this communicator; a place for an int.

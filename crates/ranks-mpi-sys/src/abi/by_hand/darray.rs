@@ -19,7 +19,7 @@ impl Enumeration for Distributions {
     const VALUES: &'static [Value] = columns::DISTRIBUTION;
 }
 
-/// What stands for the default argument of a distribution, standard and native. Every other argument
+/// The values of the default argument of a distribution, standard and native. Every other argument
 /// is a number of elements and stays.
 fn default_argument<A: Abi>() -> (c_int, c_int) {
     let default = crate::MPI_DISTRIBUTE_DFLT_DARG;

@@ -12,7 +12,7 @@ use crate::generated::functions::op as slots;
 use crate::generated::types::{MPI_User_function, MPI_User_function_c};
 use crate::types::{MPI_Count, MPI_Datatype, MPI_Op};
 
-/// What both kinds of operation have in common: they differ in the type of the length.
+/// The code of both kinds of operation: they differ in the type of the length.
 macro_rules! operation {
     ($create:ident, $pool:ident, $trampoline:ident, $length:ty, $function:ty) => {
         static $pool: Pool = Pool::new();

@@ -193,7 +193,7 @@ pub(crate) unsafe extern "C" fn MPI_Testany<A: Abi>(
 type Some_<A> =
     unsafe extern "C" fn(c_int, Requests<A>, *mut c_int, *mut c_int, *mut c_void) -> c_int;
 
-/// What `MPI_Waitsome` and `MPI_Testsome` share.
+/// The common part of `MPI_Waitsome` and `MPI_Testsome`.
 ///
 /// # Safety
 /// The contract of either; `call` is the library's own function.

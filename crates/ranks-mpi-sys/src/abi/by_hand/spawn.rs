@@ -12,7 +12,7 @@ use crate::types::{MPI_Comm, MPI_Info};
 
 type Texts = *mut *mut c_char;
 
-/// What stands for a code that the library has not written: no code of any library.
+/// The mark of a code that the library has not written: no code of any library.
 const UNWRITTEN: c_int = c_int::MIN;
 
 /// The codes of the processes that are to be started, one for each. Which of them a library writes, on which rank, and after which errors
@@ -56,7 +56,7 @@ impl ErrorCodes {
     }
 }
 
-/// How many processes are to be started, which the root alone knows; none if that cannot be told.
+/// The number of processes that are to be started, which the root alone knows; 0 if that cannot be told.
 ///
 /// # Safety
 /// The communicator is one of the caller's, in whose group `root` is; collective.
@@ -72,7 +72,7 @@ unsafe fn of_root(mine: usize, root: c_int, comm: MPI_Comm) -> usize {
     }
 }
 
-/// Whether this is the root.
+/// Returns `true` if this is the root.
 ///
 /// # Safety
 /// The communicator is one of the caller's.
@@ -208,7 +208,7 @@ mod tests {
     use crate::abi::openmpi::OpenMpi;
     use crate::{MPI_ERR_SPAWN, MPI_SUCCESS};
 
-    /// What is left in `codes` by a library that writes these, of which `None` are left alone.
+    /// The content of `codes` after a library has written these, of which `None` are left alone.
     fn after<A: Abi>(codes: &mut [c_int], written: &[Option<c_int>]) {
         let place = codes.as_mut_ptr();
         // SAFETY: so many codes are there, which nobody else touches meanwhile.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use super::code;
 use crate::abi::Abi;
 
-/// How many different functions of the caller can be registered.
+/// The number of different functions of the caller that can be registered.
 pub(super) const POOL: usize = 128;
 
 /// The caller's functions, by trampoline. A function keeps its place for as long as the process lives:
