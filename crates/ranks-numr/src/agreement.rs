@@ -1,10 +1,10 @@
-//! Whether all ranks are about to make the same call.
+//! Checks, before a collective, that all ranks make the same call.
 #![allow(unsafe_code)]
 
 use ranks_comm::Result;
 use ranks_raw::{Dtype, RawCollectives, RawOp};
 
-/// What a rank calls, as far as it must be the same everywhere.
+/// A call of a rank, as far as it must be the same everywhere.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call {
     /// The method of numr's trait.
@@ -28,7 +28,7 @@ const NAMES: [&str; 6] = [
 /// The operations that numr has.
 const OPS: [RawOp; 4] = [RawOp::Sum, RawOp::Prod, RawOp::Min, RawOp::Max];
 
-/// How many numbers tell of a call: method, count, type, operation, root, and whether it is refused.
+/// The length of the message that describes a call: method, count, type, operation, root, and whether it is refused.
 const WORDS: usize = 6;
 
 impl Call {
@@ -64,7 +64,7 @@ impl Call {
         }
     }
 
-    /// What the other ranks are told of it; numbers from 1 where 0 is none.
+    /// The message to the other ranks that describes it; numbers from 1 where 0 is none.
     fn told(self, refused: bool) -> [u64; WORDS] {
         let place = |index: Option<usize>| index.map_or(0, |index| index as u64 + 1);
         [

@@ -184,7 +184,7 @@ impl NumrCommunicator {
         Ok(part)
     }
 
-    /// Whether elements are reduced, by whoever does that here.
+    /// Returns `true` if a reduction is supported, by the library or, in the order of ranks, by this crate.
     pub(crate) fn does_reduce(&self, op: RawOp, dtype: Dtype) -> bool {
         if self.options.rank_order {
             rank_order::supports(op, dtype)
@@ -199,7 +199,7 @@ impl NumrCommunicator {
             .ok_or(Failure::Dtype)
     }
 
-    /// Where calls are made in which ranks combine what they have one by one, if they do.
+    /// The collectives that carry the elements of reductions in the order of ranks, if that order is asked for.
     fn in_rank_order(&self) -> Option<&dyn RawCollectives> {
         self.aside.as_deref().filter(|_| self.options.rank_order)
     }
@@ -245,7 +245,7 @@ impl NumrCommunicator {
         Ok(ready)
     }
 
-    /// What a call came to, in numr's terms.
+    /// Converts the result of a call to numr's terms.
     pub(crate) fn outcome<T>(
         &self,
         call: &'static str,

@@ -26,7 +26,7 @@ pub struct NumrCommunicator {
     pub(crate) compares: bool,
     pub(crate) options: NumrOptions,
     pub(crate) streams: Streams,
-    /// How many operations were begun, and how many of them are over for certain.
+    /// Counts of the operations that were started, and of those that are certainly complete.
     pub(crate) begun: AtomicU64,
     pub(crate) over: AtomicU64,
 }
@@ -69,7 +69,7 @@ impl NumrCommunicator {
     /// A communicator of the ranks of `world`, over MPI or in process. Collective.
     ///
     /// # Errors
-    /// What the library reports.
+    /// The error of the library.
     pub fn over(world: &Communicator, mut options: NumrOptions) -> Result<Self> {
         let raw = RawComm::new(world, options.raw.clone())?;
         options.compare_calls.get_or_insert(world.compares_calls());
@@ -84,7 +84,7 @@ impl NumrCommunicator {
         Self::new(Arc::new(RawNccl::new(comm)?), options)
     }
 
-    /// Whether a reduction with `op` computes with elements of that type. Both are numr's own, or of [`ranks_raw`].
+    /// Returns `true` if a reduction with `op` computes with elements of that type. Both are numr's own, or of [`ranks_raw`].
     ///
     /// Every type can be moved.
     #[must_use]
@@ -93,7 +93,7 @@ impl NumrCommunicator {
         dtype.is_some_and(|dtype| self.does_reduce(op.into().0, dtype))
     }
 
-    /// What it is over, for that which numr's trait has no words for: progress, groups of sends and receives, waits with a time limit.
+    /// The underlying collectives, for what numr's trait lacks: progress, groups of sends and receives, waits with a time limit.
     #[must_use]
     pub fn raw(&self) -> &Arc<dyn RawCollectives> {
         &self.raw
@@ -104,7 +104,7 @@ impl NumrCommunicator {
     /// Other ranks learn of it by their time limits, or as their library tells them.
     ///
     /// # Errors
-    /// What the library reports.
+    /// The error of the library.
     pub fn abort(&self) -> Result<()> {
         let aborted = self.ending(|| self.raw.abort());
         match &self.aside {
@@ -116,12 +116,12 @@ impl NumrCommunicator {
     /// Looks whether something that was begun has failed, without waiting for it. Lets it go on as well.
     ///
     /// # Errors
-    /// What has failed.
+    /// The error of the operation that has failed.
     pub fn async_error(&self) -> Result<()> {
         self.raw.progress().map(|_| ())
     }
 
-    /// Why the communicator is unusable, if it is.
+    /// The reason why the communicator is unusable, if it is.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         let aside = self.aside.as_deref();

@@ -2,7 +2,7 @@
 
 use ranks_comm::{Error, ErrorKind};
 
-/// Why a call was refused or failed, in the terms that numr's errors have.
+/// The reason why a call was refused or failed, in the terms that numr's errors have.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The element type is none that the operation takes.
@@ -18,7 +18,7 @@ impl Failure {
         Self::Argument { arg, reason }
     }
 
-    /// What the failure of `call` is to numr; its text begins with `whose` it is.
+    /// Converts the error of `call` to numr's terms; its text begins with `whose` it is.
     #[cold]
     pub(crate) fn of(call: &str, whose: &str, error: &Error) -> Self {
         let code = match error.code() {

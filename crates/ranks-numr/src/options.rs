@@ -1,10 +1,10 @@
-//! What a program may choose.
+//! Options of a communicator.
 
 use std::time::Duration;
 
 use ranks_raw::RawOptions;
 
-/// How a [`NumrCommunicator`](crate::NumrCommunicator) behaves. The same on all ranks.
+/// Options of a [`NumrCommunicator`](crate::NumrCommunicator). The same on all ranks.
 #[derive(Debug, Clone)]
 pub struct NumrOptions {
     pub(crate) raw: RawOptions,
@@ -31,8 +31,8 @@ impl NumrOptions {
         Self::default()
     }
 
-    /// How the communicator over MPI or in process works that [`NumrCommunicator::over`](crate::NumrCommunicator::over) makes: its time limit, whether a
-    /// thread looks after operations while the program computes, how much of what is sent is copied.
+    /// Options of the communicator over MPI or in process that [`NumrCommunicator::over`](crate::NumrCommunicator::over) makes:
+    /// its time limit, whether a thread looks after operations while the program computes, how much of what is sent is copied.
     #[must_use]
     pub fn raw(mut self, options: RawOptions) -> Self {
         self.raw = options;
@@ -46,7 +46,7 @@ impl NumrOptions {
         self
     }
 
-    /// Whether reductions combine what ranks have in the order of ranks, from 0 up, so that they repeat to the last bit on any library.
+    /// Makes reductions combine the elements of the ranks in the order of ranks, from 0 up, so that they repeat to the last bit on any library.
     /// 16-bit floating-point numbers are added as `f32` and rounded once; in `Min` and `Max` a number wins over a NaN.
     ///
     /// Such a reduction is over when it returns, and moves the elements of all ranks to each. Not unless asked for; not over NCCL.
@@ -56,7 +56,7 @@ impl NumrOptions {
         self
     }
 
-    /// Whether ranks compare their collective calls before they make them: all get the same error if those differ, or if one of them is
+    /// Makes ranks compare their collective calls before they make them: all get the same error if those differ, or if one of them is
     /// refused, and the communicator stays usable.
     ///
     /// That is one exchange more a call. Unless said, ranks do what those of the [`Communicator`](ranks_comm::Communicator) do

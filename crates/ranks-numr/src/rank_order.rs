@@ -8,10 +8,10 @@ use ranks_raw::{Dtype, RawCollectives, RawOp};
 
 use crate::spans::Span;
 
-/// How many bytes of each rank are moved at a time.
+/// The number of bytes of each rank that are moved at a time.
 const PIECE: usize = 1 << 20;
 
-/// Whether numbers of this type are combined here.
+/// Returns `true` if numbers of this type are combined here.
 pub(crate) fn supports(op: RawOp, dtype: Dtype) -> bool {
     matches!(op, RawOp::Sum | RawOp::Prod | RawOp::Min | RawOp::Max)
         && combine(&mut [], &[], dtype, op)
@@ -129,7 +129,7 @@ fn fold<T: Pod, W: Combine>(
 
 /// Numbers in which elements are combined.
 trait Combine: Copy {
-    /// What `op` makes of `self`, of the lower ranks, and of `next`.
+    /// Applies `op` to `self`, the result of the lower ranks, and to `next`.
     fn combine(self, next: Self, op: RawOp) -> Self;
 }
 

@@ -11,7 +11,7 @@ use crate::communicator::NumrCommunicator;
 
 type Shown = Arc<dyn Stream + Send + Sync>;
 
-/// What was shown to a communicator and to those that were split from it.
+/// The streams that were shown to a communicator and to those that were split from it.
 #[derive(Clone, Default)]
 pub(crate) struct Streams(Arc<Mutex<Vec<Shown>>>);
 
