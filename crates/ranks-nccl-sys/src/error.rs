@@ -1,10 +1,10 @@
-//! Why there is no NCCL.
+//! Reasons why there is no NCCL.
 
 use std::path::PathBuf;
 
 use ranks_load::LoadError;
 
-/// Why there is no NCCL.
+/// The reason why there is no NCCL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,7 +16,7 @@ pub enum Error {
     NotNccl {
         /// The file.
         path: PathBuf,
-        /// What shows it.
+        /// The evidence that it is none.
         reason: String,
     },
     /// The library is older than what can be used.
@@ -24,7 +24,7 @@ pub enum Error {
     TooOld {
         /// The file.
         path: PathBuf,
-        /// What the library says it is.
+        /// The version that the library reports.
         version: String,
         /// The first function that it lacks.
         lacks: &'static str,

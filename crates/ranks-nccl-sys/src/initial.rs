@@ -8,7 +8,7 @@ use std::ptr::null;
 
 use crate::generated::types::*;
 
-/// What a setting is that is left to NCCL.
+/// The value of a setting that is left to NCCL.
 pub const NCCL_CONFIG_UNDEF_INT: c_int = c_int::MIN;
 
 /// A time that is not known.

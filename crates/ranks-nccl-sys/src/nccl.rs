@@ -13,10 +13,10 @@ use crate::generated::types::{
 };
 use crate::version::{self, version_text};
 
-/// What is looked for, in the words of errors.
+/// The name of the library in errors.
 const WHAT: &str = "NCCL library";
 
-/// Where it is looked for, by the name that every release of NCCL 2 has.
+/// The places where it is looked for, by the name that every release of NCCL 2 has.
 const PLACES: Places = Places {
     soname: "libnccl.so.2",
     variable: "RANKS_NCCL",
@@ -47,7 +47,7 @@ static LOADED: OnceLock<&'static Nccl> = OnceLock::new();
 impl Nccl {
     /// The NCCL of this process, found and opened by the first call.
     ///
-    /// Where `RANKS_NCCL` names a file, or a folder with a library, it is that and nothing else. Otherwise it is the one that is in
+    /// If `RANKS_NCCL` names a file, or a folder with a library, it is that and nothing else. Otherwise it is the one that is in
     /// the process already, or the first that serves of: `libnccl.so.2` by the dynamic linker's search, the one in `$NCCL_HOME`,
     /// those of Python packages in `$VIRTUAL_ENV` and `$CONDA_PREFIX`.
     ///
@@ -125,7 +125,7 @@ impl Nccl {
         }
     }
 
-    /// Whether it has the function of that name.
+    /// Returns `true` if it has the function of that name.
     pub fn has(&self, function: &str) -> bool {
         version::since(function).is_some() && !self.missing.contains(&function)
     }
@@ -162,7 +162,7 @@ fn find() -> Result<&'static Nccl, Error> {
 /// The function that shows that a library is an NCCL.
 const MARK: &CStr = c"ncclGetVersion";
 
-/// What a library shows of itself.
+/// The version and the functions of a library.
 struct Examined {
     version: c_int,
     table: Table,
