@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A family of MPI libraries.
 ///
-/// What matters here is who understands whose launcher: everything that descends from MPICH starts under any
+/// The family tells which launchers start a library: everything that descends from MPICH starts under any
 /// Hydra, Open MPI starts under its own daemons only. How a library is *called* is another question, which is
 /// answered by its symbols, not by this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

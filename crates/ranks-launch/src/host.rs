@@ -25,7 +25,7 @@ mod testing;
 
 /// A machine, or the part of one that a container or a batch job is given, seen from one process.
 ///
-/// What the kernel does not tell is empty, 0 or `None`.
+/// Facts that the kernel does not tell are empty, 0 or `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

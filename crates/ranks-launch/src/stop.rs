@@ -61,7 +61,7 @@ impl StopRequest {
     /// Watches for these signals.
     ///
     /// # Errors
-    /// What the system reports, such as for `SIGKILL`, which cannot be watched for.
+    /// The error of the system, such as for `SIGKILL`, which cannot be watched for.
     pub fn on(signals: &[Signal]) -> io::Result<Self> {
         if let Some(signal) = signals
             .iter()

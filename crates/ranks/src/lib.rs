@@ -22,7 +22,7 @@
 //!
 //! # Where to find what
 //!
-//! What most programs name is here at the root, and with the traits in [`prelude`]. Everything is in the modules:
+//! The names that most programs use are here at the root, and with the traits in [`prelude`]. Everything is in the modules:
 //!
 //! | module | what is there |
 //! |---|---|
@@ -139,7 +139,7 @@ pub mod p2p {
     };
 }
 
-/// What travels: plain data, which is [`Pod`] and so [`Zeroable`]. Numbers, arrays and many others are.
+/// Elements of messages: plain data, which is [`Pod`] and so [`Zeroable`]. Numbers, arrays and many others are.
 ///
 /// Both are traits of [`bytemuck`], and derives for structs. These need `ranks` alone; bytemuck's own, which do the same, need bytemuck.
 ///
@@ -165,7 +165,7 @@ pub mod element {
     pub use ranks_macros::{Pod, Zeroable};
 }
 
-/// What most programs use: `use ranks::prelude::*;`.
+/// The names that most programs use: `use ranks::prelude::*;`.
 pub mod prelude {
     pub use crate::element::{Pod, Zeroable};
     #[cfg(feature = "collectives")]

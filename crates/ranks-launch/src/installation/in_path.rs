@@ -20,7 +20,7 @@ impl Installation {
 
     /// The MPI that a launcher belongs to: of its prefix, or of the prefix of the file behind its links.
     ///
-    /// Where libraries of several families lie there, the name of that file tells which is its own.
+    /// If libraries of several families lie there, the name of that file tells which is its own.
     pub fn of_launcher(file: &Path) -> Option<Installation> {
         let real = file.canonicalize().ok()?;
         let family = Family::of_launcher(&real);

@@ -16,7 +16,7 @@ use super::supervisor::end_with_parent;
 /// before there are others.
 ///
 /// # Errors
-/// Why it could not be started.
+/// The reason why it could not be started.
 pub fn stand_in(
     program: &Path,
     args: impl IntoIterator<Item = std::ffi::OsString>,

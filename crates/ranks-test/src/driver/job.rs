@@ -102,7 +102,7 @@ impl Job {
     /// Kills every process that carries this job's folder in its environment: ranks live in process groups of their
     /// own, and some launchers leave them behind when a peer crashed.
     ///
-    /// Where there is no such list of processes, a rank that is left ends itself when its test times out.
+    /// Without such a list of processes, a rank that is left ends itself when its test times out.
     fn end_what_is_left(&self) {
         let mark = format!("{}={}", record::REPORT, self.folder.display());
         let Ok(processes) = std::fs::read_dir("/proc") else {
