@@ -16,7 +16,7 @@ pub(crate) fn provisioned() -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// Whether Slurm has given us nodes on which no rank runs yet: `srun` starts them then.
+/// Returns `true` if Slurm has given us nodes on which no rank runs yet: `srun` starts them then.
 pub(crate) fn in_slurm() -> bool {
     Allocation::detect().is_some_and(|allocation| {
         allocation.scheduler == Scheduler::Slurm && allocation.step.is_none()
@@ -28,13 +28,13 @@ pub(crate) fn installations() -> Vec<Installation> {
     Installation::all(provisioned().as_deref())
 }
 
-/// What the ranks of a job are, and why.
+/// The form of a job's ranks, and the reason for it.
 pub(crate) enum Choice {
     /// Processes over this MPI.
     Mpi(Box<Chosen>),
     /// Threads of one process.
     Threads {
-        /// Why there is no MPI, unless that was asked for.
+        /// The reason why there is no MPI, unless threads were asked for.
         missing: Option<String>,
     },
 }
@@ -42,7 +42,7 @@ pub(crate) enum Choice {
 /// An MPI, and the launcher that starts its ranks.
 pub(crate) struct Chosen {
     pub(crate) installation: Installation,
-    /// What has named the library.
+    /// The source that has named the library.
     pub(crate) why: String,
 }
 

@@ -22,7 +22,7 @@ use libraries::Libraries;
 use machine::Machine;
 use test_run::TestRun;
 
-/// What to say, and how.
+/// The content of the report, and its form.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Writes one JSON object.
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     /// Starts ranks on the MPI that `ranks run` takes, or as threads without one: messages, reductions, shared memory.
     #[arg(long)]
     run: bool,
-    /// How many ranks `--run` starts.
+    /// The number of ranks that `--run` starts.
     #[arg(short = 'n', long, default_value_t = 2)]
     ranks: usize,
 }
@@ -39,14 +39,14 @@ pub(crate) struct Arguments {
 /// All that is known.
 #[derive(Debug, Serialize)]
 struct Report {
-    /// What is wrong, the worst first.
+    /// The problems, the worst first.
     findings: Vec<Finding>,
     mpi: Libraries,
     machine: Machine,
     batch: Option<Batch>,
     gpus: Gpus,
     features: Vec<Feature>,
-    /// What `--run` did.
+    /// The results of `--run`.
     run: Option<TestRun>,
 }
 

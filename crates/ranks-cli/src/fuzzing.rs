@@ -1,4 +1,4 @@
-//! What fuzz targets see of this crate's inside.
+//! Access to this crate's inside for fuzz targets.
 
 pub use crate::postmortem::fuzzing::report;
 pub use crate::timeline::fuzzing::traced;

@@ -48,18 +48,18 @@ enum Command {
     Timeline(timeline::Arguments),
     /// Says from the dumps of a job where its ranks parted and who waits for whom; ends with 1 if they differ.
     Postmortem(postmortem::Arguments),
-    /// What `doctor` asks in a process of its own.
+    /// Answers a question of `doctor` in a process of its own.
     #[command(hide = true)]
     Probe(probe::Arguments),
     /// The process that `run` starts for each rank, and that sees the rank's end.
     #[command(hide = true)]
     Rank(rank::Arguments),
-    /// What `doctor --run` runs.
+    /// The program that `doctor --run` runs.
     #[command(hide = true)]
     SelfTest,
 }
 
-/// What a command ends in: how it went, or a sentence for the user.
+/// The result of a command: its exit status, or a sentence for the user.
 type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
 
 /// The command: does what the arguments of this process say, and tells how to end.

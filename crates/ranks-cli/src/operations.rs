@@ -1,6 +1,6 @@
 //! Operations of MPI that several reports know.
 
-/// What sends a message and receives none.
+/// Functions that send a message and receive none.
 pub(crate) const SENDS: [&str; 8] = [
     "MPI_Send",
     "MPI_Ssend",

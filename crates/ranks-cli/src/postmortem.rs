@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 /// All that the dumps tell.
 #[derive(Debug, Serialize)]
 struct Report {
-    /// How many ranks the job had.
+    /// The number of ranks of the job.
     size: usize,
     missing: RankList,
     unreadable: Vec<Unreadable>,
@@ -50,7 +50,7 @@ struct Report {
     deadlock: Vec<usize>,
 }
 
-/// What a rank said when it wrote.
+/// The facts about itself that a rank wrote.
 #[derive(Debug, Serialize)]
 struct Left {
     rank: usize,
@@ -86,7 +86,7 @@ impl Report {
         }
     }
 
-    /// Whether nothing was found in which ranks differ, and nothing is lacking.
+    /// Returns `true` if nothing was found in which ranks differ, and nothing is lacking.
     fn is_well(&self) -> bool {
         let differ = |story: &Story| story.difference.is_some();
         !self.ranks.is_empty()
@@ -98,7 +98,7 @@ impl Report {
             && self.waits.iter().all(|wait| wait.why.is_none())
     }
 
-    /// Who left dumps.
+    /// A sentence that says how many ranks left dumps.
     fn left_by(&self) -> String {
         if self.ranks.is_empty() {
             return "no dump of a rank is here: jobs write them where RANKS_DUMP=DIR is set, and something goes wrong".to_owned();

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
 
-/// What stands before the answer; libraries write to standard output as well.
+/// The mark before the answer; libraries write to standard output as well.
 const MARK: &str = "ranks-probe:";
-/// How long an answer may take; a library on a slow file system takes seconds.
+/// The time limit of an answer; a library on a slow file system takes seconds.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What is asked.
+/// The question.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -32,16 +32,16 @@ enum What {
         /// The file, or a name for the dynamic linker.
         file: PathBuf,
     },
-    /// Whether it says that it takes memory of GPUs.
+    /// Asks a library whether it takes memory of GPUs.
     GpuMemory {
         /// The file.
         file: PathBuf,
     },
-    /// Whether there is a CUDA driver.
+    /// Looks for a CUDA driver.
     Cuda,
-    /// Whether there is an NCCL.
+    /// Looks for an NCCL.
     Nccl,
-    /// Whether there is an NVSHMEM.
+    /// Looks for an NVSHMEM.
     Nvshmem,
 }
 
@@ -60,13 +60,13 @@ pub(crate) struct Mpi {
     pub(crate) family: Option<String>,
     /// The file that it came from.
     pub(crate) path: PathBuf,
-    /// How many of the standard's functions it has.
+    /// The number of the standard's functions that it has.
     pub(crate) functions: usize,
-    /// How many of those with large counts (`_c`) it has.
+    /// The number of the standard's functions with large counts (`_c`) that it has.
     pub(crate) large_counts: usize,
     /// Those of the functions that features depend on which it has.
     pub(crate) has: Vec<String>,
-    /// Whether it was in the process before: preloaded.
+    /// Set if it was in the process before: preloaded.
     pub(crate) preloaded: bool,
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn mpi(file: &Path) -> Result<Mpi, String> {
     ask(&["mpi".as_ref(), file.as_os_str()])
 }
 
-/// What the library answers when it is asked whether it takes memory of GPUs; `None` if it cannot be asked.
+/// Asks the library whether it takes memory of GPUs; `None` if it cannot be asked.
 pub(crate) fn gpu_memory(file: &Path) -> Result<Option<bool>, String> {
     ask(&["gpu-memory".as_ref(), file.as_os_str()])
 }

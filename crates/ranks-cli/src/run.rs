@@ -16,10 +16,10 @@ use ranks_launch::{Allocation, Installation, Job, Outcome, Written};
 use crate::choice::{self, Choice};
 use crate::rank::{End, Ends};
 
-/// What to run, and on what.
+/// The program to run, and the ranks to run it on.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many ranks.
+    /// The number of ranks.
     #[arg(short = 'n', long, default_value_t = 2)]
     ranks: usize,
     /// The MPI: a name as `ranks doctor` shows it, a family, the prefix or the library of one; `none`: ranks are threads of one process.
@@ -128,7 +128,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     Ok(ExitCode::from(status))
 }
 
-/// Whether the launcher of this MPI lets a job go on without a rank that dies.
+/// Checks that the launcher of this MPI lets a job go on without a rank that dies.
 fn can_lose_ranks(installation: &Installation) -> Result<(), String> {
     if installation.fault_tolerance().is_some() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! What `ranks doctor --run` runs on its ranks: messages, reductions, shared memory, NCCL; each checked, with its time. Before that,
-//! what only initialised ranks can tell.
+//! Tests that `ranks doctor --run` runs on its ranks: messages, reductions, shared memory, NCCL; each checked, with its time.
+//! Before that, facts that only initialised ranks can tell.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use ranks::{Communicator, Number, SharedWindow};
 
 use crate::Outcome;
 
-/// What stands before a line of results.
+/// The mark before a line of results.
 pub(crate) const MARK: &str = "ranks-self-test:";
 /// The last word of each rank: a launcher reports success for a job that lost ranks.
 pub(crate) const DONE: &str = "done";
 
-/// How many messages go to and fro.
+/// The number of messages that go to and fro.
 const PINGS: u32 = 100;
 /// The bytes of the shared window, of all ranks together.
 const SHARED: usize = 1 << 20;
 
-/// How long ranks of NCCL may wait for each other.
+/// The time limit for ranks of NCCL that wait for each other.
 const LIMIT: Duration = Duration::from_secs(30);
 /// So many ranks add something: an `i8` holds 1 + 2 + … + 15.
 const MOST: usize = 15;
@@ -47,7 +47,7 @@ const CASES: [Case; 15] = [
     ("shared window of 1 MiB", shared_window),
 ];
 
-/// What is tested where there are a GPU and NCCL.
+/// The test for machines with a GPU and NCCL.
 const OF_NCCL: Case = ("NCCL with one rank on GPU 0", nccl_alone);
 
 /// A rank of the test.
@@ -72,7 +72,7 @@ pub(crate) fn main() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the library and the launcher say once the ranks are there, and where these are.
+/// Prints facts about the library and the launcher that are known once the ranks are there, and where these are.
 fn facts(world: &Communicator) -> Result<(), ranks::Error> {
     let topology = world.topology()?;
     let level = world.thread_level();

@@ -1,4 +1,4 @@
-//! How a command ends that tells what it has found.
+//! Prints a report and returns the exit status.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -12,7 +12,7 @@ mod trace;
 
 use file::RankFile;
 
-/// What to read and to write.
+/// The files to read and to write.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The folder that RANKS_TIMELINE named.
@@ -118,7 +118,7 @@ fn one_job(mut ranks: Vec<RankFile>) -> (Vec<RankFile>, Vec<String>) {
     (ranks, remarks)
 }
 
-/// What fuzz targets see of it.
+/// Access to it for fuzz targets.
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing {
     use super::{RankFile, one_job, trace};

@@ -1,4 +1,4 @@
-//! What a batch system gave us.
+//! The allocation of a batch system.
 
 use ranks_launch::{Allocation, Environment, Family, Scheduler};
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub(super) struct Batch {
     pub(super) nodes: Vec<String>,
     pub(super) tasks: Option<usize>,
     pub(super) cpus_per_task: Option<usize>,
-    /// How many seconds are left.
+    /// The time that is left, in seconds.
     pub(super) seconds_left: Option<u64>,
     /// The command that starts ranks on it.
     pub(super) start: String,

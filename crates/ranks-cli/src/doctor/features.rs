@@ -18,7 +18,7 @@ pub(super) struct Feature {
     pub(super) on: [&'static str; 4],
 }
 
-/// What a feature needs of an MPI.
+/// The need that a feature has of an MPI.
 #[derive(Clone, Copy)]
 enum Over {
     /// This function.

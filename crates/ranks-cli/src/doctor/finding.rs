@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Something that is wrong, or will surprise, and what to do about it.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Finding {
-    /// Whether programs will fail for it; otherwise it is good to know.
+    /// Set if programs will fail for it; otherwise it is good to know.
     pub(super) trouble: bool,
     pub(super) what: String,
     pub(super) remedy: String,

@@ -9,7 +9,7 @@ use crate::probe::{self, GpuLibrary, Mpi};
 
 use super::finding::Finding;
 
-/// What there is for GPUs; an error lists every path that was tried.
+/// GPUs and their libraries; an error lists every path that was tried.
 #[derive(Debug, Serialize)]
 pub(super) struct Gpus {
     /// Those that the kernel's driver shows.
@@ -17,7 +17,7 @@ pub(super) struct Gpus {
     pub(super) cuda: Result<GpuLibrary, String>,
     pub(super) nccl: Result<GpuLibrary, String>,
     pub(super) nvshmem: Result<GpuLibrary, String>,
-    /// Whether the MPI says that it takes memory of GPUs, asked before it is initialised; `None` if it has no way to say so, an
+    /// The MPI's answer whether it takes memory of GPUs, asked before it is initialised; `None` if it has no way to say so, an
     /// error if it ends a process that asks so early, as MPICH does.
     pub(super) mpi_takes_memory: Option<Result<Option<bool>, String>>,
 }

@@ -15,22 +15,22 @@ use super::finding::Finding;
 
 mod diagnosis;
 
-/// What was found, and how.
+/// The libraries that were found, and how.
 #[derive(Debug, Serialize)]
 pub(super) struct Libraries {
-    /// What the launcher, if any, told this process.
+    /// The facts that the launcher, if any, told this process.
     pub(super) started: String,
     /// The ground on which ranks of a program that is started as this one would stand, or why that cannot be decided.
     pub(super) ranks: String,
-    /// What `ranks run` starts ranks on, or why it does not.
+    /// The library and launcher of `ranks run`, or the reason why it starts no ranks.
     pub(super) run: Result<Run, String>,
-    /// Whether a program that is started as this one opens no MPI unless it is asked for.
+    /// Set if a program that is started as this one opens no MPI unless it is asked for.
     pub(super) unless_asked: bool,
-    /// Whether `RANKS_BACKEND` asks for no MPI.
+    /// Set if `RANKS_BACKEND` asks for no MPI.
     in_process: bool,
-    /// Why `RANKS_MPI` cannot be followed.
+    /// The reason why `RANKS_MPI` cannot be followed.
     choice: Option<String>,
-    /// What a program that is started as this one would try, in order.
+    /// The libraries that a program that is started as this one would try, in order.
     pub(super) tried: Vec<Tried>,
     /// Its launcher.
     pub(super) launcher: Option<Launcher>,
@@ -49,14 +49,14 @@ pub(super) struct Libraries {
     relative: Option<&'static str>,
 }
 
-/// What `ranks run` takes where nothing else is said.
+/// The default library and launcher of `ranks run`.
 #[derive(Debug, Serialize)]
 pub(super) struct Run {
     /// The library; none for threads.
     pub(super) library: Option<PathBuf>,
     /// Its launcher.
     pub(super) launcher: Option<PathBuf>,
-    /// What has named the library, or why there is none.
+    /// The source that has named the library, or the reason why there is none.
     pub(super) why: String,
 }
 
@@ -200,7 +200,7 @@ impl Libraries {
             .find_map(|tried| Some((tried.answer.as_ref().ok()?, tried.why.as_str())))
     }
 
-    /// What does not fit together before MPI is initialised.
+    /// Finds a mismatch of library and launcher before MPI is initialised.
     fn mismatch(&self) -> Option<ranks_launch::Mismatch> {
         let used = self.used()?;
         let library = LoadedMpi {

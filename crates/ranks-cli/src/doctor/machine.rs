@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use super::finding::Finding;
 
-/// Where MPIs and shared windows have their memory.
+/// The folder in which MPIs and shared windows have their memory.
 const SHARED: &str = "/dev/shm";
 /// So much of it or less is too little: containers give 64 MiB, and four ranks take more for themselves.
 const LITTLE: u64 = 256 << 20;
 /// Adapters of InfiniBand register so much memory at least.
 const LOCKED: u64 = 64 << 20;
 
-/// What programs may use.
+/// The resources that programs may use.
 #[derive(Debug, Serialize)]
 pub(super) struct Machine {
     pub(super) host: Host,
@@ -28,9 +28,9 @@ pub(super) struct Machine {
     pub(super) huge_pages: [Option<String>; 2],
     /// Huge pages that are put aside.
     pub(super) huge_pages_reserved: u64,
-    /// How much memory a process may lock, in bytes; `None` is no limit.
+    /// The memory that a process may lock, in bytes; `None` is no limit.
     pub(super) memlock: Option<u64>,
-    /// Who may read another process's memory: 0 all of one user, 1 ancestors, 2 root, 3 nobody.
+    /// The processes that may read another one's memory: 0 all of one user, 1 ancestors, 2 root, 3 nobody.
     pub(super) ptrace_scope: Option<u32>,
     /// Adapters of InfiniBand and its like.
     pub(super) infiniband: Vec<String>,

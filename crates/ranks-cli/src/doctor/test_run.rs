@@ -10,20 +10,20 @@ use crate::self_test::{DONE, MARK};
 
 use super::finding::Finding;
 
-/// How long the ranks may take.
+/// The time limit of the ranks.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What the ranks did.
+/// The results of the ranks.
 #[derive(Debug, Serialize)]
 pub(super) struct TestRun {
     pub(super) ranks: usize,
     /// The MPI, or `in process`.
     pub(super) on: String,
-    /// What the ranks say of the library, of the launcher, and of where they are.
+    /// Facts from the ranks about the library, about the launcher, and about where they are.
     pub(super) facts: Vec<(String, String)>,
     pub(super) cases: Vec<Case>,
     pub(super) milliseconds: u128,
-    /// Why not all of it was done.
+    /// The reason why not all of it was done.
     pub(super) failure: Option<String>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Group<'a> {
     pub(super) parts: BTreeMap<usize, &'a Communicator>,
 }
 
-/// What is to be said of the collectives of a communicator.
+/// The report on the collectives of a communicator.
 #[derive(Debug, Serialize)]
 pub(super) struct Story {
     pub(super) communicator: String,
@@ -25,7 +25,7 @@ pub(super) struct Story {
     pub(super) without: RankList,
     pub(super) difference: Option<Difference>,
     pub(super) progress: Vec<Progress>,
-    /// Why not all calls could be compared.
+    /// Reasons why not all calls could be compared.
     pub(super) gaps: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Story {
 #[derive(Debug, Serialize)]
 pub(super) struct Difference {
     pub(super) number: u64,
-    /// What is called, and by whom; more than one if ranks call what does not belong together.
+    /// The calls, and the ranks that make each; more than one if ranks call what does not belong together.
     pub(super) calls: Vec<(String, RankList)>,
     /// Those that have not come to it.
     pub(super) not_there: RankList,
@@ -41,16 +41,16 @@ pub(super) struct Difference {
     pub(super) unknown: RankList,
 }
 
-/// How far a rank is.
+/// The progress of a rank.
 #[derive(Debug, Serialize)]
 pub(super) struct Progress {
     pub(super) rank: usize,
     pub(super) begun: u64,
-    /// How many calls have come back.
+    /// The number of calls that have come back.
     pub(super) ended: u64,
     /// The last that it has called.
     pub(super) last: Option<String>,
-    /// Whether that one has come back with the error that the rank failed with.
+    /// Set if that one has come back with the error that the rank failed with.
     pub(super) failed: bool,
 }
 
@@ -106,7 +106,7 @@ impl Group<'_> {
         }
     }
 
-    /// What is called at each number, of those that are still held.
+    /// The calls at each number, of those that are still held.
     fn held(&self) -> BTreeMap<u64, Vec<(usize, &Call)>> {
         let mut held: BTreeMap<u64, Vec<(usize, &Call)>> = BTreeMap::new();
         for (&rank, part) in &self.parts {
@@ -167,7 +167,7 @@ impl Group<'_> {
         }
     }
 
-    /// What the rings no longer hold.
+    /// Sentences about calls that the rings no longer hold.
     fn gaps(&self) -> Vec<String> {
         let firsts = self.parts.iter().filter_map(|(rank, part)| {
             let first = part.collectives.first()?.number;
@@ -199,7 +199,7 @@ impl Group<'_> {
 }
 
 impl Communicator {
-    /// How many collectives its rank has begun.
+    /// The number of collectives that its rank has begun.
     pub(super) fn come(&self) -> u64 {
         let last = self.collectives.last();
         last.map_or(self.begun, |last| {

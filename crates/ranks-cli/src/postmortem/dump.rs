@@ -1,4 +1,4 @@
-//! What a rank wrote of itself when it was in trouble: a file `rank-N.json` in the folder that `RANKS_DUMP` names.
+//! The dump of a rank that was in trouble: a file `rank-N.json` in the folder that `RANKS_DUMP` names.
 //!
 //! A field that is missing has its default, and one that is not known is passed over: versions of the writer differ.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The version of dumps that is read here.
 const VERSION: u32 = 1;
 
-/// What one rank wrote.
+/// The dump of one rank.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Dump {
@@ -19,7 +19,7 @@ pub(super) struct Dump {
     pub(super) host: String,
     pub(super) pid: u32,
     pub(super) library: String,
-    /// Why it wrote: `time limit`, `panic`, …
+    /// The reason why it wrote: `time limit`, `panic`, …
     pub(super) reason: String,
     pub(super) error: Option<String>,
     pub(super) communicators: Vec<Communicator>,
@@ -39,7 +39,7 @@ pub(super) struct Communicator {
     pub(super) world_ranks: Vec<usize>,
     pub(super) collectives: Vec<Call>,
     pub(super) messages: Vec<Call>,
-    /// How many collectives have begun, and how many of them have ended.
+    /// The number of collectives that have begun, and of those that have ended.
     pub(super) begun: u64,
     pub(super) ended: u64,
 }
@@ -59,11 +59,11 @@ pub(super) struct Call {
     pub(super) root: Option<usize>,
     /// The other rank; any if there is none.
     pub(super) peer: Option<usize>,
-    /// Where what it sends goes, of a call that receives as well.
+    /// The destination of what it sends, of a call that receives as well.
     pub(super) dest: Option<usize>,
     /// Any if there is none.
     pub(super) tag: Option<i64>,
-    /// Whether the other rank is `MPI_PROC_NULL`.
+    /// Set if the other rank is `MPI_PROC_NULL`.
     pub(super) nobody: bool,
     pub(super) done: bool,
 }
@@ -84,7 +84,7 @@ impl Dump {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// Why it is no dump.
+    /// The reason why it is no dump.
     pub(super) fn read(text: &str) -> Result<Dump, String> {
         let dump: Dump = serde_json::from_str(text).map_err(|error| {
             if error.is_eof() {
@@ -110,7 +110,7 @@ impl Dump {
 }
 
 impl Dump {
-    /// Whether its rank failed in this call, which has come back with the error.
+    /// Returns `true` if its rank failed in this call, which has come back with the error.
     pub(super) fn failed_in(&self, call: &Call) -> bool {
         // An error of another rank of this process is told with a reason that names that rank.
         let own = !self.reason.contains(" on rank ");
@@ -131,7 +131,7 @@ impl Dump {
         self.communicators.iter().find_map(failed)
     }
 
-    /// Whether it did because it had waited until a time limit: its error says so in these words, whichever limit it was.
+    /// Returns `true` if it did because it had waited until a time limit: its error says so in these words, whichever limit it was.
     pub(super) fn waited_in(&self, call: &Call) -> bool {
         let in_vain = |error: &str| error.contains("within the time limit");
         self.failed_in(call) && self.error.as_deref().is_some_and(in_vain)
@@ -146,7 +146,7 @@ impl Communicator {
 }
 
 impl Call {
-    /// Whether the call returns before what it begins is done.
+    /// Returns `true` if the call is nonblocking: it returns before the operation is complete.
     pub(super) fn is_nonblocking(&self) -> bool {
         let Some(rest) = self.operation.strip_prefix("MPI_I") else {
             return self.operation.ends_with("_init") || self.operation.starts_with("MPI_Start");
@@ -157,7 +157,7 @@ impl Call {
                 .any(|word| rest.starts_with(word))
     }
 
-    /// Whether ranks may pass different numbers of elements.
+    /// Returns `true` if ranks may pass different numbers of elements.
     fn may_differ_in_items(&self) -> bool {
         let name = self.operation.as_str();
         let varying = [
@@ -171,7 +171,7 @@ impl Call {
         name.contains("eighbor") || varying.iter().any(|end| name.ends_with(end))
     }
 
-    /// Whether another rank's call of the same number may belong to this.
+    /// Returns `true` if another rank's call of the same number may belong to this.
     pub(super) fn agrees(&self, other: &Call) -> bool {
         let items = self.items == other.items || self.may_differ_in_items();
         items

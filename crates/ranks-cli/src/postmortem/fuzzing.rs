@@ -1,4 +1,4 @@
-//! What fuzz targets see of this: reports of any texts.
+//! Access to this for fuzz targets: reports of any texts.
 
 use super::Report;
 use super::job::Job;

@@ -13,10 +13,10 @@ use super::rank_list::RankList;
 /// No dump is as large as this; what is, is something else.
 const LARGEST: u64 = 256 << 20;
 
-/// What the ranks of a job left.
+/// The dumps of the ranks of a job.
 #[derive(Debug, Default)]
 pub(super) struct Job {
-    /// How many ranks it had; 0 where no dump tells it.
+    /// The number of its ranks; 0 where no dump tells it.
     pub(super) size: usize,
     pub(super) dumps: BTreeMap<usize, Dump>,
     pub(super) unreadable: Vec<Unreadable>,

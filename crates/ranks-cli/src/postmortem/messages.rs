@@ -6,15 +6,16 @@ use crate::operations::SENDS;
 
 /// The messages that a rank has sent, or the receives that it has begun, as far as its dump tells.
 pub(super) struct Told {
-    /// How many belong to the other side's call.
+    /// The number of those that belong to the other side's call.
     pub(super) matching: usize,
     /// Those with other tags: each tag, and how often.
     others: Vec<(i64, usize)>,
-    /// Whether the dump goes back to the first one.
+    /// Set if the dump goes back to the first one.
     is_whole: bool,
 }
 
-/// Why what `call`, of the rank `at` of the world, waits for is not coming; `None` if it may be on its way, or if nothing is known.
+/// The reason why the send or receive that `call`, of the rank `at` of the world, waits for is not coming; `None` if it may be on
+/// its way, or if nothing is known.
 pub(super) fn why_not(group: &Group<'_>, at: usize, call: &Call) -> Option<String> {
     let mine = group.parts.get(&at)?;
     let Some(peer) = call.peer else {
@@ -45,7 +46,7 @@ pub(super) fn why_not(group: &Group<'_>, at: usize, call: &Call) -> Option<Strin
     }
 }
 
-/// Why a message from any rank is not coming.
+/// The reason why a message from any rank is not coming.
 fn nobody_has_sent(
     group: &Group<'_>,
     at: usize,
@@ -88,7 +89,7 @@ impl Told {
 }
 
 impl Communicator {
-    /// What this has of those calls that `belongs` chooses, with that tag or any.
+    /// The calls of this that `belongs` chooses, with that tag or any.
     fn told(&self, tag: Option<i64>, belongs: impl Fn(&Call) -> bool) -> Told {
         let mut told = Told {
             matching: 0,
@@ -121,13 +122,13 @@ impl Communicator {
 }
 
 impl Call {
-    /// Whether it takes a message in.
+    /// Returns `true` if it receives a message, or probes for one.
     pub(super) fn receives(&self) -> bool {
         let names = ["MPI_Recv", "MPI_Irecv", "MPI_Mprobe", "MPI_Probe"];
         names.contains(&self.operation.as_str()) || self.exchanges()
     }
 
-    /// Whether it sends a message.
+    /// Returns `true` if it sends a message.
     pub(super) fn sends(&self) -> bool {
         SENDS.contains(&self.operation.as_str()) || self.exchanges()
     }
@@ -145,7 +146,7 @@ impl Call {
         self.sends() && to == Some(rank)
     }
 
-    /// Whether it takes the message away from later ones for certain.
+    /// Returns `true` if it takes the message away from later ones for certain.
     fn receives_from(&self, rank: usize, tag: Option<i64>) -> bool {
         self.receives()
             && self.operation != "MPI_Probe"

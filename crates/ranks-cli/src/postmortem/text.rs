@@ -1,4 +1,4 @@
-//! What a person reads: what is wrong first, then how far every rank is.
+//! The report for people: what is wrong first, then how far every rank is.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Who waits for whom.
+//! Ranks that wait, and the ranks that they wait for.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,17 +15,17 @@ use super::rank_list::RankList;
 #[derive(Debug, Serialize)]
 pub(super) struct Wait {
     pub(super) rank: usize,
-    /// Whether it has come back.
+    /// Set if it has come back.
     pub(super) over: bool,
-    /// What it called, with ranks of the world.
+    /// The call, with ranks of the world.
     pub(super) call: String,
     pub(super) communicator: String,
-    /// How long, if it was measured.
+    /// The time in the call, if it was measured.
     pub(super) seconds: Option<f64>,
     /// The ranks of the world that must act before it goes on, as far as that is known.
     #[serde(serialize_with = "as_ranges")]
     pub(super) on: Rc<[usize]>,
-    /// Why a message that it waits for is not there.
+    /// The reason why a message that it waits for is not there.
     pub(super) why: Option<String>,
 }
 
@@ -143,7 +143,7 @@ impl Group<'_> {
 }
 
 impl Dump {
-    /// How long this call has been under way.
+    /// The time for which this call has been under way.
     fn seconds(&self, part: &Communicator, call: &Call) -> Option<f64> {
         let same = self.under_way.iter().find(|under_way| {
             under_way.communicator == part.id
@@ -153,7 +153,7 @@ impl Dump {
         same.map(|same| same.seconds)
     }
 
-    /// What is under way and in no ring.
+    /// The calls that are under way and in no ring.
     fn elsewhere(&self, rank: usize, known: &[Wait]) -> Vec<Wait> {
         let known = |operation: &str| {
             known

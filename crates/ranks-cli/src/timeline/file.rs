@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// What a rank wrote.
+/// The file of a rank.
 #[derive(Debug)]
 pub(super) struct RankFile {
     pub(super) head: Head,
@@ -16,7 +16,7 @@ pub(super) struct Head {
     ranks_timeline: u32,
     pub(super) rank: usize,
     pub(super) size: usize,
-    /// When the job began: the same for all of its ranks.
+    /// The time at which the job began: the same for all of its ranks.
     #[serde(deserialize_with = "hexadecimal")]
     pub(super) job: u64,
     pub(super) host: String,
@@ -42,14 +42,14 @@ pub(super) struct Communicator {
 pub(super) struct Event {
     pub(super) op: String,
     pub(super) comm: u64,
-    /// How many such calls the communicator had before.
+    /// The number of such calls that the communicator had before.
     pub(super) n: u64,
     pub(super) thread: u64,
     /// Nanoseconds on the clock of rank 0.
     pub(super) begin: i64,
     pub(super) end: i64,
     pub(super) peer: Option<usize>,
-    /// Where a message goes, if another one comes from `peer`.
+    /// The destination of a message, if another one comes from `peer`.
     pub(super) dest: Option<usize>,
     pub(super) tag: Option<i32>,
     pub(super) dtype: Option<String>,

@@ -12,7 +12,7 @@ use super::file::{Event, Head, RankFile};
 #[derive(Serialize, Default)]
 struct Entry<'a> {
     name: &'a str,
-    /// What it is: `X` a slice, `M` a name, `s` and `f` the ends of an arrow.
+    /// The phase: `X` a slice, `M` a name, `s` and `f` the ends of an arrow.
     ph: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
     cat: &'static str,
@@ -63,7 +63,7 @@ struct Call<'a> {
     error: Option<&'a str>,
 }
 
-/// What is said of the whole.
+/// Remarks on the whole trace.
 #[derive(Serialize)]
 struct Remarks<'a> {
     library: &'a str,
@@ -132,7 +132,7 @@ fn remarks(ranks: &[RankFile]) -> Remarks<'_> {
     }
 }
 
-/// What the process of a rank and its threads are called.
+/// Names the process of a rank and its threads.
 fn names<W: Write>(entries: &mut Entries<'_, W>, rank: &RankFile) -> io::Result<()> {
     let Head {
         rank: pid,

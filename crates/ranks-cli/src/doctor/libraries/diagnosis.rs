@@ -1,4 +1,4 @@
-//! What is wrong with the MPIs of a machine.
+//! Diagnoses of the MPIs of a machine.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use ranks_launch::{Family, Launcher, Pmi};
 
 use super::{Finding, Installed, Libraries, Script};
 
-/// What a dynamic linker says of a file that is not there.
+/// The words of a dynamic linker for a file that is not there.
 const NOT_THERE: &str = "No such file";
 
 impl Libraries {
@@ -43,7 +43,7 @@ impl Libraries {
         self.serving().map(|mpi| mpi.name.as_str()).collect()
     }
 
-    /// What linker scripts are to a reader.
+    /// A sentence that says why a linker script cannot be opened.
     fn is_script(file: &Path) -> String {
         format!(
             "{} is a linker script: text for compilers, which no program can open",
@@ -51,7 +51,7 @@ impl Libraries {
         )
     }
 
-    /// What to set `RANKS_MPI` to instead.
+    /// Another value for `RANKS_MPI`.
     fn other_choice(&self) -> String {
         if let Some(instead) = &self.instead {
             return format!("RANKS_MPI={}", instead.display());

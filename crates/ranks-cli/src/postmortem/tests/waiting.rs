@@ -1,4 +1,4 @@
-//! What ranks wait for: messages, failures, each other.
+//! Waits of ranks: for messages, failures, each other.
 
 use serde_json::Value;
 
