@@ -81,7 +81,7 @@ impl Call {
     }
 }
 
-/// Tells the other ranks of `call`, over a communicator on which nothing else is under way, and hears of theirs: `Err` with a text that is the same
+/// Exchanges `call` with the other ranks, over a communicator on which nothing else is in flight: `Err` with a text that is the same
 /// on all ranks, unless all make the same call and none refuses it.
 pub(crate) fn compare(
     aside: &dyn RawCollectives,
@@ -125,7 +125,7 @@ fn differences(all: &[u64]) -> std::result::Result<(), String> {
     }
 }
 
-/// The call that `told` tells of, whatever a peer has sent.
+/// The call that `told` describes, whatever a peer has sent.
 fn described(told: &[u64]) -> String {
     fn place<T>(list: &[T], word: u64) -> Option<&T> {
         list.get(usize::try_from(word).ok()?.checked_sub(1)?)

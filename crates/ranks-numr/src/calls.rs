@@ -1,4 +1,4 @@
-//! The operations of numr's trait, whichever its version: checked, compared among ranks where that is asked for, and begun.
+//! The operations of numr's trait, whichever its version: checked, compared among ranks if that is asked for, and started.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ type Result<T> = std::result::Result<T, Failure>;
 
 impl NumrCommunicator {
     /// # Safety
-    /// As numr's `all_reduce`: at `address` are `count` elements, and they stay allocated until a `sync` is over.
+    /// As numr's `all_reduce`: at `address` are `count` elements, and they stay allocated until a `sync` is complete.
     pub(crate) unsafe fn allreduce(
         &self,
         address: u64,
@@ -32,7 +32,7 @@ impl NumrCommunicator {
         let (send, recv) = (buffer.begin(), buffer.begin_mut());
         self.begins();
         let begun = match self.in_rank_order() {
-            // SAFETY: the caller's promise; what is done on `aside` is over when it returns.
+            // SAFETY: the caller's promise; what is done on `aside` is complete when it returns.
             Some(aside) => unsafe { rank_order::allreduce(aside, buffer, dtype, op) },
             // SAFETY: the caller's promise; one address twice means in place.
             None => unsafe { self.raw.allreduce(send, recv, count, dtype, op) },
@@ -41,7 +41,7 @@ impl NumrCommunicator {
     }
 
     /// # Safety
-    /// As numr's `broadcast`: at `address` are `count` elements, and they stay allocated until a `sync` is over.
+    /// As numr's `broadcast`: at `address` are `count` elements, and they stay allocated until a `sync` is complete.
     pub(crate) unsafe fn bcast(
         &self,
         address: u64,
@@ -61,7 +61,7 @@ impl NumrCommunicator {
     }
 
     /// # Safety
-    /// As numr's `all_gather`: at `send` are `count` elements, at `recv` as many for each rank, and they stay allocated until a `sync` is over.
+    /// As numr's `all_gather`: at `send` are `count` elements, at `recv` as many for each rank, and they stay allocated until a `sync` is complete.
     pub(crate) unsafe fn allgather(
         &self,
         send: u64,
@@ -80,7 +80,7 @@ impl NumrCommunicator {
     }
 
     /// # Safety
-    /// As numr's `reduce_scatter`: at `send` are `count` elements for each rank, at `recv` as many once, and they stay allocated until a `sync` is over.
+    /// As numr's `reduce_scatter`: at `send` are `count` elements for each rank, at `recv` as many once, and they stay allocated until a `sync` is complete.
     pub(crate) unsafe fn reduce_scatter_block(
         &self,
         send: u64,
@@ -106,7 +106,7 @@ impl NumrCommunicator {
     }
 
     /// # Safety
-    /// As numr's `send`: at `address` are `count` elements that nobody changes or frees until a `sync` is over.
+    /// As numr's `send`: at `address` are `count` elements that nobody changes or frees until a `sync` is complete.
     pub(crate) unsafe fn isend(
         &self,
         address: u64,
@@ -127,7 +127,7 @@ impl NumrCommunicator {
     }
 
     /// # Safety
-    /// As numr's `recv`: at `address` is room for `count` elements that nobody uses or frees until a `sync` is over.
+    /// As numr's `recv`: at `address` is room for `count` elements that nobody uses or frees until a `sync` is complete.
     pub(crate) unsafe fn irecv(
         &self,
         address: u64,
@@ -147,7 +147,7 @@ impl NumrCommunicator {
         self.outcome("recv", begun)
     }
 
-    /// Notes that something is under way from now on.
+    /// Counts an operation that is in flight from now on.
     fn begins(&self) {
         self.begun.fetch_add(1, Ordering::AcqRel);
     }
@@ -235,11 +235,11 @@ impl NumrCommunicator {
             return ready;
         };
         let compared = agreement::compare(aside, call, ready.is_err()).inspect_err(|_| {
-            // Nobody knows which calls the others go on to make.
+            // The next calls of the other ranks are unknown.
             let _ = self.abort();
         });
         let compared = self.outcome(call.name, compared)?;
-        // Why this rank refuses is more to the point than that one does.
+        // The reason why this rank refuses says more than that some rank does.
         let ready = ready?;
         compared.map_err(Failure::Backend)?;
         Ok(ready)
@@ -254,7 +254,7 @@ impl NumrCommunicator {
         result.map_err(|error| Failure::of(call, &self.whose(call), &error))
     }
 
-    /// The beginning of what is told of a failure.
+    /// The beginning of the text of a failure.
     fn whose(&self, call: &str) -> String {
         format!("{call} on rank {} of {}:", self.raw.rank(), self.raw.size())
     }

@@ -1,4 +1,4 @@
-//! The communicator that numr's programs get.
+//! numr's communicator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::streams::Streams;
 
 /// numr's `Communicator`, and its `StreamSyncOps` where the backend has streams, over any [`RawCollectives`].
 ///
-/// It implements the traits of every version of numr whose feature is on. What it does where numr leaves a choice is
-/// said [at the top](crate).
+/// It implements the traits of every version of numr whose feature is on. Its behaviour where numr leaves a choice is
+/// described [at the top](crate).
 ///
-/// A drop with operations under way waits for them for a while ([`NumrOptions::drop_limit`]); it logs what went wrong and neither panics nor
-/// waits for ever. Whoever else holds the [`RawCollectives`] finds it unusable after a drop that gave up.
+/// A drop with operations in flight waits for them for a while ([`NumrOptions::drop_limit`]); it logs what went wrong and neither panics nor
+/// waits for ever. Other holders of the [`RawCollectives`] find it unusable after a drop that gave up.
 pub struct NumrCommunicator {
     pub(crate) raw: Arc<dyn RawCollectives>,
-    /// The same ranks, for what is exchanged about calls. Nothing is under way on it between two calls.
+    /// The same ranks, for exchanges about calls. Nothing is in flight on it between two calls.
     pub(crate) aside: Option<Box<dyn RawCollectives>>,
     pub(crate) compares: bool,
     pub(crate) options: NumrOptions,
@@ -99,7 +99,7 @@ impl NumrCommunicator {
         &self.raw
     }
 
-    /// Gives up all that was begun, from any thread: whoever waits on this rank gets an error, and so does every later call.
+    /// Aborts all pending operations, from any thread: every wait on this rank gets an error, and so does every later call.
     ///
     /// Other ranks learn of it by their time limits, or as their library tells them.
     ///
@@ -113,7 +113,7 @@ impl NumrCommunicator {
         }
     }
 
-    /// Looks whether something that was begun has failed, without waiting for it. Lets it go on as well.
+    /// Checks whether a pending operation has failed, without waiting for it. Makes progress as well.
     ///
     /// # Errors
     /// The error of the operation that has failed.
@@ -132,7 +132,7 @@ impl NumrCommunicator {
 }
 
 impl NumrCommunicator {
-    /// Does what ends, one way or the other, all that was begun before.
+    /// Runs `end`, which ends, one way or the other, all operations that were started before.
     pub(crate) fn ending<T>(&self, end: impl FnOnce() -> T) -> T {
         let begun = self.begun.load(Ordering::Acquire);
         let outcome = end();

@@ -40,9 +40,9 @@
 //!
 //! | | here |
 //! |---|---|
-//! | completion | operations are begun; results may be read, and memory changed, after `sync` or `barrier` |
+//! | completion | operations are nonblocking; results may be read, and memory changed, after `sync` or `barrier` |
 //! | addresses | of the host over MPI and in process, of the GPU over NCCL, as [`RawCollectives::takes`] says |
-//! | sends, over MPI and in process | `sync` does not wait until the other side has begun to receive: what is sent is copied first. So two neighbours may both send, `sync`, and receive then |
+//! | sends, over MPI and in process | `sync` does not wait until the other side has posted a receive: what is sent is copied first. So two neighbours may both send, `sync`, and receive then |
 //! | messages | a shorter one than the receive has room for is received, over MPI and in process; NCCL wants the lengths equal |
 //! | element types | all can be moved; whether one is reduced, [`NumrCommunicator::supports`] tells |
 //! | order of a sum | in process that of ranks; the library's own over MPI and NCCL, unless [`NumrOptions::rank_order`] asks for that of ranks |
@@ -51,7 +51,7 @@
 //! | ranks that call differently | the same error on all ranks, and nothing is done, where calls are compared: [`NumrOptions::compare_calls`] |
 //! | one rank | as numr's `NoOpCommunicator`, for arguments that would be right on more of them |
 //! | streams | those that [`NumrCommunicator::show_stream`] has shown, and the driver's default ones; any other number is an error |
-//! | a drop with operations under way | waits for them for as long as [`NumrOptions::drop_limit`] says, then logs an error by `tracing` and gives them up |
+//! | a drop with operations in flight | waits for them for as long as [`NumrOptions::drop_limit`] says, then logs an error by `tracing` and gives them up |
 //!
 //! [`RawCollectives::takes`]: ranks_raw::RawCollectives::takes
 #![deny(unsafe_code)]

@@ -39,7 +39,7 @@ impl NumrOptions {
         self
     }
 
-    /// For how long a drop waits for operations that are under way; 5 seconds unless said.
+    /// The time limit of a drop that waits for operations in flight; 5 seconds by default.
     #[must_use]
     pub fn drop_limit(mut self, limit: Duration) -> Self {
         self.drop_limit = limit;
@@ -49,7 +49,7 @@ impl NumrOptions {
     /// Makes reductions combine the elements of the ranks in the order of ranks, from 0 up, so that they repeat to the last bit on any library.
     /// 16-bit floating-point numbers are added as `f32` and rounded once; in `Min` and `Max` a number wins over a NaN.
     ///
-    /// Such a reduction is over when it returns, and moves the elements of all ranks to each. Not unless asked for; not over NCCL.
+    /// Such a reduction is complete when it returns, and moves the elements of all ranks to each. Off by default; not over NCCL.
     #[must_use]
     pub fn rank_order(mut self, yes: bool) -> Self {
         self.rank_order = yes;
@@ -59,7 +59,7 @@ impl NumrOptions {
     /// Makes ranks compare their collective calls before they make them: all get the same error if those differ, or if one of them is
     /// refused, and the communicator stays usable.
     ///
-    /// That is one exchange more a call. Unless said, ranks do what those of the [`Communicator`](ranks_comm::Communicator) do
+    /// That is one exchange more a call. By default, ranks do what those of the [`Communicator`](ranks_comm::Communicator) do
     /// that they were made over ([`Checks`](ranks_comm::Checks): in builds with debug assertions), and compare nothing where they were made over
     /// anything else. Over NCCL nothing is compared.
     #[must_use]

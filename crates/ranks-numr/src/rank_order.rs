@@ -1,4 +1,4 @@
-//! Reductions in the order of ranks: what all of them have is moved to where it is needed, and combined there.
+//! Reductions in the order of ranks: the elements of all ranks are moved to the ranks that need them, and combined there.
 #![allow(unsafe_code)]
 
 use bytemuck::Pod;
@@ -17,10 +17,10 @@ pub(crate) fn supports(op: RawOp, dtype: Dtype) -> bool {
         && combine(&mut [], &[], dtype, op)
 }
 
-/// Leaves at `buffer`, on every rank, what all have there.
+/// Reduces the elements at `buffer` of all ranks, in place, on every rank.
 ///
 /// # Safety
-/// `buffer` is memory that may be read and written, of elements of `dtype`; the same length on all ranks. Nothing else is under way on `aside`.
+/// `buffer` is memory that may be read and written, of elements of `dtype`; the same length on all ranks. Nothing else is in flight on `aside`.
 pub(crate) unsafe fn allreduce(
     aside: &dyn RawCollectives,
     buffer: Span,
@@ -47,11 +47,11 @@ pub(crate) unsafe fn allreduce(
     Ok(())
 }
 
-/// Leaves at `recv`, on rank r, what all have in their r-th block at `send`.
+/// Reduces the r-th blocks at `send` of all ranks to `recv` on rank r.
 ///
 /// # Safety
 /// `send` may be read and has a block of the length of `recv` for each rank; `recv` may be written. It is apart from `send`, or this rank's block
-/// there. Elements are of `dtype`, and nothing else is under way on `aside`.
+/// there. Elements are of `dtype`, and nothing else is in flight on `aside`.
 pub(crate) unsafe fn reduce_scatter(
     aside: &dyn RawCollectives,
     send: Span,
@@ -86,7 +86,7 @@ pub(crate) unsafe fn reduce_scatter(
     Ok(())
 }
 
-/// Combines `blocks`, one a rank and each as long as `into`, in order, and leaves there what they come to. Whether it can be done.
+/// Combines `blocks`, one a rank and each as long as `into`, in order, and leaves the result there. Returns whether it can be done.
 fn combine(into: &mut [u8], blocks: &[u8], dtype: Dtype, op: RawOp) -> bool {
     match dtype {
         Dtype::F64 => fold(into, blocks, op, |x: f64| x, |x| x),
@@ -106,7 +106,7 @@ fn combine(into: &mut [u8], blocks: &[u8], dtype: Dtype, op: RawOp) -> bool {
     true
 }
 
-/// Combines what `widen` makes of elements, and leaves what `narrow` makes of the result: rounded once.
+/// Combines elements as `widen` converts them, and leaves the result as `narrow` converts it: rounded once.
 fn fold<T: Pod, W: Combine>(
     into: &mut [u8],
     blocks: &[u8],
