@@ -21,7 +21,7 @@
 //!   functions of the caller get and give. Other codes are the library's own, and `MPI_Error_class` gives the class. What `MPI_Abort`
 //!   is given is the status of a process, and no code.
 //! * Arrays of datatypes for calls that go on after they have returned (`MPI_Ialltoallw`, `MPI_Alltoallw_init` and their kin) are
-//!   [`native::Datatypes`], which the caller keeps until the operation is over.
+//!   [`native::Datatypes`], which the caller keeps until the operation is complete.
 //! * A buffer of no elements must not be the dangling pointer of an empty Rust slice: that of an empty
 //!   `&[u8]` is `MPI_IN_PLACE`.
 //!

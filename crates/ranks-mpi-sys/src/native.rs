@@ -65,8 +65,8 @@ pub struct DatatypeWord(usize);
 
 /// Datatypes in the library's own form, side by side.
 ///
-/// They are for `MPI_Ialltoallw`, `MPI_Alltoallw_init` and their kin, which read them until the operation is over or freed: whoever
-/// begins one keeps them for so long.
+/// They are for `MPI_Ialltoallw`, `MPI_Alltoallw_init` and their kin, which read them until the operation is complete or freed: who
+/// starts one keeps them for so long.
 #[derive(Debug)]
 pub struct Datatypes(Box<[usize]>);
 
