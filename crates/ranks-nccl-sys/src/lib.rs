@@ -19,7 +19,7 @@
 //!
 //! The contract of each C function. NCCL does not write `*comm` when it makes none; `ncclGetLastError` gives a text that the
 //! next call changes; after `ncclCommAbort` a communicator is freed. `ncclCommInitRankConfig` that finds no device does not end the
-//! group that it has begun for itself (2.30 to 2.32.3): the thread is in a group from then on, until `ncclGroupEnd` is called.
+//! group that it has started for itself (2.30 to 2.32.3): the thread is in a group from then on, until `ncclGroupEnd` is called.
 
 #![deny(missing_docs)]
 
