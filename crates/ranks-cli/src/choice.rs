@@ -1,4 +1,4 @@
-//! Which MPI a job runs on.
+//! The choice of the MPI of a job.
 
 use std::path::{Path, PathBuf};
 
@@ -190,7 +190,7 @@ fn named(name: &str) -> Result<Installation, String> {
     ))
 }
 
-/// The library that a program takes that is started alone.
+/// The library that a singleton takes.
 fn first_that_opens() -> Result<Choice, String> {
     let candidates =
         ranks_launch::candidates(&Environment::default()).map_err(|error| error.to_string())?;

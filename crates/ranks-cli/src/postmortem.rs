@@ -1,4 +1,4 @@
-//! `ranks postmortem DIR`: what the dumps of a job's ranks tell together.
+//! `ranks postmortem DIR`: one report from the dumps of a job's ranks.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ use job::{Job, Unreadable};
 use rank_list::RankList;
 use waits::Wait;
 
-/// Which dumps to read, and how to tell.
+/// The dumps to read, and the form of the report.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The folder that RANKS_DUMP named when the job ran: files rank-0.json, rank-1.json and so on.
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// All that the dumps tell.
+/// The report from all dumps.
 #[derive(Debug, Serialize)]
 struct Report {
     /// The number of ranks of the job.
@@ -46,7 +46,7 @@ struct Report {
     ranks: Vec<Left>,
     communicators: Vec<Story>,
     waits: Vec<Wait>,
-    /// Ranks each of which waits for the next, and the last for the first.
+    /// A deadlock: ranks each of which waits for the next, and the last for the first.
     deadlock: Vec<usize>,
 }
 

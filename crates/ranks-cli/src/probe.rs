@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Which MPI a file is.
+    /// Asks a file which MPI it is.
     Mpi {
         /// The file, or a name for the dynamic linker.
         file: PathBuf,
@@ -64,7 +64,7 @@ pub(crate) struct Mpi {
     pub(crate) functions: usize,
     /// The number of the standard's functions with large counts (`_c`) that it has.
     pub(crate) large_counts: usize,
-    /// Those of the functions that features depend on which it has.
+    /// The functions of [`ASKED`] that it has.
     pub(crate) has: Vec<String>,
     /// Set if it was in the process before: preloaded.
     pub(crate) preloaded: bool,

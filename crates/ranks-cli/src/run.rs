@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     program: Vec<OsString>,
 }
 
-/// The status of a job whose time was up, as of `timeout`.
+/// The exit status of a job that has timed out, as of `timeout`.
 const TIME_IS_UP: u8 = 124;
 
 pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
@@ -148,7 +148,7 @@ fn can_lose_ranks(installation: &Installation) -> Result<(), String> {
     ))
 }
 
-/// The launcher's status where it fits into one; that of a shell for signals.
+/// The launcher's exit status if it fits into one byte; that of a shell for signals.
 fn status(outcome: &Outcome, signal: i32) -> u8 {
     if outcome.timed_out {
         return TIME_IS_UP;

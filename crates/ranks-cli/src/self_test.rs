@@ -23,7 +23,7 @@ const SHARED: usize = 1 << 20;
 
 /// The time limit for ranks of NCCL that wait for each other.
 const LIMIT: Duration = Duration::from_secs(30);
-/// So many ranks add something: an `i8` holds 1 + 2 + … + 15.
+/// The number of ranks that add something: an `i8` holds 1 + 2 + … + 15.
 const MOST: usize = 15;
 
 type Checked = Result<bool, ranks::Error>;

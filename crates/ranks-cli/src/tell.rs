@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::Outcome;
 
-/// Tells a report: as one JSON object, or by `text` for people; the status says whether all is well.
+/// Prints a report: as one JSON object, or by `text` for people; the status says whether all is well.
 pub(crate) fn tell<R: Serialize>(
     report: &R,
     json: bool,

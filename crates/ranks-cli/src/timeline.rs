@@ -72,7 +72,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// The ranks of the job that began last, in their order, and what its reader should know of them.
+/// The ranks of the job that began last, in their order, and remarks for its reader.
 fn one_job(mut ranks: Vec<RankFile>) -> (Vec<RankFile>, Vec<String>) {
     let mut remarks = Vec::new();
     // Ranks that could not agree on a job have none, and are taken for those of any.

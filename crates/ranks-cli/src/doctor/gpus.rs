@@ -12,7 +12,7 @@ use super::finding::Finding;
 /// GPUs and their libraries; an error lists every path that was tried.
 #[derive(Debug, Serialize)]
 pub(super) struct Gpus {
-    /// Those that the kernel's driver shows.
+    /// GPUs that the kernel's driver shows.
     present: Vec<String>,
     pub(super) cuda: Result<GpuLibrary, String>,
     pub(super) nccl: Result<GpuLibrary, String>,

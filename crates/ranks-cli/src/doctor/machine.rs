@@ -11,9 +11,9 @@ use super::finding::Finding;
 
 /// The folder in which MPIs and shared windows have their memory.
 const SHARED: &str = "/dev/shm";
-/// So much of it or less is too little: containers give 64 MiB, and four ranks take more for themselves.
+/// The least of it that is enough, in bytes: containers give 64 MiB, and four ranks take more for themselves.
 const LITTLE: u64 = 256 << 20;
-/// Adapters of InfiniBand register so much memory at least.
+/// The memory that adapters of InfiniBand register at least, in bytes.
 const LOCKED: u64 = 64 << 20;
 
 /// The resources that programs may use.
@@ -26,7 +26,7 @@ pub(super) struct Machine {
     pub(super) shared_memory: Option<Room>,
     /// `enabled` of transparent huge pages, and the same of shared memory.
     pub(super) huge_pages: [Option<String>; 2],
-    /// Huge pages that are put aside.
+    /// Huge pages that are reserved.
     pub(super) huge_pages_reserved: u64,
     /// The memory that a process may lock, in bytes; `None` is no limit.
     pub(super) memlock: Option<u64>,

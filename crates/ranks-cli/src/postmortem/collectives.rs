@@ -21,7 +21,7 @@ pub(super) struct Group<'a> {
 pub(super) struct Story {
     pub(super) communicator: String,
     pub(super) members: RankList,
-    /// Those that have left a dump, in which there is no such communicator.
+    /// Ranks that have left a dump, in which there is no such communicator.
     pub(super) without: RankList,
     pub(super) difference: Option<Difference>,
     pub(super) progress: Vec<Progress>,
@@ -35,9 +35,9 @@ pub(super) struct Difference {
     pub(super) number: u64,
     /// The calls, and the ranks that make each; more than one if ranks call what does not belong together.
     pub(super) calls: Vec<(String, RankList)>,
-    /// Those that have not come to it.
+    /// Ranks that have not called it yet.
     pub(super) not_there: RankList,
-    /// Those of which it is not known.
+    /// Ranks of which that is not known.
     pub(super) unknown: RankList,
 }
 
@@ -199,7 +199,7 @@ impl Group<'_> {
 }
 
 impl Communicator {
-    /// The number of collectives that its rank has begun.
+    /// The number of collectives that its rank has started.
     pub(super) fn come(&self) -> u64 {
         let last = self.collectives.last();
         last.map_or(self.begun, |last| {

@@ -39,7 +39,7 @@ pub(super) struct Communicator {
     pub(super) world_ranks: Vec<usize>,
     pub(super) collectives: Vec<Call>,
     pub(super) messages: Vec<Call>,
-    /// The number of collectives that have begun, and of those that have ended.
+    /// The number of collectives that were started, and of those that have ended.
     pub(super) begun: u64,
     pub(super) ended: u64,
 }
@@ -48,7 +48,7 @@ pub(super) struct Communicator {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Call {
-    /// The how many-th of its communicator and its sort it is.
+    /// The index of the call among those of its sort on its communicator, from 0.
     pub(super) number: u64,
     /// The name in C.
     pub(super) operation: String,

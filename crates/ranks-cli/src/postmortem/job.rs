@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::dump::Dump;
 use super::rank_list::RankList;
 
-/// No dump is as large as this; what is, is something else.
+/// The size that no dump exceeds, in bytes.
 const LARGEST: u64 = 256 << 20;
 
 /// The dumps of the ranks of a job.

@@ -4,7 +4,7 @@ use super::collectives::Group;
 use super::dump::{Call, Communicator};
 use crate::operations::SENDS;
 
-/// The messages that a rank has sent, or the receives that it has begun, as far as its dump tells.
+/// The messages that a rank has sent, or the receives that it has posted, as far as its dump tells.
 pub(super) struct Told {
     /// The number of those that belong to the other side's call.
     pub(super) matching: usize,
@@ -80,7 +80,7 @@ impl Told {
                 "rank {rank} has {done} nothing with that tag lately, as far back as its dump goes"
             )
         };
-        // What has another tag may be what was meant.
+        // A message with another tag may be the one that was meant.
         for (tag, count) in self.others.iter().take(4) {
             text.push_str(&format!(", but {count} with tag {tag}"));
         }
@@ -97,7 +97,7 @@ impl Communicator {
             is_whole: self.messages.first().is_none_or(|first| first.number == 0),
         };
         for call in &self.messages {
-            // What is prepared once is not known by its start.
+            // The start of a persistent operation does not tell which operation it is.
             if call.operation.starts_with("MPI_Start")
                 || call.operation.starts_with("MPI_P") && call.operation.ends_with("_init")
             {
@@ -107,7 +107,7 @@ impl Communicator {
                 continue;
             }
             match (tag, call.tag) {
-                // Of what sends and receives, one tag is told: it may be the other one's.
+                // A call that sends and receives has one tag in the dump: it may be the other one's.
                 (Some(tag), Some(other)) if tag != other && !(call.sends() && call.receives()) => {
                     match told.others.iter_mut().find(|(one, _)| *one == other) {
                         Some((_, count)) => *count += 1,

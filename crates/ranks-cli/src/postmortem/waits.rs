@@ -81,14 +81,14 @@ impl Behind {
 }
 
 impl Communicator {
-    /// The calls that have begun last, of those that do not return at once.
+    /// The last call of each ring, unless it is nonblocking.
     pub(super) fn last(&self) -> impl Iterator<Item = &Call> {
         let rings = [&self.collectives, &self.messages];
         let last = rings.into_iter().filter_map(|ring| ring.last());
         last.filter(|call| !call.is_nonblocking())
     }
 
-    /// Those of them in which the rank waits, or has waited in vain.
+    /// Those of them in which the rank waits, or has timed out.
     fn blocked<'a>(&'a self, dump: &'a Dump) -> impl Iterator<Item = &'a Call> {
         let waits = |call: &&Call| !call.done || dump.waited_in(call);
         self.last().filter(waits)
@@ -126,7 +126,7 @@ impl Group<'_> {
             (behind.of(self, part.id, call.number), None)
         } else {
             let why = messages::why_not(self, rank, call);
-            // What may be on its way is not waited for.
+            // A message that may be on its way makes no wait for its rank.
             let on = part.peer(call).filter(|_| why.is_some());
             (on.into_iter().collect(), why)
         };
@@ -143,7 +143,7 @@ impl Group<'_> {
 }
 
 impl Dump {
-    /// The time for which this call has been under way.
+    /// The time for which this call has been pending.
     fn seconds(&self, part: &Communicator, call: &Call) -> Option<f64> {
         let same = self.under_way.iter().find(|under_way| {
             under_way.communicator == part.id
@@ -153,7 +153,7 @@ impl Dump {
         same.map(|same| same.seconds)
     }
 
-    /// The calls that are under way and in no ring.
+    /// The calls that are pending and in no ring.
     fn elsewhere(&self, rank: usize, known: &[Wait]) -> Vec<Wait> {
         let known = |operation: &str| {
             known
@@ -175,7 +175,7 @@ impl Dump {
     }
 }
 
-/// Ranks each of which waits for the next, and the last for the first.
+/// Finds a deadlock: ranks each of which waits for the next, and the last for the first.
 pub(super) fn cycle(waits: &[Wait]) -> Option<Vec<usize>> {
     let mut lists: BTreeMap<usize, Vec<&[usize]>> = BTreeMap::new();
     for wait in waits {

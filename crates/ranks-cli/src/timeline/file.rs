@@ -22,7 +22,7 @@ pub(super) struct Head {
     pub(super) host: String,
     pub(super) pid: u32,
     pub(super) library: String,
-    /// By how much times may be wrong.
+    /// The error bound of times.
     pub(super) clock_error_ns: Option<u64>,
     #[serde(default)]
     pub(super) drift_corrected: bool,
