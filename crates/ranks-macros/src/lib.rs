@@ -107,7 +107,7 @@ fn derived(item: TokenStream, traits: &[&str]) -> TokenStream {
     all
 }
 
-/// What a derive is for.
+/// The item that a derive is for.
 struct Item {
     name: Ident,
     /// The same under another name: its `repr`, the keyword, its fields without their attributes.
