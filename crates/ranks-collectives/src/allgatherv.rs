@@ -36,19 +36,24 @@ pub(crate) fn allgatherv_into<T: Pod>(
     recv: &mut [T],
     blocks: &Blocks,
 ) -> Result<()> {
-    let call = record::Call::of(const { &Kind::moving::<T>(NAME) }).few(send.len());
+    let call = record::Call::of(const { &Kind::moving::<T>(NAME) }).count_u32(send.len());
     if let Some(ints) = blocks.ready_ints(TypeOf::<T>::items())
-        && let Some(over) = comm.express_collective(1)
+        && let Some(over) = comm.fast_path_collective(1)
     {
         let gathering = Gathering::new(NAME, comm, send, recv, blocks)?;
         return mpi::gatherings::small::<Allgatherv, T>(comm.recorded(over, call), ints, gathering);
     }
-    in_full(comm, send, recv, blocks)
+    slow_path(comm, send, recv, blocks)
 }
 
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
 #[cold]
 #[inline(never)]
-fn in_full<T: Pod>(comm: &Communicator, send: &[T], recv: &mut [T], blocks: &Blocks) -> Result<()> {
+fn slow_path<T: Pod>(
+    comm: &Communicator,
+    send: &[T],
+    recv: &mut [T],
+    blocks: &Blocks,
+) -> Result<()> {
     moves::moved::<Allgatherv, T>(comm, send, recv, blocks)
 }

@@ -1,30 +1,30 @@
 //! Barrier: no data, only the wait.
 
-use ranks_comm::backend::{Begun, MpiComm, Role};
+use ranks_comm::backend::{MpiComm, OpInfo, StartedOp};
 use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, begin};
-use crate::in_time::carry_out_in_time;
 use crate::trial::kept;
+use crate::with_deadline::carry_out_in_time;
 use crate::{in_process, mpi};
 
 const NAME: &str = "MPI_Barrier";
-pub(crate) static IBARRIER: Role = Role::of("MPI_Ibarrier");
-pub(crate) static BARRIER_INIT: Role = Role::of("MPI_Barrier_init");
+pub(crate) static IBARRIER: OpInfo = OpInfo::of("MPI_Ibarrier");
+pub(crate) static BARRIER_INIT: OpInfo = OpInfo::of("MPI_Barrier_init");
 
 #[inline]
 pub(crate) fn barrier(comm: &Communicator) -> Result<()> {
     let call = record::Call::of(const { &Kind::of(Class::Collective, NAME) });
-    match comm.express_collective(1) {
+    match comm.fast_path_collective(1) {
         Some(over) => mpi::barrier(comm.recorded(over, call)),
-        None => in_full(comm),
+        None => slow_path(comm),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn in_full(comm: &Communicator) -> Result<()> {
+fn slow_path(comm: &Communicator) -> Result<()> {
     carry_out_in_time(
         comm,
         Call::of(NAME),
@@ -35,7 +35,7 @@ fn in_full(comm: &Communicator) -> Result<()> {
     )
 }
 
-pub(crate) fn ibarrier(comm: &Communicator) -> Result<Begun> {
+pub(crate) fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
     begin(
         comm,
         Call::of(IBARRIER.operation()),
@@ -46,7 +46,7 @@ pub(crate) fn ibarrier(comm: &Communicator) -> Result<Begun> {
 }
 
 /// What the library has made, not started; nothing where that cannot be relied on.
-pub(crate) fn barrier_init(comm: &Communicator) -> Result<Option<Begun>> {
+pub(crate) fn barrier_init(comm: &Communicator) -> Result<Option<StartedOp>> {
     let call = Call::of(BARRIER_INIT.operation());
     kept(comm, call, Ok(()), |comm, ()| mpi::barrier_init(comm))
 }

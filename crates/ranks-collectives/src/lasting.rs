@@ -8,14 +8,14 @@ use std::slice;
 use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Begun, Lent, Places, Plain, Role, Span};
+use ranks_comm::backend::{Lent, OpInfo, Places, Plain, RawSlice, StartedOp};
 use ranks_comm::{
     Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
 };
 
 use crate::blocks::Blocks;
-use crate::in_time::Movable;
 use crate::transfer::Transfer;
+use crate::with_deadline::Movable;
 
 /// What an operation sends and what it receives into; empty what it does not.
 pub(crate) struct Slices<'a, T> {
@@ -96,9 +96,9 @@ pub(crate) type Kept = Arc<Mutex<dyn Any + Send>>;
 
 impl Lasting<&mut [u8]> {
     /// The memory, to be written to until the operation is over.
-    pub(crate) fn into_span(self) -> Span {
+    pub(crate) fn into_span(self) -> RawSlice {
         // SAFETY: a `Lasting` is made for memory that stays there for the operation alone.
-        unsafe { Span::of(self.0) }
+        unsafe { RawSlice::of(self.0) }
     }
 }
 
@@ -139,16 +139,16 @@ impl<T: Pod> Left<T> {
 }
 
 /// No memory at all.
-pub(crate) fn nowhere() -> Span {
+pub(crate) fn nowhere() -> RawSlice {
     // SAFETY: there are no bytes that anybody could use.
-    unsafe { Span::of::<u8>(&mut []) }
+    unsafe { RawSlice::of::<u8>(&mut []) }
 }
 
 /// Begins an operation that uses no memory.
 pub(crate) fn without_memory(
     comm: &Communicator,
-    role: &'static Role,
-    begin: impl FnOnce() -> Result<Begun>,
+    role: &'static OpInfo,
+    begin: impl FnOnce() -> Result<StartedOp>,
 ) -> Result<Request<()>> {
     // SAFETY: the operation works on no memory but what is in what was begun.
     unsafe { Request::begun(comm, role, (), |()| begin()) }
@@ -157,9 +157,9 @@ pub(crate) fn without_memory(
 /// Begins an operation whose only memory is `buffer`, which the request owns until it is over.
 pub(crate) fn owned_one<B>(
     comm: &Communicator,
-    role: &'static Role,
+    role: &'static OpInfo,
     buffer: B,
-    begin: impl FnOnce(Lasting<Slices<'_, B::Element>>) -> Result<Begun>,
+    begin: impl FnOnce(Lasting<Slices<'_, B::Element>>) -> Result<StartedOp>,
 ) -> Result<Request<B>>
 where
     B: RecvBuffer + Send + 'static,
@@ -223,9 +223,9 @@ type Copies<T> = (Option<Plain<T>>, Option<Plain<T>>);
 /// were. What lies between blocks is not copied.
 pub(crate) fn on_copies<'a, P: Movable<'a>>(
     comm: &Communicator,
-    role: &'static Role,
+    role: &'static OpInfo,
     mut proven: P,
-    begin: impl FnOnce(Lasting<P>) -> Result<Begun>,
+    begin: impl FnOnce(Lasting<P>) -> Result<StartedOp>,
 ) -> Result<()> {
     let [sent_blocks, received_blocks] = proven.divisions().map(|blocks| {
         // SAFETY: what is made lives until this function ends, and `begin` takes `proven` and returns nothing that borrows.
@@ -268,10 +268,10 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
 /// Begins an operation from `send` to `recv`, both of which the request owns until it is over.
 pub(crate) fn owned<S, R>(
     comm: &Communicator,
-    role: &'static Role,
+    role: &'static OpInfo,
     send: S,
     recv: R,
-    begin: impl FnOnce(Lasting<Slices<'_, R::Element>>) -> Result<Begun>,
+    begin: impl FnOnce(Lasting<Slices<'_, R::Element>>) -> Result<StartedOp>,
 ) -> Result<Request<(S, R)>>
 where
     S: SendBuffer<Element = R::Element> + Send + 'static,
@@ -329,11 +329,11 @@ impl Shape<(), u8> {
 /// nothing by `again` at each start.
 pub(crate) fn prepared<B: Send + 'static, T: Pod>(
     comm: &Communicator,
-    role: &'static Role,
+    role: &'static OpInfo,
     buffer: B,
     Shape(slices): Shape<B, T>,
-    prepare: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Option<Begun>>,
-    mut again: impl FnMut(&Communicator, Lasting<Slices<'_, T>>) -> Result<Begun> + Send + 'static,
+    prepare: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Option<StartedOp>>,
+    mut again: impl FnMut(&Communicator, Lasting<Slices<'_, T>>) -> Result<StartedOp> + Send + 'static,
 ) -> Result<Persistent<B>> {
     let prepare = |buffer: &mut B| {
         let Slices { send, recv } = slices(buffer);
@@ -368,10 +368,10 @@ unsafe fn slices_at<'a, T: Pod>(places: Places) -> Lasting<Slices<'a, T>> {
 /// Begins an operation from `send` to `recv`, which are borrowed until the scope ends.
 pub(crate) fn scoped<'scope, T: Pod>(
     scope: &'scope Scope<'scope, '_>,
-    role: &'static Role,
+    role: &'static OpInfo,
     send: &'scope [T],
     recv: &'scope mut [T],
-    begin: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Begun>,
+    begin: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<StartedOp>,
 ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
     // To pass the slice on while the operation has its address would say that nobody else writes to it.
     let place = NonNull::from(recv);

@@ -78,7 +78,6 @@ mod bcast_value;
 mod blocks;
 mod collectives;
 mod counts;
-mod finishing;
 mod fractional;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -88,7 +87,6 @@ mod gatherv;
 mod hierarchy;
 mod in_place;
 mod in_process;
-mod in_time;
 mod intercommunicators;
 mod lasting;
 mod layouts;
@@ -104,6 +102,7 @@ pub mod ops;
 mod persistent_collectives;
 mod persistent_neighbor_collectives;
 mod persistent_varying_collectives;
+mod post_process;
 mod reduce_local;
 mod reductions;
 mod reproducible;
@@ -120,6 +119,7 @@ mod two_level_alltoall;
 mod user_op;
 mod varying;
 mod varying_collectives;
+mod with_deadline;
 
 pub use blocks::Blocks;
 pub use collectives::Collectives;

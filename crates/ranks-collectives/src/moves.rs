@@ -1,7 +1,7 @@
 //! Operations that move elements: each is described once, in the table at the end; what is done in each form is written once for all.
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Begun, InProcessComm, MpiComm, TypeOf};
+use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp, TypeOf};
 use ranks_comm::record::{self, Kind};
 use ranks_comm::{
     Communicator, Neighborhood, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest,
@@ -10,13 +10,13 @@ use ranks_comm::{
 
 use crate::agreement::{Call, begin};
 use crate::blocks::Blocks;
-use crate::in_time::{Movable, carry_out_in_time};
 use crate::lasting::{self, Lasting, Shape, Slices};
 use crate::layouts::{Layouts, Pattern};
 use crate::mpi::functions::{self, Moves, Named};
 use crate::neighbors::Trade;
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
+use crate::with_deadline::{Movable, carry_out_in_time};
 use crate::{in_process, mpi, trial};
 
 /// One operation that moves elements.
@@ -42,19 +42,19 @@ pub(crate) trait Mover: Named + 'static {
     fn nonblocking_over_mpi<T: Pod>(
         comm: &MpiComm,
         proven: Lasting<Self::Proven<'_, T>>,
-    ) -> Result<Begun>;
+    ) -> Result<StartedOp>;
 
     fn init_over_mpi<T: Pod>(
         comm: &MpiComm,
         proven: Lasting<Self::Proven<'_, T>>,
-    ) -> Result<Option<Begun>>;
+    ) -> Result<Option<StartedOp>>;
 
     fn in_process<T: Pod>(comm: &InProcessComm, proven: Self::Proven<'_, T>) -> Result<()>;
 
     fn nonblocking_in_process<T: Pod>(
         comm: &InProcessComm,
         proven: Lasting<Self::Proven<'_, T>>,
-    ) -> Result<Begun>;
+    ) -> Result<StartedOp>;
 }
 
 /// The call of that C name, as ranks compare it.
@@ -105,8 +105,8 @@ pub(crate) fn transferred<M, T: Pod>(
 where
     M: Moves + for<'a> Mover<Proven<'a, T> = Transfer<'a, T>>,
 {
-    let Some(over) = comm.express_collective(block * TypeOf::<T>::items()) else {
-        return in_full::<M, T>(comm, send, recv, with);
+    let Some(over) = comm.fast_path_collective(block * TypeOf::<T>::items()) else {
+        return slow_path::<M, T>(comm, send, recv, with);
     };
     let call = match M::root(with) {
         None => record::Call::of(const { &Kind::moving::<T>(M::BLOCKING) }),
@@ -115,13 +115,13 @@ where
         }
     };
     let transfer = M::prove(M::BLOCKING, comm, Slices { send, recv }, with)?;
-    mpi::transfers::small::<M, T>(comm.recorded(over, call.few(block)), transfer)
+    mpi::transfers::small::<M, T>(comm.recorded(over, call.count_u32(block)), transfer)
 }
 
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
 #[cold]
 #[inline(never)]
-fn in_full<M: Mover, T: Pod>(
+fn slow_path<M: Mover, T: Pod>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
@@ -135,7 +135,7 @@ fn begun<M: Mover, T: Pod>(
     comm: &Communicator,
     slices: Lasting<Slices<'_, T>>,
     with: M::With<'_>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     begin(
         comm,
         call::<T>(M::NONBLOCKING, M::root(with)),
@@ -240,14 +240,14 @@ macro_rules! movers {
             fn nonblocking_over_mpi<T: Pod>(
                 comm: &MpiComm,
                 proven: Lasting<$proven<'_, T>>,
-            ) -> Result<Begun> {
+            ) -> Result<StartedOp> {
                 mpi::$module::nonblocking::<$(functions::$functions,)? T>(comm, proven)
             }
 
             fn init_over_mpi<T: Pod>(
                 comm: &MpiComm,
                 proven: Lasting<$proven<'_, T>>,
-            ) -> Result<Option<Begun>> {
+            ) -> Result<Option<StartedOp>> {
                 mpi::$module::init::<$(functions::$functions,)? T>(comm, proven)
             }
 
@@ -258,7 +258,7 @@ macro_rules! movers {
             fn nonblocking_in_process<T: Pod>(
                 comm: &InProcessComm,
                 proven: Lasting<$proven<'_, T>>,
-            ) -> Result<Begun> {
+            ) -> Result<StartedOp> {
                 in_process::$nonblocking(comm, proven)
             }
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Begun, InProcessComm, MpiComm};
+use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp};
 use ranks_comm::record::{self, Kind};
 use ranks_comm::{
     Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
@@ -11,14 +11,14 @@ use ranks_comm::{
 
 use crate::agreement::{Call, Proven, begin};
 use crate::blocks::Blocks;
-use crate::finishing::Finishing;
-use crate::in_time::carry_out_in_time;
 use crate::lasting::{self, Lasting, Shape, Slices};
 use crate::mpi::LastingOperation;
 use crate::mpi::functions::{self, Named, Reduces};
 use crate::mpi::reductions as mpi;
 use crate::ops::Reduction;
+use crate::post_process::Finishing;
 use crate::transfer::Transfer;
+use crate::with_deadline::carry_out_in_time;
 use crate::{in_process, trial};
 
 /// The part of the result that a rank gets.
@@ -132,7 +132,7 @@ pub(crate) trait Reducer: Reduces + 'static {
         comm: &InProcessComm,
         op: O,
         reducing: Lasting<Reducing<'_, T>>,
-    ) -> Result<Begun>;
+    ) -> Result<StartedOp>;
 }
 
 /// The call of that C name, as ranks compare it.
@@ -160,7 +160,7 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
     with: R::With<'_>,
 ) -> Result<()> {
     // Only MPI's own operations are quick to begin with; an item of theirs is an element.
-    let fast = O::predefined().and_then(|_| comm.express_collective(send.len()));
+    let fast = O::predefined().and_then(|_| comm.fast_path_collective(send.len()));
     match fast {
         Some(over) if R::share(comm, with).counts().is_none() => {
             let call = match R::root(with) {
@@ -175,9 +175,13 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
                 recv: &mut *recv,
             };
             let transfer = R::prove(R::BLOCKING, comm, slices, with)?;
-            mpi::small::<R, T, O>(comm.recorded(over, call.few(send.len())), &op, transfer)
+            mpi::small::<R, T, O>(
+                comm.recorded(over, call.count_u32(send.len())),
+                &op,
+                transfer,
+            )
         }
-        _ => in_full::<R, T, O>(comm, send, recv, &op, with),
+        _ => slow_path::<R, T, O>(comm, send, recv, &op, with),
     }?;
     if gets::<R>(comm, with) {
         op.finish(recv, comm.size());
@@ -188,7 +192,7 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
 /// Takes the arguments one by one, so that nothing need be built in memory before it is called.
 #[cold]
 #[inline(never)]
-fn in_full<R: Reducer, T: Pod, O: Reduction<T>>(
+fn slow_path<R: Reducer, T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     send: &[T],
     recv: &mut [T],
@@ -243,7 +247,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     mut slices: Lasting<Slices<'_, T>>,
     op: O,
     with: R::With<'_>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let finishing = Finishing::of(&mut slices, op, comm.size()).filter(|_| gets::<R>(comm, with));
     let begun = begin(
         comm,
@@ -389,7 +393,7 @@ macro_rules! reducers {
                 comm: &InProcessComm,
                 op: O,
                 reducing: Lasting<Reducing<'_, T>>,
-            ) -> Result<Begun> {
+            ) -> Result<StartedOp> {
                 in_process::$nonblocking(comm, op, reducing)
             }
         }

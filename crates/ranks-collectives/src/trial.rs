@@ -12,7 +12,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use ranks_comm::backend::{Backend, Begun, MpiComm};
+use ranks_comm::backend::{Backend, MpiComm, StartedOp};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Communicator, Persistent, Result};
 
@@ -44,8 +44,8 @@ pub(crate) fn kept<P: Proven>(
     comm: &Communicator,
     call: Call,
     proven: Result<P>,
-    over_mpi: impl FnOnce(&MpiComm, P) -> Result<Option<Begun>>,
-) -> Result<Option<Begun>> {
+    over_mpi: impl FnOnce(&MpiComm, P) -> Result<Option<StartedOp>>,
+) -> Result<Option<StartedOp>> {
     let is_reliable = is_reliable(comm, call.operation())?;
     let over_mpi = |comm: &MpiComm, proven| match is_reliable {
         true => over_mpi(comm, proven),

@@ -5,13 +5,11 @@ use ranks_mpi_sys::{MPI_Request, native};
 use crate::error::Error;
 
 pub use crate::agree::digest;
+pub use crate::call_guard::CallGuard;
 pub use crate::callback::{calling_back, do_what_is_left};
-pub use crate::entered::Entered;
-pub use crate::flight::{Deferred, Keep, Pause};
 pub use crate::identity::unused_number;
 pub use crate::in_flight::InFlight;
 pub use crate::in_process::{Comm as InProcessComm, Watch};
-pub use crate::landing::{Role, Span};
 pub use crate::layout::nonblocking::Spread;
 pub use crate::lent::{Lent, Places};
 pub use crate::limit::look;
@@ -20,7 +18,9 @@ pub use crate::mpi::{
     network_atomics_are_wrong,
 };
 pub use crate::owned::Plain;
+pub use crate::pending_op::{Deferred, Keep, Pause};
 pub use crate::persistent::Again;
+pub use crate::raw_slice::{OpInfo, RawSlice};
 pub use crate::told::Told;
 #[cfg(feature = "serde")]
 pub use crate::value::{from_bytes, to_bytes};
@@ -36,7 +36,7 @@ pub enum Backend {
 
 /// An operation that a sibling crate has started.
 #[derive(Debug)]
-pub enum Begun {
+pub enum StartedOp {
     /// Pending in the library.
     Mpi(native::Cell<MPI_Request>),
     /// Pending in the library, which uses the kept value until completion.
@@ -46,9 +46,9 @@ pub enum Begun {
     /// Complete.
     Over,
     /// Two operations that make up one.
-    Both(Box<(Begun, Begun)>),
+    Both(Box<(StartedOp, StartedOp)>),
     /// An operation, and the comparison of the calls of all ranks.
-    Compared(Box<(Begun, Begun)>),
+    Compared(Box<(StartedOp, StartedOp)>),
     /// A part that could not be started.
     Failed(Error),
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::mpi::GATE;
+use crate::mpi::THREAD_GUARD;
 
 thread_local! {
     /// The number of such functions that this thread is in.
@@ -29,9 +29,9 @@ struct Callback {
 impl Callback {
     fn enter() -> Self {
         INSIDE.set(INSIDE.get() + 1);
-        let holds = GATE.was_opened();
+        let holds = THREAD_GUARD.was_opened();
         if holds {
-            GATE.hold_express();
+            THREAD_GUARD.hold_express();
         }
         Self { holds }
     }
@@ -41,7 +41,7 @@ impl Drop for Callback {
     fn drop(&mut self) {
         INSIDE.set(INSIDE.get() - 1);
         if self.holds {
-            GATE.release_express();
+            THREAD_GUARD.release_express();
         }
     }
 }

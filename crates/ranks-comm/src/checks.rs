@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::inflight_calls::{self, Hold};
 use crate::limit;
 use crate::record::{Class, Kind};
 use crate::runtime::Builder;
-use crate::under_way::{self, Hold};
 
 /// The level of checks before a call. From [`Builder::checks`] or `RANKS_CHECK`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -249,7 +249,7 @@ impl Communicator {
     pub(crate) fn not_all_came(&self, operation: &'static str) -> Error {
         self.lose_step();
         let size = self.size();
-        let call = under_way::here();
+        let call = inflight_calls::here();
         let others = call.as_ref().map(|call| call.states());
         let others = limit::Others(call.as_deref(), others.as_deref().unwrap_or_default());
         not_all_came(operation, size, &others)

@@ -346,7 +346,7 @@ impl Communicator {
     #[must_use]
     pub fn thread_level(&self) -> ThreadLevel {
         match self.backend() {
-            Backend::Mpi(_) => mpi::GATE.level(),
+            Backend::Mpi(_) => mpi::THREAD_GUARD.level(),
             Backend::InProcess(comm) => comm.thread_level(),
         }
     }

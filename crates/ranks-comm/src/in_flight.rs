@@ -19,7 +19,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Result;
-use crate::flight::{Flight, Keep};
+use crate::pending_op::{Keep, PendingOp};
 
 /// Proof that nothing works on some memory: the operation on it is complete, or none was started.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Over {
     }
 }
 
-impl Flight {
+impl PendingOp {
     /// Proof that nothing works on its memory any more.
     pub(crate) fn ended(&self) -> Option<Over> {
         // SAFETY: an operation is complete when its backend has said that it is, or if none was started.

@@ -4,10 +4,10 @@
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
-use crate::flight::Flight;
-use crate::landing::{Landing, Role, Span};
 use crate::mpi::SendMode;
 use crate::owned::{RecvBuffer, SendBuffer};
+use crate::pending_op::PendingOp;
+use crate::raw_slice::{OpInfo, RawSlice, RecvTarget};
 use crate::record::{Call, Kind};
 use crate::request::Request;
 use crate::source::{Destination, Source};
@@ -37,7 +37,7 @@ impl Communicator {
     {
         Request::begin(self, buffer, |buffer| {
             // SAFETY: the request keeps the buffer until the operation is complete, and a `RecvBuffer` stays where it is.
-            let span = unsafe { Span::of(buffer.as_mut_slice()) };
+            let span = unsafe { RawSlice::of(buffer.as_mut_slice()) };
             self.begin_recv::<B::Element>(span, source, tag)
         })
     }
@@ -58,8 +58,8 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Request<Vec<T>>> {
-        let role = const { &Role::receiving::<T>("MPI_Imrecv") };
-        let flight = self.begin_landing(role, Landing::New(align_of::<T>()), source, tag)?;
+        let role = const { &OpInfo::receiving::<T>("MPI_Imrecv") };
+        let flight = self.begin_landing(role, RecvTarget::New(align_of::<T>()), source, tag)?;
         Ok(Request::of_any_length(self, flight))
     }
 
@@ -93,11 +93,11 @@ impl Communicator {
         let mut request = Request::begin(self, (send, recv), |(send, recv)| {
             let data = send.as_slice();
             // SAFETY: the request keeps the buffers until the operation is complete, and a `RecvBuffer` stays where it is.
-            let span = unsafe { Span::of(recv.as_mut_slice()) };
+            let span = unsafe { RawSlice::of(recv.as_mut_slice()) };
             let receiving = self.begin_recv::<R::Element>(span, source, recv_tag)?;
             // SAFETY: as above, for a `SendBuffer`.
             match unsafe { self.begin_send(SendMode::Standard, data, dest, send_tag) } {
-                Ok(sending) => Ok(Flight::Pair(OPERATION, Box::new((sending, receiving)))),
+                Ok(sending) => Ok(PendingOp::Pair(OPERATION, Box::new((sending, receiving)))),
                 Err(error) => {
                     failed = Some(error);
                     Ok(receiving)
@@ -117,20 +117,20 @@ impl Communicator {
     /// Starts a receive of elements of `T` into a span.
     pub(crate) fn begin_recv<T: Pod>(
         &self,
-        span: Span,
+        span: RawSlice,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
-    ) -> Result<Flight> {
-        self.begin_landing(receive_of::<T>(), Landing::Into(span), source, tag)
+    ) -> Result<PendingOp> {
+        self.begin_landing(receive_of::<T>(), RecvTarget::Into(span), source, tag)
     }
 
     pub(crate) fn begin_landing(
         &self,
-        role: &'static Role,
-        landing: Landing,
+        role: &'static OpInfo,
+        landing: RecvTarget,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
-    ) -> Result<Flight> {
+    ) -> Result<PendingOp> {
         let source = self.source(role.operation, source)?;
         let tag = self.tag(role.operation, tag)?;
         let kind = Kind::receive(role.operation);
@@ -143,6 +143,6 @@ impl Communicator {
 }
 
 /// The name of a receive of `T` in calls and errors, and its element type.
-pub(crate) fn receive_of<T>() -> &'static Role {
-    const { &Role::receiving::<T>("MPI_Irecv") }
+pub(crate) fn receive_of<T>() -> &'static OpInfo {
+    const { &OpInfo::receiving::<T>("MPI_Irecv") }
 }

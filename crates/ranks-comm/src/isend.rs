@@ -5,10 +5,10 @@ use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::Result;
-use crate::flight::Flight;
 use crate::in_process::Sent;
 use crate::mpi::SendMode;
 use crate::owned::SendBuffer;
+use crate::pending_op::PendingOp;
 use crate::record::Call;
 use crate::request::Request;
 use crate::source::Destination;
@@ -118,7 +118,7 @@ impl Communicator {
         data: &[T],
         dest: impl Into<Destination>,
         tag: i32,
-    ) -> Result<Flight> {
+    ) -> Result<PendingOp> {
         let role = mode.role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;

@@ -15,13 +15,13 @@
 use std::slice;
 
 use crate::element::Pod;
-use crate::landing::Span;
 use crate::owned::RecvBuffer;
+use crate::raw_slice::RawSlice;
 
 /// The pointer to the elements of a buffer, and their number.
 #[derive(Debug, Clone, Copy)]
 pub struct Lent {
-    pub(crate) span: Span,
+    pub(crate) span: RawSlice,
     length: usize,
 }
 
@@ -29,7 +29,7 @@ impl Lent {
     /// A pointer that only reads.
     #[must_use]
     pub fn to_read<T: Pod>(data: &[T]) -> Self {
-        Self::of(Span::to_read(data), data.len())
+        Self::of(RawSlice::to_read(data), data.len())
     }
 
     /// A pointer that reads and writes.
@@ -39,10 +39,10 @@ impl Lent {
     pub unsafe fn to_write<T: Pod>(data: &mut [T]) -> Self {
         let length = data.len();
         // SAFETY: by this function's contract.
-        Self::of(unsafe { Span::of(data) }, length)
+        Self::of(unsafe { RawSlice::of(data) }, length)
     }
 
-    fn of(span: Span, length: usize) -> Self {
+    fn of(span: RawSlice, length: usize) -> Self {
         span.start().expose_provenance();
         Self { span, length }
     }
@@ -115,13 +115,13 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::backend::Begun;
+    use crate::backend::StartedOp;
     use crate::buffer::Buffer;
     use crate::communicator::Communicator;
     use crate::error::Result;
-    use crate::landing::Role;
     use crate::owned::SendBuffer;
     use crate::persistent::Persistent;
+    use crate::raw_slice::OpInfo;
     use crate::runtime::{self, Runtime};
 
     const LENGTH: usize = 4;
@@ -215,7 +215,7 @@ mod tests {
         });
     }
 
-    static ROLE: Role = Role::of("MPI_Allgather_init");
+    static ROLE: OpInfo = OpInfo::of("MPI_Allgather_init");
 
     /// An operation from one buffer to another, of which the library keeps addresses only.
     fn collective<S, R>(world: &Communicator, send: S, recv: R) -> Result<Persistent<(S, R)>>
@@ -240,7 +240,7 @@ mod tests {
         let again = move |_: &Communicator, _| {
             let [from, to] = [&kept[0], &kept[1]].map(|one| one.load(Ordering::Relaxed));
             copies(from, to);
-            Ok(Begun::Over)
+            Ok(StartedOp::Over)
         };
         // SAFETY: it works on these places alone, which are the elements of a `SendBuffer` and of a `RecvBuffer`.
         unsafe { Persistent::prepared(world, &ROLE, (send, recv), prepare, Box::new(again)) }

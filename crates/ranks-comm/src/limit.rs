@@ -1,6 +1,6 @@
 //! Time limits of operations that wait for other ranks.
 //!
-//! While any limit is set, every call is in the list of calls in flight (`under_way.rs`), with its limit. Three things look at
+//! While any limit is set, every call is in the list of calls in flight (`inflight_calls.rs`), with its limit. Three things look at
 //! that:
 //!
 //! * waits among threads, which end at the limit ([`in_time()`]);
@@ -23,8 +23,8 @@ use std::time::Duration;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::inflight_calls::Hold;
 use crate::runtime::Builder;
-use crate::under_way::Hold;
 
 pub use in_time::look;
 pub(crate) use in_time::{in_time, may_end, own_state};

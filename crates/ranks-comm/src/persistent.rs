@@ -6,15 +6,15 @@ use std::fmt;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::express::Express;
-use crate::flight::{Flight, Landed};
+use crate::fast_path::FastPath;
 use crate::in_flight::{InFlight, Over};
 use crate::in_process::Sent;
-use crate::landing::{Element, Landing, Role};
 use crate::lent::Places;
 use crate::limit;
 use crate::mpi::{Native, ROOMS, SendMode, Side, Silent};
 use crate::owned::{RecvBuffer, SendBuffer};
+use crate::pending_op::{Landed, PendingOp};
+use crate::raw_slice::{Element, OpInfo, RecvTarget};
 use crate::record;
 use crate::source::{Destination, Source};
 use crate::status::Status;
@@ -86,9 +86,9 @@ struct Inner<B: Send + 'static> {
     /// Set if an operation that `native` starts has no status to read, unless it has failed.
     silent: Option<Silent>,
     /// The test for the fast path of `comm`, one load away.
-    calls: &'static Express,
+    calls: &'static FastPath,
     /// In [`Phase::Flying`]: the pending operation, or its outcome.
-    flight: Flight,
+    flight: PendingOp,
     plan: Plan,
     last: Status,
     /// The elements of `buffer`; every use of them goes through this.
@@ -110,7 +110,7 @@ enum Phase {
 
 /// The operation that a start makes where the library has no persistent request.
 struct Plan {
-    role: &'static Role,
+    role: &'static OpInfo,
     what: What,
 }
 
@@ -138,7 +138,7 @@ impl<B: Send + 'static> Persistent<B> {
             prepared_on: None,
             native,
             phase: Phase::Idle,
-            flight: Flight::Gone,
+            flight: PendingOp::Gone,
             plan,
             last: Status::null(),
             places,
@@ -234,7 +234,7 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
     let Some(first) = requests.first() else {
         return Ok(true);
     };
-    if first.0.comm.express(1).is_none() {
+    if first.0.comm.fast_path(1).is_none() {
         return Ok(false);
     }
     let mut side = Side::new();
@@ -288,13 +288,13 @@ impl<B: Send + 'static> Inner<B> {
                 self.phase = Phase::Started;
                 Ok(())
             }
-            _ => self.start_in_full(),
+            _ => self.start_slow(),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn start_in_full(&mut self) -> Result<()> {
+    fn start_slow(&mut self) -> Result<()> {
         let _entered = self.comm.enter(record::START)?;
         if let (Backend::Mpi(comm), Some(native)) = (self.comm.backend(), &mut self.native)
             && (!native.receives() || !comm.has_claims())
@@ -341,13 +341,13 @@ impl<B: Send + 'static> Inner<B> {
                 self.has_ended(&outcome);
                 Ok(outcome)
             }
-            _ => self.wait_in_full(),
+            _ => self.wait_slow(),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn wait_in_full(&mut self) -> Result<Result<Status>> {
+    fn wait_slow(&mut self) -> Result<Result<Status>> {
         let outcome = match (self.phase, &mut self.native) {
             (Phase::Started, Some(native)) => {
                 let _entered = self.comm.enter(record::WAIT)?;
@@ -386,7 +386,7 @@ impl<B: Send + 'static> Inner<B> {
                 let Some(outcome) = native.test()? else {
                     return Ok(false);
                 };
-                self.flight = Flight::Over(outcome.map(Landed::plain));
+                self.flight = PendingOp::Over(outcome.map(Landed::plain));
                 self.phase = Phase::Flying;
                 Ok(true)
             }
@@ -405,14 +405,14 @@ impl<B: Send + 'static> Inner<B> {
 }
 
 /// Starts an operation of its own.
-fn begin(comm: &Communicator, plan: &mut Plan, places: Places) -> Result<Flight> {
+fn begin(comm: &Communicator, plan: &mut Plan, places: Places) -> Result<PendingOp> {
     let (role, span) = (plan.role, places.buffer.span);
     match (&mut plan.what, comm.backend()) {
         (&mut What::Recv(source, tag), Backend::Mpi(over)) => {
-            over.irecv(role, Landing::Into(span), source, tag)
+            over.irecv(role, RecvTarget::Into(span), source, tag)
         }
         (&mut What::Recv(source, tag), Backend::InProcess(over)) => {
-            Ok(over.irecv(role, Landing::Into(span), source, tag))
+            Ok(over.irecv(role, RecvTarget::Into(span), source, tag))
         }
         (&mut What::Send(mode, dest, tag, element), Backend::InProcess(over)) => {
             // SAFETY: the elements of the buffer, which is there and nobody's but ours.
@@ -430,14 +430,14 @@ fn begin(comm: &Communicator, plan: &mut Plan, places: Places) -> Result<Flight>
         }
         (What::Other(again), _) => {
             let begun = again(comm, places)?;
-            Ok(Flight::begun(comm, role, begun))
+            Ok(PendingOp::begun(comm, role, begun))
         }
         (What::Send(..), Backend::Mpi(_)) | (What::Kept, _) => Err(gone(role)),
     }
 }
 
 #[cold]
-fn gone(role: &Role) -> Error {
+fn gone(role: &OpInfo) -> Error {
     Error::new(
         ErrorKind::Argument,
         "MPI_Start",
@@ -454,7 +454,7 @@ impl<B: Send + 'static> Drop for Inner<B> {
                 // A request that is not freed only leaks.
                 let _ = self.retire();
                 match phase {
-                    Phase::Flying => std::mem::replace(&mut self.flight, Flight::Gone),
+                    Phase::Flying => std::mem::replace(&mut self.flight, PendingOp::Gone),
                     Phase::Idle => return drop(self.memory()),
                     // The buffer is leaked.
                     Phase::Beginning | Phase::Started => return,

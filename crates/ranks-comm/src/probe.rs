@@ -31,22 +31,16 @@ impl Communicator {
         let tag = self.tag(OPERATION, tag)?;
         let mut words = ROOM;
         let call = Call::of(PROBE).from(source, tag);
-        let kind = match self.express(1) {
+        let kind = match self.fast_path(1) {
             Some(comm) => mpi::Comm::probe(self.recorded(comm, call), source, tag, &mut words)?,
-            None => self.probe_in_full(call, source, tag, &mut words)?,
+            None => self.probe_slow(call, source, tag, &mut words)?,
         };
         Ok(Status::new(kind, words))
     }
 
     #[cold]
     #[inline(never)]
-    fn probe_in_full(
-        &self,
-        call: Call,
-        source: Source,
-        tag: Tag,
-        words: &mut Words,
-    ) -> Result<Kind> {
+    fn probe_slow(&self, call: Call, source: Source, tag: Tag, words: &mut Words) -> Result<Kind> {
         const OPERATION: &str = "MPI_Probe";
         self.dispatch_with(
             call,
@@ -72,16 +66,16 @@ impl Communicator {
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
         let mut words = ROOM;
-        let found = match self.express(1) {
+        let found = match self.fast_path(1) {
             Some(comm) => comm.iprobe(source, tag, &mut words)?,
-            None => self.iprobe_in_full(source, tag, &mut words)?,
+            None => self.iprobe_slow(source, tag, &mut words)?,
         };
         Ok(found.map(|kind| Status::new(kind, words)))
     }
 
     #[cold]
     #[inline(never)]
-    fn iprobe_in_full(&self, source: Source, tag: Tag, words: &mut Words) -> Result<Option<Kind>> {
+    fn iprobe_slow(&self, source: Source, tag: Tag, words: &mut Words) -> Result<Option<Kind>> {
         const OPERATION: &str = "MPI_Iprobe";
         self.dispatch_with(
             OPERATION,

@@ -43,20 +43,20 @@ impl Communicator {
         let tag = self.tag(OPERATION, tag)?;
         let mut words = ROOM;
         let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
-            .few(buf.len())
+            .count_u32(buf.len())
             .from(source, tag);
-        let kind = match self.express_receive(1, size_of_val(buf)) {
+        let kind = match self.fast_path_receive(1, size_of_val(buf)) {
             Some(comm) => comm
                 .recorded(self, call)
                 .recv_small(buf, source, tag, &mut words)?,
-            None => self.recv_in_full(buf, source, tag, &mut words)?,
+            None => self.recv_slow(buf, source, tag, &mut words)?,
         };
         Ok(Status::new(kind, words))
     }
 
     #[cold]
     #[inline(never)]
-    fn recv_in_full<T: Pod>(
+    fn recv_slow<T: Pod>(
         &self,
         buf: &mut [T],
         source: Source,

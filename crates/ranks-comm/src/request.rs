@@ -4,13 +4,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::backend::Begun;
+use crate::backend::StartedOp;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Flight;
 use crate::in_flight::InFlight;
-use crate::landing::{Role, Room};
+use crate::pending_op::PendingOp;
+use crate::raw_slice::{OpInfo, Room};
 use crate::status::Status;
 
 /// A pending operation, which owns its buffer of type `B` until it is complete.
@@ -29,7 +29,7 @@ use crate::status::Status;
 #[must_use = "an operation is over when it has been waited for"]
 pub struct Request<B: Send + 'static> {
     comm: Communicator,
-    flight: Flight,
+    flight: PendingOp,
     /// `None` once it was given back.
     buffer: Option<InFlight<B>>,
     /// Makes the buffer of a message of unknown length.
@@ -44,7 +44,7 @@ impl<B: Send + 'static> Request<B> {
     pub(crate) fn begin(
         comm: &Communicator,
         buffer: B,
-        begin: impl FnOnce(&mut B) -> Result<Flight>,
+        begin: impl FnOnce(&mut B) -> Result<PendingOp>,
     ) -> Result<Self> {
         let (buffer, flight) = InFlight::begun(buffer, begin)?;
         Ok(Self::of(comm, flight, buffer))
@@ -60,16 +60,16 @@ impl<B: Send + 'static> Request<B> {
     #[doc(hidden)]
     pub unsafe fn begun(
         comm: &Communicator,
-        role: &'static Role,
+        role: &'static OpInfo,
         buffer: B,
-        begin: impl FnOnce(&mut B) -> Result<Begun>,
+        begin: impl FnOnce(&mut B) -> Result<StartedOp>,
     ) -> Result<Self> {
-        let begin = |buffer: &mut B| begin(buffer).map(|begun| Flight::begun(comm, role, begun));
+        let begin = |buffer: &mut B| begin(buffer).map(|begun| PendingOp::begun(comm, role, begun));
         Self::begin(comm, buffer, begin)
     }
 
     /// The request of a pending operation on that memory.
-    pub(crate) fn of(comm: &Communicator, flight: Flight, buffer: InFlight<B>) -> Self {
+    pub(crate) fn of(comm: &Communicator, flight: PendingOp, buffer: InFlight<B>) -> Self {
         Self {
             comm: comm.clone(),
             flight,
@@ -161,13 +161,13 @@ impl<B: Send + 'static> Request<B> {
         &self.comm
     }
 
-    pub(crate) fn flight_mut(&mut self) -> &mut Flight {
+    pub(crate) fn flight_mut(&mut self) -> &mut PendingOp {
         &mut self.flight
     }
 
     /// Releases an operation that another owner completes, which keeps its memory until then.
     pub(crate) fn let_go(&mut self) -> Option<InFlight<B>> {
-        self.flight = Flight::Gone;
+        self.flight = PendingOp::Gone;
         self.buffer.take()
     }
 
@@ -200,7 +200,7 @@ impl<B: Send + 'static> Request<B> {
 
 impl<T: Pod + Send> Request<Vec<T>> {
     /// A receive that allocates its vector when the length is known.
-    pub(crate) fn of_any_length(comm: &Communicator, flight: Flight) -> Self {
+    pub(crate) fn of_any_length(comm: &Communicator, flight: PendingOp) -> Self {
         let mut request = Self::of(comm, flight, InFlight::new(Vec::new()));
         request.settle = Some(Room::into_initialised);
         request
@@ -211,7 +211,7 @@ impl<B: Send + 'static> Drop for Request<B> {
     fn drop(&mut self) {
         drop(self.memory());
         if let Some(buffer) = self.buffer.take() {
-            let flight = std::mem::replace(&mut self.flight, Flight::Gone);
+            let flight = std::mem::replace(&mut self.flight, PendingOp::Gone);
             flight.abandon(&self.comm, buffer.into_keep_alive());
         }
     }

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::{Flight, Pause};
+use crate::inflight_calls;
 use crate::limit;
 use crate::mpi;
+use crate::pending_op::{Pause, PendingOp};
 use crate::request::Request;
 use crate::scope::{Borrowed, ScopedRequest};
 use crate::status::Status;
-use crate::under_way;
 
 /// Operations that are completed together: [`Request`]s of one type of buffer, or [`ScopedRequest`]s of one scope.
 ///
@@ -88,7 +88,7 @@ pub trait Pending: sealed::Sealed<Memory = Self::Buffer> {
 }
 
 mod sealed {
-    use super::{Communicator, Flight, Instant, Result, Status};
+    use super::{Communicator, Instant, PendingOp, Result, Status};
 
     pub trait Sealed: Sized {
         type Memory;
@@ -112,7 +112,7 @@ mod sealed {
 
     /// A pending operation, opaque to other crates.
     #[derive(Debug)]
-    pub struct UnderWay<'a>(pub(crate) &'a mut Flight);
+    pub struct UnderWay<'a>(pub(crate) &'a mut PendingOp);
 }
 
 impl<B: Send + 'static> Pending for Request<B> {
@@ -239,7 +239,7 @@ impl<R: Pending> Requests<R> {
         if self.pending.is_empty() {
             return Ok(None);
         }
-        let comm = under_way::is_wanted().then(|| self.pending[0].1.comm().clone());
+        let comm = inflight_calls::is_wanted().then(|| self.pending[0].1.comm().clone());
         let entered = comm.as_ref().map(|comm| comm.enter("MPI_Waitany"));
         let mut entered = entered.transpose()?;
         let index = match limit::in_time() {

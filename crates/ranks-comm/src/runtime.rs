@@ -98,7 +98,7 @@ impl Runtime {
             Behind::Mpi(comm) => {
                 comm.end_observing();
                 others += comm.other_holders();
-                mpi::GATE.close();
+                mpi::THREAD_GUARD.close();
             }
             Behind::InProcess(comm) => {
                 // Others may be in a collective that this rank will never join. No rank waits for another here.

@@ -7,14 +7,14 @@ use std::ptr::NonNull;
 
 use inner::{Inner, Place};
 
-use crate::backend::Begun;
+use crate::backend::StartedOp;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, Result};
-use crate::flight::Flight;
 use crate::irecv::receive_of;
-use crate::landing::{Role, Span};
 use crate::mpi::{Rooms, SendMode, TypeOf};
+use crate::pending_op::PendingOp;
+use crate::raw_slice::{OpInfo, RawSlice};
 use crate::record::{self, Call};
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
@@ -157,20 +157,20 @@ impl<'scope> Scope<'scope, '_> {
         self.inner.comm.check_tag(OPERATION, tag)?;
         let items = data.len() * TypeOf::<T>::items();
         let call = Call::of(SendMode::Standard.nonblocking_kind::<T>())
-            .few(data.len())
+            .count_u32(data.len())
             .to(dest, tag);
-        let express = || {
+        let fast_path = || {
             Some((
                 self.inner.batch.room()?,
-                self.inner.lanes.express(call, items)?,
+                self.inner.lanes.fast_path(call, items)?,
             ))
         };
-        let place = match express() {
+        let place = match fast_path() {
             Some((room, comm)) => {
                 // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
                 Place::Batch(unsafe { self.inner.batch.isend(comm, room, data, dest, tag)? })
             }
-            None => self.send_in_full(SendMode::Standard, data, dest, tag)?,
+            None => self.send_slow(SendMode::Standard, data, dest, tag)?,
         };
         Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
     }
@@ -192,7 +192,7 @@ impl<'scope> Scope<'scope, '_> {
             .inner
             .comm
             .destination(SendMode::Synchronous.role().operation, dest)?;
-        let place = self.send_in_full(SendMode::Synchronous, data, dest, tag)?;
+        let place = self.send_slow(SendMode::Synchronous, data, dest, tag)?;
         Ok(self.request(place, data.as_ptr().cast_mut().cast(), data.len()))
     }
 
@@ -215,20 +215,23 @@ impl<'scope> Scope<'scope, '_> {
         let tag = self.inner.comm.tag(role.operation, tag)?;
         let length = buf.len();
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends; the request has the same pointer.
-        let span = unsafe { Span::of(buf) };
+        let span = unsafe { RawSlice::of(buf) };
         let call = Call::of(const { &record::Kind::message::<T>("MPI_Irecv") })
-            .few(length)
+            .count_u32(length)
             .from(source, tag);
-        let express = || {
+        let fast_path = || {
             let room = self.inner.batch.room()?;
-            Some((room, self.inner.lanes.express_receive(call, span.bytes())?))
+            Some((
+                room,
+                self.inner.lanes.fast_path_receive(call, span.bytes())?,
+            ))
         };
-        let place = match express() {
+        let place = match fast_path() {
             Some((room, comm)) => {
                 let batch = &self.inner.batch;
                 Place::Batch(batch.irecv::<T>(&comm, room, role, span, source, tag)?)
             }
-            None => self.recv_in_full::<T>(span, source, tag)?,
+            None => self.recv_slow::<T>(span, source, tag)?,
         };
         Ok(self.request(place, span.start().cast(), length))
     }
@@ -248,18 +251,18 @@ impl<'scope> Scope<'scope, '_> {
     )]
     pub unsafe fn begun<T>(
         &'scope self,
-        role: &'static Role,
+        role: &'static OpInfo,
         buffer: NonNull<[T]>,
-        begin: impl FnOnce() -> Result<Begun>,
+        begin: impl FnOnce() -> Result<StartedOp>,
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-        let begin = || begin().map(|begun| Flight::begun(self.inner.comm, role, begun));
+        let begin = || begin().map(|begun| PendingOp::begun(self.inner.comm, role, begun));
         let place = self.inner.begin(begin)?;
         Ok(self.request(place, buffer.as_ptr().cast(), buffer.len()))
     }
 
     #[cold]
     #[inline(never)]
-    fn send_in_full<T: Pod>(
+    fn send_slow<T: Pod>(
         &self,
         mode: SendMode,
         data: &[T],
@@ -273,7 +276,7 @@ impl<'scope> Scope<'scope, '_> {
 
     #[cold]
     #[inline(never)]
-    fn recv_in_full<T: Pod>(&self, span: Span, source: Source, tag: Tag) -> Result<Place> {
+    fn recv_slow<T: Pod>(&self, span: RawSlice, source: Source, tag: Tag) -> Result<Place> {
         let begin = || self.inner.comm.begin_recv::<T>(span, source, tag);
         self.inner.begin(begin)
     }

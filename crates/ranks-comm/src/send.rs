@@ -98,9 +98,11 @@ impl Communicator {
     ) -> Result<()> {
         let dest = self.destination(mode.name(), dest)?;
         self.check_tag(mode.name(), tag)?;
-        let call = Call::of(mode.kind::<T>()).few(data.len()).to(dest, tag);
+        let call = Call::of(mode.kind::<T>())
+            .count_u32(data.len())
+            .to(dest, tag);
         if matches!(mode, SendMode::Standard | SendMode::Synchronous)
-            && let Some(comm) = self.express(data.len() * TypeOf::<T>::items())
+            && let Some(comm) = self.fast_path(data.len() * TypeOf::<T>::items())
         {
             // SAFETY: by this function's contract; these two are done in their own mode everywhere.
             return unsafe {
@@ -108,14 +110,14 @@ impl Communicator {
             };
         }
         // SAFETY: by this function's contract.
-        unsafe { self.send_in_full(mode, data, dest, tag) }
+        unsafe { self.send_slow(mode, data, dest, tag) }
     }
 
     /// # Safety
     /// As `send_in`.
     #[cold]
     #[inline(never)]
-    unsafe fn send_in_full<T: Pod>(
+    unsafe fn send_slow<T: Pod>(
         &self,
         mode: SendMode,
         data: &[T],

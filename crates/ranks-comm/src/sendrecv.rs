@@ -40,16 +40,14 @@ impl Communicator {
         let recv_tag = self.tag(OPERATION, recv_tag)?;
         let mut words = ROOM;
         let call = Call::of(const { &record::Kind::messages::<R>(OPERATION) })
-            .few(recv.len())
+            .count_u32(recv.len())
             .from(source, recv_tag);
         let items = send.len() * TypeOf::<S>::items();
-        let kind = match self.express_receive(items, size_of_val(recv)) {
+        let kind = match self.fast_path_receive(items, size_of_val(recv)) {
             Some(comm) => comm
                 .recorded(self, call)
                 .sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?,
-            None => {
-                self.sendrecv_in_full(send, dest, send_tag, recv, source, recv_tag, &mut words)?
-            }
+            None => self.sendrecv_slow(send, dest, send_tag, recv, source, recv_tag, &mut words)?,
         };
         Ok(Status::new(kind, words))
     }
@@ -57,7 +55,7 @@ impl Communicator {
     #[cold]
     #[inline(never)]
     #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
-    fn sendrecv_in_full<S: Pod, R: Pod>(
+    fn sendrecv_slow<S: Pod, R: Pod>(
         &self,
         send: &[S],
         dest: Destination,
@@ -129,14 +127,14 @@ impl Communicator {
         let recv_tag = self.tag(OPERATION, recv_tag)?;
         let mut words = ROOM;
         let call = Call::of(const { &record::Kind::messages::<T>(OPERATION) })
-            .few(buf.len())
+            .count_u32(buf.len())
             .from(source, recv_tag);
-        let kind = match self.express_receive(1, size_of_val(buf)) {
+        let kind = match self.fast_path_receive(1, size_of_val(buf)) {
             Some(comm) => comm
                 .recorded(self, call)
                 .sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?,
             None => {
-                self.sendrecv_replace_in_full(buf, dest, send_tag, source, recv_tag, &mut words)?
+                self.sendrecv_replace_slow(buf, dest, send_tag, source, recv_tag, &mut words)?
             }
         };
         Ok(Status::new(kind, words))
@@ -144,7 +142,7 @@ impl Communicator {
 
     #[cold]
     #[inline(never)]
-    fn sendrecv_replace_in_full<T: Pod>(
+    fn sendrecv_replace_slow<T: Pod>(
         &self,
         buf: &mut [T],
         dest: Destination,

@@ -148,7 +148,7 @@ impl Status {
 /// An error: the length is unknown, because the library has ended, or because it does not report one.
 #[cold]
 fn unknown(operation: &'static str) -> Error {
-    match mpi::GATE.enter(operation) {
+    match mpi::THREAD_GUARD.enter(operation) {
         Err(error) if error.kind() == ErrorKind::Finalized => error,
         _ => Error::new(
             ErrorKind::Library,

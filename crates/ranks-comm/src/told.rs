@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::agree::digest;
-use crate::backend::{Backend, Begun};
+use crate::backend::{Backend, StartedOp};
 use crate::checks::{get_text, put_text};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Flight;
 use crate::in_flight::InFlight;
-use crate::landing::Role;
+use crate::pending_op::PendingOp;
+use crate::raw_slice::OpInfo;
 
 /// The number of bytes of a description.
 const ROOM: usize = 256;
@@ -125,7 +125,7 @@ impl Communicator {
     /// # Errors
     /// Errors of the library. The operation ends in an [`ErrorKind::Mismatch`] if two ranks call differently.
     #[doc(hidden)]
-    pub fn begin_comparing(&self, operation: &'static str, told: &Told) -> Result<Begun> {
+    pub fn begin_comparing(&self, operation: &'static str, told: &Told) -> Result<StartedOp> {
         let step = Arc::clone(self.step());
         let compare = move |all: &[u8]| compare_all(&step, operation, all);
         match self.backend() {
@@ -136,9 +136,10 @@ impl Communicator {
 
     /// Leaves a comparison to the runtime.
     #[doc(hidden)]
-    pub fn leave_comparing(&self, begun: Begun) {
-        static COMPARING: Role = Role::of("MPI_Iallgather");
-        Flight::begun(self, &COMPARING, begun).abandon(self, InFlight::new(()).into_keep_alive());
+    pub fn leave_comparing(&self, begun: StartedOp) {
+        static COMPARING: OpInfo = OpInfo::of("MPI_Iallgather");
+        PendingOp::begun(self, &COMPARING, begun)
+            .abandon(self, InFlight::new(()).into_keep_alive());
     }
 
     /// Compares a call of which only the name must be equal, where ranks compare their calls; `ready` may be an

@@ -13,7 +13,7 @@ use super::arguments::{bytes_of, color, tag, takes_device};
 use super::numbers;
 use super::place::Side;
 use super::raw_comm::{Form, RawComm};
-use super::under_way::Begun;
+use super::under_way::StartedOp;
 use super::{Dtype, RawCollectives, RawOp, StreamSync, Takes};
 
 impl RawCollectives for RawComm {
@@ -101,7 +101,7 @@ impl RawCollectives for RawComm {
         let (place, out) = unsafe { self.places().recv::<u8>(buffer, false, is_root) }?;
         let request = self.comm().ibcast(place, root)?;
         // SAFETY: by this function's contract.
-        let begun = unsafe { Begun::new(request, out.filter(|_| !is_root)) };
+        let begun = unsafe { StartedOp::new(request, out.filter(|_| !is_root)) };
         self.under_way().push(NAME, begun, None)
     }
 
@@ -217,7 +217,7 @@ impl RawCollectives for RawComm {
         let place = unsafe { self.places().send::<u8>(&buffer, unawaited) }?;
         let request = self.comm().isend(place, dest, tag)?;
         // SAFETY: nothing is received.
-        let begun = unsafe { Begun::new(request, None) };
+        let begun = unsafe { StartedOp::new(request, None) };
         self.under_way()
             .push(NAME, begun, unawaited.then_some(bytes))
     }
@@ -239,7 +239,7 @@ impl RawCollectives for RawComm {
         let (place, out) = unsafe { self.places().recv::<u8>(buffer, false, false) }?;
         let request = self.comm().irecv(place, source, tag)?;
         // SAFETY: by this function's contract.
-        let begun = unsafe { Begun::message(request, out) };
+        let begun = unsafe { StartedOp::message(request, out) };
         self.under_way().push(NAME, begun, None)
     }
 

@@ -15,7 +15,7 @@ use super::arguments::side;
 use super::numbers::{Task, multiply, with_number};
 use super::options::RawOptions;
 use super::place::{Change, Place, Places, Side};
-use super::under_way::{Begun, Operation, UnderWay};
+use super::under_way::{Operation, StartedOp, UnderWay};
 use super::{Dtype, RawCollectives, RawOp};
 
 /// [`RawCollectives`] over MPI or in process.
@@ -154,7 +154,7 @@ impl RawComm {
         let (from, to, out) = unsafe { self.places().both(send, recv, None) }?;
         let request = begin(self.comm(), from, to)?;
         // SAFETY: by this function's contract.
-        let begun = unsafe { Begun::new(request, out) };
+        let begun = unsafe { StartedOp::new(request, out) };
         self.under_way().push(name, begun, None)
     }
 
@@ -214,7 +214,7 @@ impl RawComm {
         let order = self.enter(name)?;
         let request = self.comm().ibarrier()?;
         // SAFETY: nothing is received.
-        let begun = unsafe { Begun::new(request, None) };
+        let begun = unsafe { StartedOp::new(request, None) };
         self.under_way().push(name, begun, None)?;
         drop(order);
         self.under_way().sync(name)
@@ -256,7 +256,7 @@ impl Task for Reducing<'_> {
             Form::Each => comm.ireduce_scatter_block(from, to, op),
         };
         // SAFETY: as above.
-        Ok(unsafe { Begun::new(request?, out) })
+        Ok(unsafe { StartedOp::new(request?, out) })
     }
 }
 

@@ -22,14 +22,14 @@ pub(super) trait Operation: Send {
 }
 
 /// An operation, and where its results go if they are in a copy.
-pub(super) struct Begun<B: Send + 'static> {
+pub(super) struct StartedOp<B: Send + 'static> {
     request: Request<B>,
     out: Option<Side>,
     /// How much of the copy was received; `None` for all of it.
     length: Option<fn(&Status) -> usize>,
 }
 
-impl<B: Received + Send + 'static> Begun<B> {
+impl<B: Received + Send + 'static> StartedOp<B> {
     /// # Safety
     /// `out` may be written until the operation is over, or given up.
     pub(super) unsafe fn new(request: Request<B>, out: Option<Side>) -> Box<Self> {
@@ -55,7 +55,7 @@ impl<B: Received + Send + 'static> Begun<B> {
     }
 }
 
-impl<B: Received + Send + 'static> Operation for Begun<B> {
+impl<B: Received + Send + 'static> Operation for StartedOp<B> {
     fn is_over(&mut self) -> Result<bool> {
         self.request.test()
     }

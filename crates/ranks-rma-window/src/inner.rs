@@ -9,7 +9,7 @@ use std::thread;
 
 use bytemuck::Pod;
 use ranks_collectives::backend::agree;
-use ranks_comm::backend::Entered;
+use ranks_comm::backend::CallGuard;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::epochs::{Epochs, Hold};
@@ -175,7 +175,7 @@ impl<T: Pod> Inner<T> {
         over_mpi: impl FnOnce(&mpi::Window<T>, A) -> Result<()>,
         in_process: impl FnOnce(&LocalWindow, A) -> Result<()>,
     ) -> Result<()> {
-        match (self.comm.express(items), &self.backend) {
+        match (self.comm.fast_path(items), &self.backend) {
             (Some(_), Backend::Mpi(window)) => {
                 over_mpi(window, arguments)?;
                 self.end(window, over, place);
@@ -232,7 +232,7 @@ impl<T: Pod> Inner<T> {
 
     /// Lets this thread in to end what it has started: after the runtime was asked to end, MPI lives on as long as
     /// there is a communicator.
-    pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<Entered<'_>> {
+    pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<CallGuard<'_>> {
         loop {
             match self.comm.enter(operation) {
                 Ok(entered) => return Some(entered),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
-use ranks_comm::backend::{Begun, Role};
+use ranks_comm::backend::{OpInfo, StartedOp};
 use ranks_comm::{RecvBuffer, Request, Result, SendBuffer};
 
 use crate::access::lengths_differ;
@@ -13,10 +13,10 @@ use crate::accumulation::{Accumulation, Change};
 use crate::locked::Locked;
 use crate::table::Place;
 
-static RPUT: Role = Role::of("MPI_Rput");
-static RGET: Role = Role::of("MPI_Rget");
-static RACCUMULATE: Role = Role::of("MPI_Raccumulate");
-static RGET_ACCUMULATE: Role = Role::of("MPI_Rget_accumulate");
+static RPUT: OpInfo = OpInfo::of("MPI_Rput");
+static RGET: OpInfo = OpInfo::of("MPI_Rget");
+static RACCUMULATE: OpInfo = OpInfo::of("MPI_Raccumulate");
+static RGET_ACCUMULATE: OpInfo = OpInfo::of("MPI_Rget_accumulate");
 
 /// An operation started under a lock, which owns its memory of type `B` until it is complete on this rank.
 ///
@@ -224,25 +224,25 @@ impl<T: Pod> Locked<'_, T> {
     /// Starts an operation on a slice, if that has elements that take memory; in process it is complete when this returns.
     fn begin<S: AsRef<[T]>>(
         &self,
-        role: &'static Role,
+        role: &'static OpInfo,
         slice: S,
-        over_mpi: impl FnOnce(&crate::mpi::Window<T>, S) -> Result<Begun>,
+        over_mpi: impl FnOnce(&crate::mpi::Window<T>, S) -> Result<StartedOp>,
         in_process: impl FnOnce(&crate::in_process::LocalWindow, S) -> Result<()>,
-    ) -> Result<Begun> {
+    ) -> Result<StartedOp> {
         let nothing = size_of_val(slice.as_ref()) == 0;
         self.inner.dispatch_with(
             role.operation(),
             slice,
             |window, slice| match nothing {
-                true => Ok(Begun::Over),
+                true => Ok(StartedOp::Over),
                 false => over_mpi(window, slice),
             },
-            |window, slice| in_process(window, slice).map(|()| Begun::Over),
+            |window, slice| in_process(window, slice).map(|()| StartedOp::Over),
         )
     }
 
     /// Place of so many elements.
-    fn place(&self, role: &'static Role, rank: usize, at: usize, length: usize) -> Result<Place> {
+    fn place(&self, role: &'static OpInfo, rank: usize, at: usize, length: usize) -> Result<Place> {
         let (table, name) = (&self.inner.table, role.operation());
         table.place(name, self.targets, rank, at, length)
     }
@@ -251,9 +251,9 @@ impl<T: Pod> Locked<'_, T> {
     /// As of [`Request::begun`].
     unsafe fn request<B: Send + 'static>(
         &self,
-        role: &'static Role,
+        role: &'static OpInfo,
         buffer: B,
-        begin: impl FnOnce(&mut B) -> Result<Begun>,
+        begin: impl FnOnce(&mut B) -> Result<StartedOp>,
     ) -> Result<EpochRequest<'_, B>> {
         // SAFETY: by contract.
         let request = unsafe { Request::begun(&self.inner.comm, role, buffer, begin)? };

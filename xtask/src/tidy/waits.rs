@@ -25,7 +25,7 @@ const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 const MAY: [(&str, &str); 32] = [
     // The wait itself.
     (
-        "crates/ranks-comm/src/flight.rs",
+        "crates/ranks-comm/src/pending_op.rs",
         "the time between two looks",
     ),
     (
@@ -76,7 +76,7 @@ const MAY: [(&str, &str); 32] = [
         "the thread that looks after receives",
     ),
     (
-        "crates/ranks-comm/src/mpi/roll_call.rs",
+        "crates/ranks-comm/src/mpi/query_ranks.rs",
         "the watchdog's questions, each with an end",
     ),
     // The end of a job.

@@ -1,6 +1,6 @@
 //! Collectives that return at once.
 
-use ranks_comm::backend::{Backend, Begun, InProcessComm, MpiComm, Told};
+use ranks_comm::backend::{Backend, InProcessComm, MpiComm, StartedOp, Told};
 use ranks_comm::{Communicator, Result};
 
 use super::{Call, Proven, compared, told};
@@ -10,9 +10,9 @@ pub(crate) fn begin<P: Proven>(
     comm: &Communicator,
     call: Call,
     proven: Result<P>,
-    over_mpi: impl FnOnce(&MpiComm, P) -> Result<Begun>,
-    in_process: impl FnOnce(&InProcessComm, P) -> Result<Begun>,
-) -> Result<Begun> {
+    over_mpi: impl FnOnce(&MpiComm, P) -> Result<StartedOp>,
+    in_process: impl FnOnce(&InProcessComm, P) -> Result<StartedOp>,
+) -> Result<StartedOp> {
     let elements = proven.as_ref().map_or(0, Proven::elements);
     let mut entered = comm.enter(call.recorded(elements))?;
     let begun = comparing(comm, call, proven, |proven| match comm.backend() {
@@ -29,8 +29,8 @@ fn comparing<P: Proven>(
     comm: &Communicator,
     call: Call,
     proven: Result<P>,
-    begin: impl FnOnce(P) -> Result<Begun>,
-) -> Result<Begun> {
+    begin: impl FnOnce(P) -> Result<StartedOp>,
+) -> Result<StartedOp> {
     if comm.may_overrun() {
         // What would be written past a slice must be known before.
         return compared(comm, call, proven).and_then(begin);
@@ -45,7 +45,7 @@ fn comparing<P: Proven>(
     };
     let compared = comm.begin_comparing(call.operation(), &told)?;
     match proven.and_then(begin) {
-        Ok(begun) => Ok(Begun::Compared(Box::new((begun, compared)))),
+        Ok(begun) => Ok(StartedOp::Compared(Box::new((begun, compared)))),
         Err(error) => {
             comm.leave_comparing(compared);
             Err(error)

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Deferred, InProcessComm as Comm, Span, Spread};
+use ranks_comm::backend::{Deferred, InProcessComm as Comm, RawSlice, Spread, StartedOp};
 
 use super::call::{Call, Outcome};
 
@@ -15,7 +15,7 @@ pub(super) trait Place: Send + Debug + 'static {
     fn fill(&self, block: &[u8]);
 }
 
-impl Place for Span {
+impl Place for RawSlice {
     fn bytes(&self) -> usize {
         (*self).bytes()
     }
@@ -60,11 +60,11 @@ impl<P: Place> Arrivals<P> {
         }
     }
 
-    pub(super) fn begun(self) -> Begun {
+    pub(super) fn begun(self) -> StartedOp {
         if self.expected.is_empty() {
-            Begun::Over
+            StartedOp::Over
         } else {
-            Begun::InProcess(Box::new(self))
+            StartedOp::InProcess(Box::new(self))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Deferred, InProcessComm as Comm, Span};
+use ranks_comm::backend::{Deferred, InProcessComm as Comm, RawSlice, StartedOp};
 
 use super::bytes::bytes;
 use super::call::{Call, Outcome};
@@ -25,7 +25,7 @@ pub(super) struct Folding<T, O> {
     /// The rank after the last one that counts.
     end: usize,
     /// Where the result goes, as long as each contribution.
-    place: Span,
+    place: RawSlice,
     outcome: Outcome,
     elements: PhantomData<fn(T) -> T>,
 }
@@ -38,12 +38,12 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
         op: O,
         own: &[T],
         end: usize,
-        place: Span,
-    ) -> Begun {
+        place: RawSlice,
+    ) -> StartedOp {
         if end == 0 {
-            return Begun::Over;
+            return StartedOp::Over;
         }
-        Begun::InProcess(Box::new(Self {
+        StartedOp::InProcess(Box::new(Self {
             operation: call.operation,
             number,
             op,

@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, InProcessComm as Comm, Span, Spread};
+use ranks_comm::backend::{InProcessComm as Comm, RawSlice, Spread, StartedOp};
 use ranks_comm::layout::Layout;
 
 use super::arrivals::Arrivals;
@@ -20,7 +20,10 @@ pub(crate) fn alltoallw<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<
     exchange(&call, (send, out), (recv, into))
 }
 
-pub(crate) fn ialltoallw<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>) -> Result<Begun> {
+pub(crate) fn ialltoallw<T: Pod>(
+    comm: &Comm,
+    pattern: Lasting<Pattern<'_, T>>,
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, pattern.get().operation);
     let ((send, here), there) = (pattern.get().send, pattern.get().recv.1);
     let out = here.layouts().iter().enumerate();
@@ -51,7 +54,7 @@ pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layou
 pub(crate) fn ineighbor_alltoallw<T: Pod>(
     comm: &Comm,
     trade: Lasting<Trade<'_, T, &Layouts>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, trade.get().operation);
     let (send, here) = (trade.get().send.slice, trade.get().send.blocks.layouts());
     let (there, incoming) = (trade.get().recv.blocks.layouts(), trade.get().incoming());
@@ -96,8 +99,8 @@ fn exchange<'l, T: Pod>(
 fn begin_exchange<'l, T: Pod>(
     call: &Call<'_>,
     (send, out): (&[T], impl Iterator<Item = (usize, &'l Layout)>),
-    (recv, into): (Span, impl Iterator<Item = (usize, &'l Layout)>),
-) -> Result<Begun> {
+    (recv, into): (RawSlice, impl Iterator<Item = (usize, &'l Layout)>),
+) -> Result<StartedOp> {
     let number = call.comm.next_number();
     let mut payload = Vec::new();
     for (rank, layout) in out {

@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, InProcessComm as Comm};
+use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{bytes, bytes_mut};
@@ -31,7 +31,7 @@ pub(crate) fn neighbor_exchange<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Res
 pub(crate) fn ineighbor_exchange<T: Pod>(
     comm: &Comm,
     trade: Lasting<Trade<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let (operation, incoming) = (trade.get().operation, trade.get().incoming());
     let call = Call::of::<T>(comm, operation);
     let number = comm.next_number();

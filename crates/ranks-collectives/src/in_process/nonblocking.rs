@@ -3,7 +3,7 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, InProcessComm as Comm};
+use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{Bytes, block_mut, block_of, bytes, bytes_mut};
@@ -14,7 +14,7 @@ use crate::ops::Reduction;
 use crate::reductions::Reducing;
 use crate::transfer::Transfer;
 
-pub(crate) fn ibarrier(comm: &Comm) -> Result<Begun> {
+pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
     let call = Call::of::<u8>(comm, "MPI_Ibarrier");
     let number = comm.next_number();
     for rank in call.others() {
@@ -24,7 +24,7 @@ pub(crate) fn ibarrier(comm: &Comm) -> Result<Begun> {
     Ok(Arrivals::new(&call, number, expected).begun())
 }
 
-pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
@@ -33,24 +33,30 @@ pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) ->
         for rank in call.others() {
             comm.numbered_send(rank, number, bytes.get().recv)?;
         }
-        return Ok(Begun::Over);
+        return Ok(StartedOp::Over);
     }
     let place = bytes.map(|bytes| bytes.recv).into_span();
     Ok(Arrivals::new(&call, number, vec![(root, place)]).begun())
 }
 
-pub(crate) fn igather<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+pub(crate) fn igather<T: Pod>(
+    comm: &Comm,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
     if call.rank() != bytes.get().root {
         comm.numbered_send(bytes.get().root, number, &bytes.get().send)?;
-        return Ok(Begun::Over);
+        return Ok(StartedOp::Over);
     }
     Ok(gathering(&call, number, bytes))
 }
 
-pub(crate) fn iallgather<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+pub(crate) fn iallgather<T: Pod>(
+    comm: &Comm,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
@@ -61,7 +67,7 @@ pub(crate) fn iallgather<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>
 }
 
 /// A block of each rank: this one's is there.
-fn gathering(call: &Call<'_>, number: i32, mut bytes: Lasting<Bytes<'_>>) -> Begun {
+fn gathering(call: &Call<'_>, number: i32, mut bytes: Lasting<Bytes<'_>>) -> StartedOp {
     let Bytes {
         send, recv, block, ..
     } = bytes.get_mut();
@@ -75,7 +81,10 @@ fn gathering(call: &Call<'_>, number: i32, mut bytes: Lasting<Bytes<'_>>) -> Beg
     Arrivals::new(call, number, expected).begun()
 }
 
-pub(crate) fn iscatter<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+pub(crate) fn iscatter<T: Pod>(
+    comm: &Comm,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
@@ -91,13 +100,16 @@ pub(crate) fn iscatter<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) 
             comm.numbered_send(rank, number, block_of(send, block, rank))?;
         }
         recv.copy_from_slice(block_of(send, block, root));
-        return Ok(Begun::Over);
+        return Ok(StartedOp::Over);
     }
     let place = bytes.map(|bytes| bytes.recv).into_span();
     Ok(Arrivals::new(&call, number, vec![(root, place)]).begun())
 }
 
-pub(crate) fn ialltoall<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<Begun> {
+pub(crate) fn ialltoall<T: Pod>(
+    comm: &Comm,
+    transfer: Lasting<Transfer<'_, T>>,
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
@@ -121,14 +133,14 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     reducing: Lasting<Reducing<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let (number, root) = (comm.next_number(), transfer.get().root_rank());
     let slices = transfer.map(|transfer| transfer.into_copied(0..0));
     if call.rank() != root {
         comm.numbered_send(root, number, bytes(&slices.get().0))?;
-        return Ok(Begun::Over);
+        return Ok(StartedOp::Over);
     }
     Ok(folding(&call, number, op, slices, call.size()))
 }
@@ -137,7 +149,7 @@ pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     reducing: Lasting<Reducing<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
@@ -153,7 +165,7 @@ pub(crate) fn iscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     reducing: Lasting<Reducing<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     over_lower_ranks(comm, op, reducing, comm.rank() + 1)
 }
 
@@ -162,7 +174,7 @@ pub(crate) fn iexscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     reducing: Lasting<Reducing<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     over_lower_ranks(comm, op, reducing, comm.rank())
 }
 
@@ -171,7 +183,7 @@ fn over_lower_ranks<T: Pod, O: Reduction<T> + Send + 'static>(
     op: O,
     reducing: Lasting<Reducing<'_, T>>,
     end: usize,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
@@ -186,7 +198,7 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     reducing: Lasting<Reducing<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let blocks = reducing.get().blocks();
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
@@ -209,7 +221,7 @@ fn folding<T: Pod, O: Reduction<T> + Send + 'static>(
     op: O,
     slices: Lasting<(std::borrow::Cow<'_, [T]>, &mut [T])>,
     end: usize,
-) -> Begun {
+) -> StartedOp {
     let own = slices.get().0.to_vec();
     let place = slices.map(|(_, recv)| bytes_mut(recv)).into_span();
     Folding::begun(call, number, op, &own, end, place)

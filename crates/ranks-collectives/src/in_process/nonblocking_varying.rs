@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, InProcessComm as Comm};
+use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
 use super::arrivals::Arrivals;
 use super::bytes::{bytes, bytes_mut};
@@ -11,14 +11,17 @@ use super::varying::Places;
 use crate::lasting::Lasting;
 use crate::varying::{Exchange, Gathering, Scattering};
 
-pub(crate) fn igatherv<T: Pod>(comm: &Comm, gathering: Lasting<Gathering<'_, T>>) -> Result<Begun> {
+pub(crate) fn igatherv<T: Pod>(
+    comm: &Comm,
+    gathering: Lasting<Gathering<'_, T>>,
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, gathering.get().operation);
     let number = comm.next_number();
     let root = gathering.get().root.rank;
     if call.rank() != root {
         let send = gathering.get().send.unwrap_or_default();
         comm.numbered_send(root, number, bytes(send))?;
-        return Ok(Begun::Over);
+        return Ok(StartedOp::Over);
     }
     Ok(collecting(&call, number, gathering))
 }
@@ -26,7 +29,7 @@ pub(crate) fn igatherv<T: Pod>(comm: &Comm, gathering: Lasting<Gathering<'_, T>>
 pub(crate) fn iallgatherv<T: Pod>(
     comm: &Comm,
     gathering: Lasting<Gathering<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, gathering.get().operation);
     let number = comm.next_number();
     let send = gathering.get().send.unwrap_or_default();
@@ -37,7 +40,11 @@ pub(crate) fn iallgatherv<T: Pod>(
 }
 
 /// A block of each rank, each where it belongs: this one's is there.
-fn collecting<T: Pod>(call: &Call<'_>, number: i32, gathering: Lasting<Gathering<'_, T>>) -> Begun {
+fn collecting<T: Pod>(
+    call: &Call<'_>,
+    number: i32,
+    gathering: Lasting<Gathering<'_, T>>,
+) -> StartedOp {
     let send = bytes(gathering.get().send.unwrap_or_default());
     let places = Places::of::<T>(gathering.get().recv.blocks);
     let mut recv = gathering.map(|gathering| bytes_mut(gathering.recv.slice.unwrap_or_default()));
@@ -45,7 +52,12 @@ fn collecting<T: Pod>(call: &Call<'_>, number: i32, gathering: Lasting<Gathering
     arriving(call, number, recv, &places)
 }
 
-fn arriving(call: &Call<'_>, number: i32, recv: Lasting<&mut [u8]>, places: &Places<'_>) -> Begun {
+fn arriving(
+    call: &Call<'_>,
+    number: i32,
+    recv: Lasting<&mut [u8]>,
+    places: &Places<'_>,
+) -> StartedOp {
     let whole = recv.into_span();
     let expected = call
         .others()
@@ -60,7 +72,7 @@ fn arriving(call: &Call<'_>, number: i32, recv: Lasting<&mut [u8]>, places: &Pla
 pub(crate) fn iscatterv<T: Pod>(
     comm: &Comm,
     scattering: Lasting<Scattering<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, scattering.get().operation);
     let number = comm.next_number();
     let root = scattering.get().root.rank;
@@ -72,12 +84,15 @@ pub(crate) fn iscatterv<T: Pod>(
             comm.numbered_send(rank, number, &send[places.place(rank)])?;
         }
         recv.get_mut().copy_from_slice(&send[places.place(root)]);
-        return Ok(Begun::Over);
+        return Ok(StartedOp::Over);
     }
     Ok(Arrivals::new(&call, number, vec![(root, recv.into_span())]).begun())
 }
 
-pub(crate) fn ialltoallv<T: Pod>(comm: &Comm, exchange: Lasting<Exchange<'_, T>>) -> Result<Begun> {
+pub(crate) fn ialltoallv<T: Pod>(
+    comm: &Comm,
+    exchange: Lasting<Exchange<'_, T>>,
+) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, exchange.get().operation);
     let number = comm.next_number();
     let send = bytes(exchange.get().send.slice.unwrap_or_default());

@@ -1,7 +1,7 @@
 //! Barrier: blocking, nonblocking and persistent.
 
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, MpiComm as Comm, check};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, check};
 use ranks_comm::record::Over;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native;
@@ -17,14 +17,14 @@ pub(crate) fn barrier(comm: impl Over) -> Result<()> {
     check(code, "MPI_Barrier")
 }
 
-pub(crate) fn ibarrier(comm: &Comm) -> Result<Begun> {
+pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
     begin("MPI_Ibarrier", None, |request| {
         // SAFETY: a barrier has no memory; the request is a place of ours.
         unsafe { native::MPI_Ibarrier(comm.native, request) }
     })
 }
 
-pub(crate) fn barrier_init(comm: &Comm) -> Result<Option<Begun>> {
+pub(crate) fn barrier_init(comm: &Comm) -> Result<Option<StartedOp>> {
     const NAME: &str = "MPI_Barrier_init";
     if !is_in_library(NAME) {
         return Ok(None);

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, InFlight, Keep, check};
+use ranks_comm::backend::{InFlight, Keep, StartedOp, check};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, native};
 
@@ -16,7 +16,7 @@ pub(super) fn begin(
     name: &'static str,
     keep: Option<Box<dyn Keep>>,
     call: impl FnOnce(*mut Cell) -> c_int,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let mut cell = Cell::new();
     let code = call(&raw mut cell);
     check(code, name)?;
@@ -28,7 +28,7 @@ pub(super) fn begin_large(
     name: &'static str,
     keep: Option<Box<dyn Keep>>,
     call: impl FnOnce(*mut MPI_Request) -> c_int,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let mut request = sys::MPI_REQUEST_NULL;
     let code = call(&raw mut request);
     check(code, name)?;
@@ -37,9 +37,9 @@ pub(super) fn begin_large(
     Ok(begun(cell, keep))
 }
 
-fn begun(cell: Cell, keep: Option<Box<dyn Keep>>) -> Begun {
+fn begun(cell: Cell, keep: Option<Box<dyn Keep>>) -> StartedOp {
     match keep {
-        None => Begun::Mpi(cell),
-        Some(keep) => Begun::MpiKeeping(cell, InFlight::new(keep)),
+        None => StartedOp::Mpi(cell),
+        Some(keep) => StartedOp::MpiKeeping(cell, InFlight::new(keep)),
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, MpiComm as Comm, Plain};
+use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp};
 
 use super::functions::Alltoallv;
 use super::varying::{self, Division, Side, Varying};
@@ -39,7 +39,7 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, exchange: Exchange<'_, T>) -> Result
 pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
     exchange: Lasting<Exchange<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let inner = exchange.get();
     let in_place = inner.send.slice.is_none();
     let data = inner.recv.slice.as_deref().filter(|_| in_place);
@@ -50,6 +50,6 @@ pub(crate) fn nonblocking<T: Pod>(
 pub(crate) fn init<T: Pod>(
     comm: &Comm,
     exchange: Lasting<Exchange<'_, T>>,
-) -> Result<Option<Begun>> {
+) -> Result<Option<StartedOp>> {
     varying::init::<Alltoallv, T>(comm, exchange.map(varying))
 }

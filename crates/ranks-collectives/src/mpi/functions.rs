@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Role, TypeOf};
+use ranks_comm::backend::{OpInfo, TypeOf};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op, MPI_Request, native};
 
@@ -180,9 +180,9 @@ pub(crate) trait Named {
     const INIT: &'static str;
 
     /// As its nonblocking form is recorded.
-    const NONBLOCKING_ROLE: &'static Role = &Role::of(Self::NONBLOCKING);
+    const NONBLOCKING_ROLE: &'static OpInfo = &OpInfo::of(Self::NONBLOCKING);
     /// As its persistent form is recorded.
-    const INIT_ROLE: &'static Role = &Role::of(Self::INIT);
+    const INIT_ROLE: &'static OpInfo = &OpInfo::of(Self::INIT);
 }
 
 macro_rules! functions {

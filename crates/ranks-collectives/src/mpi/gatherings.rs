@@ -10,7 +10,7 @@ use std::ffi::c_int;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, MpiComm as Comm, TypeOf, check};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf, check};
 use ranks_comm::record::Over;
 
 use super::functions::{Allgatherv, Gatherv, Moved, Moves, Native, is_in_library};
@@ -110,7 +110,7 @@ pub(crate) fn small<F: Gathers, T: Pod>(
 pub(crate) fn nonblocking<F: Gathers, T: Pod>(
     comm: &Comm,
     gathering: Lasting<Gathering<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     if is_through_types(F::NONBLOCKING_C, gathering.get()) {
         let root = gathering.get().root.rank;
         return large_varying::igathered(comm, gathering, |rank| F::TO_ALL || rank == root);
@@ -121,6 +121,6 @@ pub(crate) fn nonblocking<F: Gathers, T: Pod>(
 pub(crate) fn init<F: Gathers, T: Pod>(
     comm: &Comm,
     gathering: Lasting<Gathering<'_, T>>,
-) -> Result<Option<Begun>> {
+) -> Result<Option<StartedOp>> {
     varying::init::<F, T>(comm, gathering.proven(to_the_front::<F, T>)?)
 }

@@ -5,21 +5,21 @@
 use std::fmt;
 
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, InFlight, Keep};
+use ranks_comm::backend::{InFlight, Keep, StartedOp};
 
 use crate::lasting::Kept;
 
 /// One operation of several, each of which is begun. Once one is, that another one is not shows at the end: who gets an error from here
 /// takes none to be under way.
-pub(super) fn all(parts: impl Iterator<Item = Result<Begun>>) -> Result<Begun> {
-    let both = |one, other| Begun::Both(Box::new((one, other)));
-    let mut begun: Result<Begun> = Ok(Begun::Over);
+pub(super) fn all(parts: impl Iterator<Item = Result<StartedOp>>) -> Result<StartedOp> {
+    let both = |one, other| StartedOp::Both(Box::new((one, other)));
+    let mut begun: Result<StartedOp> = Ok(StartedOp::Over);
     for part in parts {
         begun = match (begun, part) {
-            (Ok(Begun::Over), part) => part,
+            (Ok(StartedOp::Over), part) => part,
             (Ok(before), Ok(part)) => Ok(both(before, part)),
-            (Ok(before), Err(error)) => Ok(both(before, Begun::Failed(error))),
-            (Err(error), Ok(part)) => Ok(both(Begun::Failed(error), part)),
+            (Ok(before), Err(error)) => Ok(both(before, StartedOp::Failed(error))),
+            (Err(error), Ok(part)) => Ok(both(StartedOp::Failed(error), part)),
             (Err(first), Err(_)) => Err(first),
         };
     }
@@ -42,14 +42,14 @@ impl fmt::Debug for Shared {
 }
 
 /// The same, which keeps this.
-pub(super) fn keeping(begun: Begun, kept: Option<&Kept>) -> Begun {
+pub(super) fn keeping(begun: StartedOp, kept: Option<&Kept>) -> StartedOp {
     match (begun, kept) {
-        (Begun::Mpi(cell), Some(kept)) => {
-            Begun::MpiKeeping(cell, InFlight::new(Box::new(Shared(Kept::clone(kept)))))
+        (StartedOp::Mpi(cell), Some(kept)) => {
+            StartedOp::MpiKeeping(cell, InFlight::new(Box::new(Shared(Kept::clone(kept)))))
         }
-        (Begun::Both(both), Some(_)) => {
+        (StartedOp::Both(both), Some(_)) => {
             let (one, other) = *both;
-            Begun::Both(Box::new((keeping(one, kept), keeping(other, kept))))
+            StartedOp::Both(Box::new((keeping(one, kept), keeping(other, kept))))
         }
         // MPI's own operations keep nothing themselves.
         (begun, _) => begun,

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::borrow::Cow;
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Begun, MpiComm as Comm, Plain};
+use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp};
 use ranks_comm::{Result, SendBuffer};
 
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
@@ -44,7 +44,7 @@ pub(super) fn igathered<T: Pod>(
     comm: &Comm,
     gathering: Lasting<Gathering<'_, T>>,
     receives: impl Fn(usize) -> bool,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let gathering = gathering.into_inner();
     let (me, blocks) = (gathering.me, gathering.recv.blocks);
     let recv = gathering.recv.slice.unwrap_or_default();
@@ -68,7 +68,7 @@ pub(super) fn igathered<T: Pod>(
 pub(super) fn iscattered<T: Pod>(
     comm: &Comm,
     scattering: Lasting<Scattering<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let scattering = scattering.into_inner();
     let (me, root, blocks) = (scattering.me, scattering.root.rank, scattering.send.blocks);
     let (send, recv) = (scattering.send.slice, scattering.recv);

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Keep, MpiComm as Comm, Portion, check};
+use ranks_comm::backend::{Keep, MpiComm as Comm, Portion, StartedOp, check};
 use ranks_comm::layout::Layout;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype, native};
@@ -162,7 +162,10 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<(
     check(code, "MPI_Alltoallw")
 }
 
-pub(crate) fn nonblocking<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>) -> Result<Begun> {
+pub(crate) fn nonblocking<T: Pod>(
+    comm: &Comm,
+    pattern: Lasting<Pattern<'_, T>>,
+) -> Result<StartedOp> {
     let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
     let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
     match &keep.form {
@@ -213,7 +216,10 @@ pub(crate) fn nonblocking<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>)
     }
 }
 
-pub(crate) fn init<T: Pod>(comm: &Comm, pattern: Lasting<Pattern<'_, T>>) -> Result<Option<Begun>> {
+pub(crate) fn init<T: Pod>(
+    comm: &Comm,
+    pattern: Lasting<Pattern<'_, T>>,
+) -> Result<Option<StartedOp>> {
     const NAME: &str = "MPI_Alltoallw_init";
     if !is_in_library(NAME) {
         return Ok(None);

@@ -16,7 +16,7 @@
 //!   value of a sentinel such as `MPI_IN_PLACE`, which stands for a slice that is not there and for nothing else.
 //! * What is called back for an operation of the program's is there as long as the call lasts (`user_op`).
 //! * The library is loaded, initialised and not finalized: a [`Comm`](ranks_comm::backend::MpiComm) exists only
-//!   then, and `Communicator::express` or `dispatch` has let the operation in.
+//!   then, and `Communicator::fast_path` or `dispatch` has let the operation in.
 //!
 //! A blocking operation is done with its buffers when it returns. A nonblocking one is handed memory that lasts until it is complete:
 //! [`Lasting`](crate::lasting::Lasting) slices, and what it keeps besides (`begun`). A persistent one is handed the same until it is freed.

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, MpiComm as Comm, check};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, check};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::native;
 
@@ -74,7 +74,7 @@ impl Sides<()> {
 pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
     trade: Lasting<Trade<'_, T, &Layouts>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     const NAME: &str = "MPI_Ineighbor_alltoallw";
     let (from, to, keep) = Sides::around(comm, Form::NonblockingLayouts, trade.into_inner())?;
     let (send_counts, recv_counts) = (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
@@ -102,7 +102,7 @@ pub(crate) fn nonblocking<T: Pod>(
 pub(crate) fn init<T: Pod>(
     comm: &Comm,
     trade: Lasting<Trade<'_, T, &Layouts>>,
-) -> Result<Option<Begun>> {
+) -> Result<Option<StartedOp>> {
     const NAME: &str = "MPI_Neighbor_alltoallw_init";
     if !is_in_library(NAME) {
         return Ok(None);

@@ -7,7 +7,7 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, MpiComm as Comm};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp};
 
 use super::functions::{
     Moves, NeighborAllgather, NeighborAllgatherv, NeighborAlltoallv, is_in_library,
@@ -67,7 +67,7 @@ pub(crate) fn blocking<F: Trades, T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> R
 pub(crate) fn nonblocking<F: Trades, T: Pod>(
     comm: &Comm,
     trade: Lasting<Trade<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let varying = trade.proven(|trade| varying::<F, T>(trade, Form::Nonblocking))?;
     varying::nonblocking::<F, T>(comm, varying, None)
 }
@@ -75,7 +75,7 @@ pub(crate) fn nonblocking<F: Trades, T: Pod>(
 pub(crate) fn init<F: Trades, T: Pod>(
     comm: &Comm,
     trade: Lasting<Trade<'_, T>>,
-) -> Result<Option<Begun>> {
+) -> Result<Option<StartedOp>> {
     if !is_in_library(F::INIT) {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ use std::ptr;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Keep, MpiComm as Comm};
+use ranks_comm::backend::{Keep, MpiComm as Comm, StartedOp};
 use ranks_comm::record::Over;
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{Family, MPI_Count};
@@ -171,7 +171,7 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
     make: impl FnOnce() -> Result<LastingOperation>,
     reducing: Lasting<Reducing<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let reducing = reducing.into_inner();
     let small_counts = reducing.share.counts().map(counts::<T>);
     if !is_small::<T>(reducing.elements()) || matches!(small_counts, Some(None)) {
@@ -200,7 +200,7 @@ pub(crate) fn nonblocking_in_pieces<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
     me: usize,
     reducing: Lasting<Reducing<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let make = || LastingOperation::predefined::<T, O>(F::NONBLOCKING);
     if is_small::<T>(reducing.get().elements()) || is_in_library(F::NONBLOCKING_C) {
         return nonblocking::<F, T, O>(comm, make, reducing);
@@ -225,7 +225,7 @@ pub(crate) fn init<F: Reduces, T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
     reducing: Lasting<Reducing<'_, T>>,
-) -> Result<Option<Begun>> {
+) -> Result<Option<StartedOp>> {
     if !is_in_library(F::INIT) {
         return Ok(None);
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, MpiComm as Comm, TypeOf};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf};
 
 use super::functions::{Moves, Scatterv, is_in_library};
 use super::large_varying;
@@ -48,7 +48,7 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Re
 pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
     scattering: Lasting<Scattering<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     if is_through_types(Scatterv::NONBLOCKING_C, scattering.get()) {
         return large_varying::iscattered(comm, scattering);
     }
@@ -58,6 +58,6 @@ pub(crate) fn nonblocking<T: Pod>(
 pub(crate) fn init<T: Pod>(
     comm: &Comm,
     scattering: Lasting<Scattering<'_, T>>,
-) -> Result<Option<Begun>> {
+) -> Result<Option<StartedOp>> {
     varying::init::<Scatterv, T>(comm, scattering.map(varying))
 }

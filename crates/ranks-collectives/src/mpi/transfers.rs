@@ -6,7 +6,7 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, MpiComm as Comm, TypeOf, check};
+use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf, check};
 use ranks_comm::record::Over;
 
 use super::begun::{begin, begin_large};
@@ -48,7 +48,7 @@ pub(crate) fn small<F: Moves, T: Pod>(comm: impl Over, transfer: Transfer<'_, T>
 pub(crate) fn nonblocking<F: Moves, T: Pod>(
     comm: &Comm,
     transfer: Lasting<Transfer<'_, T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let transfer = transfer.into_inner();
     if TypeOf::<T>::small_count(transfer.block()).is_none() {
         let with = arguments::<Large, T>(transfer);
@@ -69,7 +69,7 @@ pub(crate) fn nonblocking<F: Moves, T: Pod>(
 pub(crate) fn init<F: Moves, T: Pod>(
     comm: &Comm,
     transfer: Lasting<Transfer<'_, T>>,
-) -> Result<Option<Begun>> {
+) -> Result<Option<StartedOp>> {
     let transfer = transfer.into_inner();
     let is_small = TypeOf::<T>::small_count(transfer.block()).is_some();
     if !is_in_library(F::INIT) || !(is_small || is_in_library(F::INIT_C)) {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Keep, MpiComm as Comm, check};
+use ranks_comm::backend::{Keep, MpiComm as Comm, StartedOp, check};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype, native};
 
@@ -137,7 +137,7 @@ pub(super) unsafe fn begin_exchange(
     (send, sent): (*const c_void, TypedBlocks),
     (recv, received): (*mut c_void, TypedBlocks),
     copy: Option<Box<dyn Any + Send>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     // SAFETY: the library is loaded, as there is a `Comm`.
     let types = [&sent, &received].map(|side| unsafe { native::Datatypes::new(&side.types) });
     let keep = Box::new(Sides {

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use std::fmt;
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Begun, Keep, MpiComm as Comm, Plain, TypeOf, check};
+use ranks_comm::backend::{Keep, MpiComm as Comm, Plain, StartedOp, TypeOf, check};
 use ranks_comm::{Result, SendBuffer};
 
 use super::begun::{begin, begin_large};
@@ -203,7 +203,7 @@ pub(super) fn nonblocking<F: Moves, T: Pod>(
     comm: &Comm,
     varying: Lasting<Varying<'_, T>>,
     copy: Option<Plain<T>>,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let Varying { send, recv, root } = varying.into_inner();
     let from = copy.as_ref().map(SendBuffer::as_slice).or(send.slice);
     if let Some(sides) = BothSides::<Native>::ints::<T>(&send.division, &recv.division) {
@@ -226,7 +226,7 @@ pub(super) fn nonblocking<F: Moves, T: Pod>(
 pub(super) fn init<F: Moves, T: Pod>(
     comm: &Comm,
     varying: Lasting<Varying<'_, T>>,
-) -> Result<Option<Begun>> {
+) -> Result<Option<StartedOp>> {
     if !is_in_library(F::INIT) {
         return Ok(None);
     }

@@ -2,10 +2,10 @@
 
 use super::Communicator;
 use crate::backend::Backend;
+use crate::call_guard::CallGuard;
 use crate::callback;
-use crate::entered::Entered;
 use crate::error::{ErrorKind, Result};
-use crate::express::Express;
+use crate::fast_path::FastPath;
 use crate::record::{Call, Class, Recorded};
 use crate::{in_process, mpi};
 
@@ -15,32 +15,32 @@ impl Communicator {
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
-    pub fn express(&self, items: usize) -> Option<&mpi::Comm> {
-        self.0.way.express(items)
+    pub fn fast_path(&self, items: usize) -> Option<&mpi::Comm> {
+        self.0.way.fast_path(items)
     }
 
-    /// As [`express`](Self::express) for a collective, which must be the only one that a thread of this process is in.
+    /// As [`fast_path`](Self::fast_path) for a collective, which must be the only one that a thread of this process is in.
     // Two threads that ask at the same moment may both pass. An atomic increment would tell them apart in as many instructions, but
     // it takes 16 ns (x86-64), where all that is recorded of a call takes 5, and no blocking call has a read-modify-write.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
-    pub fn express_collective(&self, items: usize) -> Option<&mpi::Comm> {
+    pub fn fast_path_collective(&self, items: usize) -> Option<&mpi::Comm> {
         if self.0.recorder.collectives.is_idle() {
-            self.express(items)
+            self.fast_path(items)
         } else {
             None
         }
     }
 
-    /// As [`express`](Self::express) for a call that receives at most `bytes` and sends `items`, 1 if it does not send.
+    /// As [`fast_path`](Self::fast_path) for a call that receives at most `bytes` and sends `items`, 1 if it does not send.
     #[inline(always)]
-    pub(crate) fn express_receive(
+    pub(crate) fn fast_path_receive(
         &self,
         items: usize,
         bytes: usize,
     ) -> Option<mpi::Unclaimed<&mpi::Comm>> {
-        self.0.way.express_receive(items, bytes)
+        self.0.way.fast_path_receive(items, bytes)
     }
 
     /// Records the start of a call on the fast path; `comm` is the library's communicator of this one.
@@ -55,8 +55,8 @@ impl Communicator {
         Recorded::begin(comm, ring, call)
     }
 
-    /// The test for the fast path, as [`express`](Self::express) makes it.
-    pub(crate) fn calls(&self) -> &'static Express {
+    /// The test for the fast path, as [`fast_path`](Self::fast_path) makes it.
+    pub(crate) fn calls(&self) -> &'static FastPath {
         self.0.way.calls()
     }
 
@@ -69,7 +69,7 @@ impl Communicator {
     /// Enters a call if this thread may make it now, and records it; keep the returned guard for the duration of the call.
     #[doc(hidden)]
     #[inline]
-    pub fn enter(&self, call: impl Into<Call>) -> Result<Entered<'_>> {
+    pub fn enter(&self, call: impl Into<Call>) -> Result<CallGuard<'_>> {
         let call = call.into();
         let mut entered = self.let_in(call.operation())?;
         entered.begin(self, call)?;
@@ -79,19 +79,19 @@ impl Communicator {
     /// As [`enter`](Self::enter), for a part of `operation` (the C name), which is recorded itself.
     #[doc(hidden)]
     #[inline]
-    pub fn enter_unrecorded(&self, operation: &'static str) -> Result<Entered<'_>> {
+    pub fn enter_unrecorded(&self, operation: &'static str) -> Result<CallGuard<'_>> {
         let mut entered = self.let_in(operation)?;
         entered.begin_part(self, operation);
         Ok(entered)
     }
 
     #[inline]
-    fn let_in(&self, operation: &'static str) -> Result<Entered<'_>> {
+    fn let_in(&self, operation: &'static str) -> Result<CallGuard<'_>> {
         callback::none_is_under_way(operation)?;
         callback::do_what_is_left();
         match self.backend() {
-            Backend::Mpi(_) if mpi::GATE.is_open() => Ok(Entered::freely()),
-            Backend::Mpi(_) => mpi::GATE.enter(operation),
+            Backend::Mpi(_) if mpi::THREAD_GUARD.is_open() => Ok(CallGuard::freely()),
+            Backend::Mpi(_) => mpi::THREAD_GUARD.enter(operation),
             Backend::InProcess(comm) => comm.enter(operation),
         }
     }
@@ -99,17 +99,17 @@ impl Communicator {
     /// As [`enter`](Self::enter), to complete pending operations: after the end of the runtime was requested, MPI lives on as
     /// long as a communicator does. `None` if this thread may not.
     #[cold]
-    pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<Entered<'_>> {
+    pub(crate) fn enter_to_end(&self, operation: &'static str) -> Option<CallGuard<'_>> {
         match self.enter(operation) {
             Ok(entered) => Some(entered),
-            Err(error) if error.kind() == ErrorKind::Finalized => Some(Entered::freely()),
+            Err(error) if error.kind() == ErrorKind::Finalized => Some(CallGuard::freely()),
             Err(_) => None,
         }
     }
 
     /// Calls the closure of this communicator's backend, if this thread may communicate.
     ///
-    /// Frequent calls try [`express`](Self::express) first and do this out of line.
+    /// Frequent calls try [`fast_path`](Self::fast_path) first and do this out of line.
     #[doc(hidden)]
     #[inline]
     pub fn dispatch<R>(

@@ -5,8 +5,8 @@ use std::sync::{MutexGuard, PoisonError};
 
 use super::comm::Comm;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Flight;
 use crate::in_flight::{InFlight, Over};
+use crate::pending_op::PendingOp;
 
 impl Comm {
     fn attached(&self) -> MutexGuard<'_, Option<usize>> {
@@ -29,7 +29,7 @@ impl Comm {
 
     pub(crate) fn detach(&self) -> Option<Over> {
         *self.attached() = None;
-        Flight::Gone.ended()
+        PendingOp::Gone.ended()
     }
 
     /// The size of the attached buffer.

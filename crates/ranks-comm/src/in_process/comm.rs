@@ -10,8 +10,8 @@ use super::payload::{Matched, Sent};
 use super::place::Place;
 use super::world::{WORLD_CONTEXT, World};
 use crate::buffer::Buffer;
+use crate::call_guard::CallGuard;
 use crate::element::Pod;
-use crate::entered::Entered;
 use crate::error::{Error, ErrorKind, Result};
 use crate::info::Info;
 use crate::limit::Limit;
@@ -133,9 +133,9 @@ impl Comm {
     }
 
     #[inline]
-    pub(crate) fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
+    pub(crate) fn enter(&self, operation: &'static str) -> Result<CallGuard<'_>> {
         if self.place.gate.is_open() {
-            return Ok(Entered::freely());
+            return Ok(CallGuard::freely());
         }
         self.place.gate.enter(operation)
     }

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use super::comm::Comm;
 use super::world::lock;
-use crate::backend::Begun;
+use crate::backend::StartedOp;
 use crate::checks::Checks;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Deferred;
+use crate::pending_op::Deferred;
 
 /// The name of the operation in errors, whatever the exchange is for.
 const OPERATION: &str = "a collective";
@@ -115,9 +115,9 @@ impl Comm {
         &self,
         mine: &[u8],
         then: impl Fn(&[u8]) -> Result<()> + Send + 'static,
-    ) -> Result<Begun> {
+    ) -> Result<StartedOp> {
         let key = self.tell_all(mine)?;
-        Ok(Begun::InProcess(Box::new(Exchanging { key, then })))
+        Ok(StartedOp::InProcess(Box::new(Exchanging { key, then })))
     }
 
     /// Adds this rank's bytes to the next exchange.

@@ -9,7 +9,7 @@ use super::agreements::Purpose;
 use super::comm::Comm;
 use super::mailbox::{Envelope, Pattern};
 use crate::error::{Error, ErrorKind, Result};
-use crate::landing::Element;
+use crate::raw_slice::Element;
 
 /// A bit in the context of the two messages between the leaders, so that no other receive matches them.
 const LEADERS: u64 = 1 << 63;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::landing::Element;
+use crate::raw_slice::Element;
 
 /// One message, as the sender left it.
 #[derive(Debug)]

@@ -206,7 +206,7 @@ mod tests {
             source,
             tag: 1,
             payload: vec![1, 2, 3],
-            element: crate::landing::Element::of::<u8>(),
+            element: crate::raw_slice::Element::of::<u8>(),
             receipt: None,
         }
     }

@@ -10,7 +10,7 @@ use super::comm::Comm;
 use super::mailbox::Pattern;
 use super::payload::Sent;
 use crate::error::{Error, ErrorKind, Result};
-use crate::landing::Span;
+use crate::raw_slice::RawSlice;
 
 /// The number of channels that were made, by side, rank and tag.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Comm {
         &self,
         operation: &'static str,
         channel: Channel,
-        span: Span,
+        span: RawSlice,
         wait: bool,
     ) -> Result<Option<(usize, usize)>> {
         let pattern = Pattern {

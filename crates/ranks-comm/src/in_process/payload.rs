@@ -5,7 +5,7 @@ use super::mailbox::Envelope;
 use crate::buffer::{Buffer, Memory};
 use crate::element::{Pod, whole};
 use crate::error::{self, Error, Result};
-use crate::landing::Element;
+use crate::raw_slice::Element;
 use crate::status::Status;
 
 /// The bytes that are sent, and the type of their elements.

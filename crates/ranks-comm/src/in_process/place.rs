@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex};
 
 use super::world::World;
 use crate::checks::{Checks, Comparing};
-use crate::gate::Gate;
+use crate::inflight_calls::Hold;
 use crate::record::Home;
+use crate::thread_guard::ThreadGuard;
 use crate::thread_level::ThreadLevel;
-use crate::under_way::Hold;
 
 /// One rank's place in the world; when its last holder drops it, the rank has ended.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) world: Arc<World>,
     pub(crate) rank: usize,
-    pub(crate) gate: Gate,
+    pub(crate) gate: ThreadGuard,
     /// The size of the attached buffer of the rank.
     pub(crate) attached: Mutex<Option<usize>>,
     pub(crate) comparing: Comparing,
@@ -29,7 +29,7 @@ impl Place {
         level: ThreadLevel,
         comparing: Comparing,
     ) -> Self {
-        let gate = Gate::new();
+        let gate = ThreadGuard::new();
         gate.set_level(level);
         Self {
             world,

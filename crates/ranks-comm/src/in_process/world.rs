@@ -13,9 +13,9 @@ use super::failures::Failure;
 use super::mailbox::Queues;
 use super::meetings::Meetings;
 use super::shared::Shared;
+use crate::inflight_calls::Hold;
 use crate::limit::Limit;
 use crate::observe;
-use crate::under_way::Hold;
 
 /// The context of the world communicator's messages; collectives use the odd number that follows an even one.
 pub(crate) const WORLD_CONTEXT: u64 = 0;

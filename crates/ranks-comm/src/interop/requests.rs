@@ -9,16 +9,16 @@ use super::no_handles;
 use crate::backend::{Backend, Keep};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Flight;
 use crate::in_flight::{InFlight, Over};
 use crate::irecv::receive_of;
-use crate::landing::Role;
 use crate::mpi;
 use crate::owned::RecvBuffer;
+use crate::pending_op::PendingOp;
+use crate::raw_slice::OpInfo;
 use crate::request::Request;
 
 /// The name of an operation of another part of the program in texts.
-static FOREIGN: Role = Role::of("MPI_Wait");
+static FOREIGN: OpInfo = OpInfo::of("MPI_Wait");
 
 /// A request that another part of the program completes, with the memory that its operation works on; from
 /// [`Request::into_raw`].
@@ -47,17 +47,19 @@ impl<B: Send + 'static> Request<B> {
         let operation = self.flight_mut().operation();
         let refused = |why| Error::new(ErrorKind::Argument, operation, why);
         let handed = match self.flight_mut() {
-            Flight::Mpi(flight) => flight.hand_over(),
-            Flight::Over(_) | Flight::Gone => Err(refused("the operation is over; wait for it")),
-            Flight::Pair(..) | Flight::Compared(..) => Err(refused(
+            PendingOp::Mpi(flight) => flight.hand_over(),
+            PendingOp::Over(_) | PendingOp::Gone => {
+                Err(refused("the operation is over; wait for it"))
+            }
+            PendingOp::Pair(..) | PendingOp::Compared(..) => Err(refused(
                 "there are two requests; begin the send and the receive apart",
             )),
-            Flight::Scattered(_) => Err(Error::new(
+            PendingOp::Scattered(_) => Err(Error::new(
                 ErrorKind::NotInLibrary,
                 operation,
                 "what is received through a layout is put in its places here; wait for it",
             )),
-            Flight::InProcess(_) | Flight::Deferred(_) => Err(no_handles(operation)),
+            PendingOp::InProcess(_) | PendingOp::Deferred(_) => Err(no_handles(operation)),
         };
         match handed {
             Ok((cell, keep)) => Ok(HandedOver {
@@ -200,7 +202,7 @@ impl Communicator {
         &self,
         operation: &'static str,
         raw: impl FnOnce(&mpi::Comm) -> Result<MPI_Request>,
-        (role, capacity): (&'static Role, usize),
+        (role, capacity): (&'static OpInfo, usize),
         buffer: InFlight<B>,
     ) -> Result<Request<B>> {
         let flight = match self.backend() {

@@ -10,12 +10,12 @@ use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{self, Result};
-use crate::flight::{Flight, Landed};
 use crate::in_process::{self, Sent};
 use crate::irecv::receive_of;
-use crate::landing::{Landing, Span};
 use crate::mpi::{self, SendMode};
 use crate::owned::{RecvBuffer, SendBuffer};
+use crate::pending_op::{Landed, PendingOp};
+use crate::raw_slice::{RawSlice, RecvTarget};
 use crate::request::Request;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
@@ -72,7 +72,7 @@ impl Communicator {
         Request::begin(self, buffer, |buffer| {
             let view = layout.of_mut(buffer.as_mut_slice())?;
             // SAFETY: the request keeps the buffer until the operation is complete, and a `RecvBuffer` stays where it is.
-            let span = unsafe { Span::of(view.data) };
+            let span = unsafe { RawSlice::of(view.data) };
             self.begin_recv_view::<B::Element>(span, view.taken, source, tag)
         })
     }
@@ -84,7 +84,7 @@ impl Communicator {
         data: &View<'_, T>,
         dest: impl Into<Destination>,
         tag: i32,
-    ) -> Result<Flight> {
+    ) -> Result<PendingOp> {
         let role = SendMode::Standard.role();
         let dest = self.destination(role.operation, dest)?;
         self.check_tag(role.operation, tag)?;
@@ -103,13 +103,13 @@ impl Communicator {
     /// Starts a receive into the selected elements of `T`, all of which are inside of the span.
     pub(crate) fn begin_recv_view<T: Pod>(
         &self,
-        span: Span,
+        span: RawSlice,
         taken: Taken,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
-    ) -> Result<Flight> {
+    ) -> Result<PendingOp> {
         // The element type is checked when the message is unpacked.
-        let flight = self.begin_landing(receive_of::<u8>(), Landing::New(1), source, tag)?;
+        let flight = self.begin_landing(receive_of::<u8>(), RecvTarget::New(1), source, tag)?;
         let scatter = Scatter {
             place: Spread { span, taken },
             check: Taken::check_whole::<T>,
@@ -118,21 +118,21 @@ impl Communicator {
                 Backend::InProcess(_) => in_process::LIBRARY,
             },
         };
-        Ok(Flight::Scattered(Box::new((flight, scatter))))
+        Ok(PendingOp::Scattered(Box::new((flight, scatter))))
     }
 }
 
 /// The selected elements of memory that an operation may use while it is pending.
 #[derive(Debug)]
 pub struct Spread {
-    span: Span,
+    span: RawSlice,
     taken: Taken,
 }
 
 impl Spread {
     /// The elements that `layout`, which fits it, selects in a span of elements of `T`.
     #[must_use]
-    pub fn of<T: Pod>(span: Span, layout: &Layout) -> Self {
+    pub fn of<T: Pod>(span: RawSlice, layout: &Layout) -> Self {
         let (layout, element) = (layout.clone(), Element::whole::<T>());
         let taken = Taken { layout, element };
         Self { span, taken }

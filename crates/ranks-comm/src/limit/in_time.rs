@@ -7,19 +7,19 @@ use std::time::Duration;
 use super::report::{Report, State};
 use super::{Limit, OnTimeLimit, Origin, lock};
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Pause;
-use crate::mpi::{abort_for_sure, roll_call};
+use crate::inflight_calls::{self, Held, UnderWay};
+use crate::mpi::{abort_for_sure, query_ranks};
+use crate::pending_op::Pause;
 use crate::record::Home;
 use crate::record::dump::{self, Reason};
 use crate::run::last_words;
-use crate::under_way::{self, Held, UnderWay};
 
 /// The outermost call of this thread with a limit.
 pub(crate) fn in_time() -> Option<Arc<UnderWay>> {
-    if !under_way::is_wanted() {
+    if !inflight_calls::is_wanted() {
         return None;
     }
-    under_way::limited_here()
+    inflight_calls::limited_here()
 }
 
 /// As [`in_time`], if the call may end with an error at its limit.
@@ -49,7 +49,7 @@ pub fn look<R>(mut look: impl FnMut() -> Result<Option<R>>) -> Result<R> {
 
 /// The calls of this process over MPI, the oldest first.
 pub(super) fn over_mpi() -> Vec<Arc<UnderWay>> {
-    let mut all = under_way::of_this_process();
+    let mut all = inflight_calls::of_this_process();
     all.retain(|call| call.world.is_none());
     all
 }
@@ -120,9 +120,9 @@ impl UnderWay {
         let others = self.recorder.world_ranks.iter().copied();
         let others: Vec<usize> = others.filter(|&rank| Some(rank) != me).collect();
         let Some(world) = &self.world else {
-            return roll_call::ask(&others, &self.state());
+            return query_ranks::ask(&others, &self.state());
         };
-        let all = under_way::of_this_process();
+        let all = inflight_calls::of_this_process();
         let state = |rank: usize| {
             let home = Home {
                 rank,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Limit;
 use super::lock;
+use crate::inflight_calls::UnderWay;
 use crate::record::Class;
-use crate::under_way::UnderWay;
 
 /// The state of another rank.
 #[derive(Debug, Clone, PartialEq, Eq)]

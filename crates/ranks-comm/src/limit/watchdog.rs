@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use super::in_time::over_mpi;
 use super::report::{Report, State};
 use super::{Limit, OnTimeLimit, STATUS, has_passed, lock};
-use crate::mpi::{abort_for_sure, end_now, roll_call};
+use crate::inflight_calls::UnderWay;
+use crate::mpi::{abort_for_sure, end_now, query_ranks};
 use crate::run::last_words;
-use crate::under_way::UnderWay;
 
 thread_local! {
     static IS_WATCHDOG: Cell<bool> = const { Cell::new(false) };
@@ -75,9 +75,9 @@ fn run() {
     let mut phase = lock(&PHASE);
     while *phase == Phase::Running {
         drop(phase);
-        roll_call::listen();
+        query_ranks::listen();
         let all = over_mpi();
-        if let Some(rank) = roll_call::stuck(roll_call::STUCK) {
+        if let Some(rank) = query_ranks::stuck(query_ranks::STUCK) {
             all.iter()
                 .filter(|one| is_over(one))
                 .for_each(|late| end_stuck(late, rank));
@@ -98,7 +98,7 @@ fn run() {
 
 fn is_late(one: &UnderWay) -> bool {
     let more = match one.is_looked_at.load(Ordering::Relaxed) {
-        true if roll_call::is_asking() || one.is_told.load(Ordering::Relaxed) => MORE_TO_ASK,
+        true if query_ranks::is_asking() || one.is_told.load(Ordering::Relaxed) => MORE_TO_ASK,
         true => MORE,
         false => Duration::ZERO,
     };
@@ -123,7 +123,7 @@ fn see_to_the_end_of(late: &Arc<UnderWay>) {
         let begun = Instant::now();
         while begun.elapsed() < MOST {
             thread::sleep(PERIOD);
-            let stuck = roll_call::stuck(HASTY);
+            let stuck = query_ranks::stuck(HASTY);
             if let Some(rank) = stuck.filter(|_| is_over(&late) && late.goes_on()) {
                 return end_stuck(&late, rank);
             }

@@ -1,24 +1,24 @@
 //! Waiting for any of several requests (`MPI_Waitany`).
 
-use super::flight::{Flight as MpiFlight, Native};
-use super::session::GATE;
+use super::pending_op::{Native, PendingOp as MpiFlight};
+use super::session::THREAD_GUARD;
 use super::side::Side;
 use crate::error::Result;
-use crate::flight::Flight;
+use crate::pending_op::PendingOp;
 use crate::status::ROOM;
 
 /// Waits until one of the operations is complete, if the library has all of them and there are not too many. Returns `true` if
 /// it did.
-pub(crate) fn wait_any(flights: Vec<&mut Flight>) -> Result<bool> {
+pub(crate) fn wait_any(flights: Vec<&mut PendingOp>) -> Result<bool> {
     let mut natives: Vec<&mut Native> = Vec::with_capacity(flights.len());
     let mut side = Side::new();
     for flight in flights {
         match flight {
-            Flight::Mpi(MpiFlight::Native(native)) if side.put(native) => natives.push(native),
+            PendingOp::Mpi(MpiFlight::Native(native)) if side.put(native) => natives.push(native),
             _ => return Ok(false),
         }
     }
-    let _entered = GATE.enter("MPI_Waitany")?;
+    let _entered = THREAD_GUARD.enter("MPI_Waitany")?;
     let mut words = ROOM;
     let (code, index) = side.wait_any(&mut words);
     // After an error the library may not name the request; the next test finds out.

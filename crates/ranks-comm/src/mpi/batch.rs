@@ -11,8 +11,8 @@ use ranks_mpi_sys::native;
 use super::buffer::small_bytes;
 use super::communicator::Comm;
 use super::error::{check, class, failed, library};
-use super::express::Unclaimed;
-use super::flight::{Cell as Request, outcome};
+use super::fast_path::Unclaimed;
+use super::pending_op::{Cell as Request, outcome};
 use super::recv::not_received;
 use super::send_mode::SendMode;
 use super::side::ROOMS;
@@ -22,7 +22,7 @@ use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
-use crate::landing::{Role, Span};
+use crate::raw_slice::{OpInfo, RawSlice};
 use crate::record::Over;
 use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status, Words};
@@ -60,7 +60,7 @@ impl Rooms {
 /// The facts about a request that are needed at its completion.
 #[derive(Clone, Copy)]
 struct Part {
-    role: &'static Role,
+    role: &'static OpInfo,
     /// The number of elements that fit, if it receives.
     capacity: usize,
 }
@@ -132,8 +132,8 @@ impl<'a> Batch<'a> {
         &self,
         comm: &Unclaimed<&Comm>,
         room: u32,
-        role: &'static Role,
-        span: Span,
+        role: &'static OpInfo,
+        span: RawSlice,
         source: Source,
         tag: Tag,
     ) -> Result<u32> {

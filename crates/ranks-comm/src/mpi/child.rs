@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::aside::Waiting;
 use super::children::Children;
 use super::communicator::Comm;
+use super::deferred_free::Waiting;
 use super::session::Session;
 use crate::error::Result;
 

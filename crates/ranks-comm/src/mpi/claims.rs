@@ -26,12 +26,12 @@ use super::error::check;
 use super::peer::to_standard;
 use super::probe::improbe;
 use super::progress;
-use super::session::GATE;
+use super::session::THREAD_GUARD;
 use super::status;
 use crate::error::Result;
-use crate::flight::{Landed, Pause};
 use crate::in_flight::{KeepAlive, Over};
-use crate::landing::{Element, Landing, Role};
+use crate::pending_op::{Landed, Pause};
+use crate::raw_slice::{Element, OpInfo, RecvTarget};
 use crate::source::Source;
 use crate::status::Status;
 use crate::tag::Tag;
@@ -52,7 +52,7 @@ pub(super) struct Claims {
 pub(crate) struct Claim {
     claims: Arc<Claims>,
     number: u64,
-    role: &'static Role,
+    role: &'static OpInfo,
 }
 
 impl std::fmt::Debug for Claims {
@@ -65,9 +65,9 @@ impl Comm {
     /// Starts a receive that is matched first.
     pub(super) fn claim(
         &self,
-        role: &'static Role,
+        role: &'static OpInfo,
         element: Element,
-        landing: Landing,
+        landing: RecvTarget,
         source: Source,
         tag: Tag,
     ) -> Claim {
@@ -166,7 +166,7 @@ impl Claims {
         }
         queue.users += 1;
         if queue.users == 1 {
-            queue.waiting().for_each(|_| GATE.hold_express());
+            queue.waiting().for_each(|_| THREAD_GUARD.hold_express());
         }
         true
     }
@@ -175,7 +175,7 @@ impl Claims {
     pub(super) fn leave(&self) -> bool {
         let mut queue = self.lock();
         if queue.users == 1 {
-            queue.waiting().for_each(|_| GATE.release_express());
+            queue.waiting().for_each(|_| THREAD_GUARD.release_express());
         }
         queue.users = queue.users.saturating_sub(1);
         queue.is_under_way()
@@ -194,14 +194,14 @@ impl Claims {
     fn one_more(&self, queue: &Queue) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if queue.users > 0 {
-            GATE.hold_express();
+            THREAD_GUARD.hold_express();
         }
     }
 
     fn one_less(&self, queue: &Queue) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         if queue.users > 0 {
-            GATE.release_express();
+            THREAD_GUARD.release_express();
         }
     }
 

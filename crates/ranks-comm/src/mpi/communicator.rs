@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Group, native};
 
-use super::apart::Members;
-use super::aside::Waiting;
 use super::children::Children;
 use super::claims::Claims;
+use super::deferred_free::Waiting;
 use super::error::check;
+use super::free_by_group::Members;
 use super::peer::Sentinels;
 use super::session::Session;
 use super::status::CountWord;

@@ -9,14 +9,14 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Request, MPI_Status};
 
 use super::communicator::Comm;
 use super::error::check;
-use super::flight::Cell;
-use crate::backend::Begun;
+use super::pending_op::Cell;
+use crate::backend::StartedOp;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::{self, Keep, Pause};
 use crate::in_flight::{InFlight, Over};
-use crate::landing::Role;
+use crate::pending_op::{self, Keep, Pause};
+use crate::raw_slice::OpInfo;
 
-static EXCHANGE: Role = Role::of("MPI_Iallgather");
+static EXCHANGE: OpInfo = OpInfo::of("MPI_Iallgather");
 
 /// The bytes that are sent and received.
 struct Memory {
@@ -71,7 +71,7 @@ impl Comm {
         left: Duration,
     ) -> Result<Option<Vec<u8>>> {
         let (cell, memory) = self.start_exchange(mine, size)?;
-        let flight::Flight::Mpi(mut flight) = self.native(cell, &EXCHANGE, 0) else {
+        let pending_op::PendingOp::Mpi(mut flight) = self.native(cell, &EXCHANGE, 0) else {
             return Ok(None);
         };
         let mut outcome = None;
@@ -95,11 +95,11 @@ impl Comm {
         mine: &[u8],
         size: usize,
         then: impl Fn(&[u8]) -> Result<()> + Send + 'static,
-    ) -> Result<Begun> {
+    ) -> Result<StartedOp> {
         let (cell, memory) = self.start_exchange(mine, size)?;
         let memory = Some(memory);
         let keep = InFlight::new(Box::new(Exchanging { memory, then }) as Box<dyn Keep>);
-        Ok(Begun::MpiKeeping(cell, keep))
+        Ok(StartedOp::MpiKeeping(cell, keep))
     }
 
     /// Starts the exchange; the memory must stay until it is complete.

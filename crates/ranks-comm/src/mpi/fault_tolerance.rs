@@ -22,7 +22,7 @@ use super::split::{is_between, rank_and_size};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fault_tolerance::{Agreed, REMEDY};
-use crate::flight::Pause;
+use crate::pending_op::Pause;
 use crate::source::Source;
 
 /// The result of these checks: `Ok`, or the reason why this process cannot go on after a failure.

@@ -9,14 +9,14 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Request};
 use super::children::Children;
 use super::communicator::{Comm, Origin};
 use super::error::library;
-use super::flight::{Cell, Flight};
+use super::pending_op::{Cell, PendingOp};
 use super::split::{is_between, rank_and_size};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::{self, Keep};
 use crate::in_flight::InFlight;
 use crate::interop::Ownership;
-use crate::landing::Role;
+use crate::pending_op::{self, Keep};
+use crate::raw_slice::OpInfo;
 use crate::status::Status;
 
 /// The origin, in records, of communicators of other parts of the program.
@@ -65,11 +65,11 @@ impl Comm {
     pub(crate) unsafe fn take_over_request(
         &self,
         raw: MPI_Request,
-        role: &'static Role,
+        role: &'static OpInfo,
         capacity: usize,
-    ) -> flight::Flight {
+    ) -> pending_op::PendingOp {
         if raw == sys::MPI_REQUEST_NULL || raw.0.is_null() {
-            return flight::Flight::over(Status::null());
+            return pending_op::PendingOp::over(Status::null());
         }
         // SAFETY: the library is loaded, as there is a `Comm`.
         let cell = unsafe { Cell::holding(raw) };
@@ -118,7 +118,7 @@ impl Comm {
     }
 }
 
-impl Flight {
+impl PendingOp {
     /// Releases a request that another part completes from now on; an error if the library does not have it.
     pub(crate) fn hand_over(&mut self) -> Result<Handed> {
         match self {

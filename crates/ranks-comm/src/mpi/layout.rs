@@ -14,18 +14,18 @@ use super::buffer::{to_read, to_write};
 use super::communicator::Comm;
 use super::datatypes::{Committed, Description, Items};
 use super::error::{check, check_with, library};
-use super::flight::Cell;
 use super::peer::to_standard;
+use super::pending_op::Cell;
 use super::recv::not_received;
 use super::send_mode::SendMode;
 use super::sendrecv::Sending;
 use super::status;
 use crate::element::Pod;
 use crate::error::{self, Result};
-use crate::flight::{self, Keep};
 use crate::in_flight::InFlight;
 use crate::layout::shape::Shape;
 use crate::layout::{Element, Layout, Taken, View, ViewMut};
+use crate::pending_op::{self, Keep};
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
@@ -173,7 +173,7 @@ impl Comm {
         data: &View<'_, T>,
         dest: Destination,
         tag: i32,
-    ) -> Result<flight::Flight> {
+    ) -> Result<pending_op::PendingOp> {
         let role = SendMode::Standard.role();
         let (what, to) = (
             self.to_send_view_to(data, dest)?,

@@ -9,7 +9,7 @@
 //!
 //! * The library is loaded, initialised and not finalized: a [`Comm`] is made by [`session`] after `MPI_Init_thread`
 //!   and keeps the session alive, and `MPI_Finalize` runs when the session is dropped. An operation is started by
-//!   `Communicator::express`, `dispatch` or `enter` only, which ask [`GATE`] whether this thread may.
+//!   `Communicator::fast_path`, `dispatch` or `enter` only, which ask [`THREAD_GUARD`] whether this thread may.
 //! * Memory is as large as the counts say: a pointer and its count come from one slice ([`buffer`]), and what
 //!   they count is whole elements of a type without padding or invalid values ([`Pod`](crate::element::Pod)).
 //! * No more than that is ever written: [`recv`] knows which libraries do not stop at the end of a buffer.
@@ -20,11 +20,7 @@
 
 mod agree;
 mod any;
-mod apart;
-mod aside;
-mod aside_world;
 mod attributes;
-mod backstage;
 mod batch;
 mod buffer;
 mod buffered;
@@ -34,17 +30,21 @@ mod children;
 mod claims;
 mod communicator;
 mod datatypes;
+mod deferred_free;
+mod detached;
 mod dist_graph;
 mod element;
 mod environment;
 mod error;
 mod exchange;
-mod express;
+mod fast_path;
 mod fault_tolerance;
-pub(crate) mod flight;
 mod foreign;
+mod free_by_group;
+mod gather_statistics;
 mod graph;
 mod info;
+mod internal_comm;
 mod interop;
 mod last_resort;
 mod layout;
@@ -52,19 +52,19 @@ mod level;
 mod message;
 mod network_atomics;
 mod oneself;
-mod orphans;
 mod over_hosts;
 mod overruns;
 mod pack;
 mod parameters;
 mod partitioned;
 mod peer;
+pub(crate) mod pending_op;
 mod persistent;
 mod probe;
 mod progress;
+pub(crate) mod query_ranks;
 mod receives;
 mod recv;
-pub(crate) mod roll_call;
 mod send;
 mod send_mode;
 mod sendrecv;
@@ -85,8 +85,7 @@ pub(crate) use element::Item;
 pub use element::TypeOf;
 pub(crate) use error::library;
 pub use error::{check, check_with};
-pub(crate) use express::{Lanes, Unclaimed, Way};
-pub(crate) use flight::{Cell, Flight, Native};
+pub(crate) use fast_path::{Lanes, Unclaimed, Way};
 pub(crate) use foreign::{ForeignHandle, SharedDatatype};
 pub use info::InfoHandle;
 pub(crate) use interop::{request_c_handle, request_handle};
@@ -95,7 +94,8 @@ pub use layout::Portion;
 pub(crate) use message::Message;
 pub use network_atomics::network_atomics_are_wrong;
 pub(crate) use partitioned::Parts;
+pub(crate) use pending_op::{Cell, Native, PendingOp};
 pub(crate) use persistent::{Silent, finish_all};
 pub(crate) use send_mode::SendMode;
-pub(crate) use session::{GATE, Wishes, start};
+pub(crate) use session::{THREAD_GUARD, Wishes, start};
 pub(crate) use side::{ROOMS, Side};

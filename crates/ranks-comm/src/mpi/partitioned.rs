@@ -11,17 +11,17 @@ use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
 use super::communicator::Comm;
 use super::element::Item;
 use super::error::{check, library};
-use super::flight::{Cell, Native};
 use super::peer::rank;
+use super::pending_op::{Cell, Native};
 use super::receives::can_be_prepared;
 use crate::error::{Error, ErrorKind, Result};
-use crate::landing::{Role, Span};
+use crate::raw_slice::{OpInfo, RawSlice};
 
 /// A partitioned operation.
 #[derive(Debug)]
 pub(crate) struct Parts {
     cell: Cell,
-    role: &'static Role,
+    role: &'static OpInfo,
     /// The same request in the standard ABI, for calls that take it by value.
     request: MPI_Request,
 }
@@ -33,8 +33,8 @@ impl Comm {
     /// Until the request is retired the span is there.
     pub(crate) unsafe fn psend_init(
         &self,
-        role: &'static Role,
-        span: Span,
+        role: &'static OpInfo,
+        span: RawSlice,
         item: Item,
         partitions: usize,
         dest: usize,
@@ -68,8 +68,8 @@ impl Comm {
     /// Until the request is retired the span is there, and nobody else uses it while it is started.
     pub(crate) unsafe fn precv_init(
         &self,
-        role: &'static Role,
-        span: Span,
+        role: &'static OpInfo,
+        span: RawSlice,
         partitions: usize,
         source: usize,
         tag: i32,
@@ -95,7 +95,7 @@ impl Comm {
         Ok(self.parts(role, request))
     }
 
-    fn parts(&self, role: &'static Role, request: MPI_Request) -> Parts {
+    fn parts(&self, role: &'static OpInfo, request: MPI_Request) -> Parts {
         Parts {
             // SAFETY: the library is loaded, as there is a `Comm`.
             cell: unsafe { Cell::holding(request) },
@@ -105,7 +105,7 @@ impl Comm {
     }
 
     /// An error where partitions are not offered. Both sides decide alike: there is one library in a job.
-    fn has_partitions(&self, role: &'static Role) -> Result<()> {
+    fn has_partitions(&self, role: &'static OpInfo) -> Result<()> {
         if !self.claims_everything() && can_be_prepared() {
             return Ok(());
         }
@@ -183,8 +183,8 @@ fn number(partition: usize) -> c_int {
 
 /// The numbers of partitions, and of items in each, as the library counts them.
 fn counts(
-    role: &'static Role,
-    span: Span,
+    role: &'static OpInfo,
+    span: RawSlice,
     width: usize,
     partitions: usize,
 ) -> Result<(c_int, MPI_Count)> {

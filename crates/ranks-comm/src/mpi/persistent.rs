@@ -10,19 +10,19 @@ use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
 use super::buffer::to_read;
 use super::communicator::Comm;
 use super::error::{check, class, failed};
-use super::flight::{Cell, Flight, Native};
 use super::peer::to_standard;
+use super::pending_op::{Cell, Native, PendingOp};
 use super::receives::can_be_prepared;
 use super::send_mode::SendMode;
-use super::session::GATE;
+use super::session::THREAD_GUARD;
 use super::side::{Side, Statuses};
 use super::status;
 use crate::callback;
 use crate::element::Pod;
 use crate::error::Result;
-use crate::flight::{self, Keep};
 use crate::in_flight::{InFlight, Over};
-use crate::landing::{Role, Span};
+use crate::pending_op::{self, Keep};
+use crate::raw_slice::{OpInfo, RawSlice};
 use crate::source::{Destination, Source};
 use crate::status::{ROOM, Status};
 use crate::tag::Tag;
@@ -57,8 +57,8 @@ impl Comm {
     /// Prepares a persistent receive; `None` if it cannot be posted on this library, or need not be.
     pub(crate) fn recv_init(
         &self,
-        role: &'static Role,
-        span: Span,
+        role: &'static OpInfo,
+        span: RawSlice,
         source: Source,
         tag: Tag,
     ) -> Result<Option<Native>> {
@@ -94,7 +94,7 @@ impl Comm {
     pub(super) fn persistent(
         &self,
         request: MPI_Request,
-        role: &'static Role,
+        role: &'static OpInfo,
         capacity: usize,
     ) -> Native {
         // SAFETY: the library is loaded, as there is a `Comm`.
@@ -110,7 +110,7 @@ impl Comm {
     pub(crate) fn prepared(
         &self,
         cell: Cell,
-        role: &'static Role,
+        role: &'static OpInfo,
         keep: Option<InFlight<Box<dyn Keep>>>,
     ) -> Native {
         Native {
@@ -137,7 +137,7 @@ impl Comm {
             callback::later(move || session.retire_later(native));
             return Ok(());
         }
-        match GATE.enter("MPI_Request_free") {
+        match THREAD_GUARD.enter("MPI_Request_free") {
             Ok(_entered) => native.release(),
             Err(_) => {
                 self.session.retire_later(native);
@@ -213,8 +213,8 @@ impl Native {
     }
 
     /// Turns it into a pending operation, for a started one that nobody waits for any more.
-    pub(crate) fn into_flight(self) -> flight::Flight {
-        flight::Flight::Mpi(Flight::Native(self))
+    pub(crate) fn into_flight(self) -> pending_op::PendingOp {
+        pending_op::PendingOp::Mpi(PendingOp::Native(self))
     }
 }
 
@@ -223,7 +223,7 @@ impl Native {
 /// An outer error means that this thread may not wait.
 pub(crate) fn finish_all(natives: &mut [&mut Native]) -> Result<Vec<Result<Status>>> {
     const OPERATION: &str = "MPI_Waitall";
-    let _entered = GATE.enter(OPERATION)?;
+    let _entered = THREAD_GUARD.enter(OPERATION)?;
     let (mut side, mut statuses) = (Side::new(), Statuses::new());
     for native in natives.iter() {
         side.put(native);

@@ -30,7 +30,7 @@ use ranks_mpi_sys::{MPI_Status, native};
 use super::buffer::{bytes, is_small_in_bytes, large_bytes, small_bytes, to_write};
 use super::communicator::Comm;
 use super::error::{class, failed, library, text};
-use super::express::Unclaimed;
+use super::fast_path::Unclaimed;
 use super::peer::to_standard;
 use super::status;
 use crate::element::{Pod, whole};

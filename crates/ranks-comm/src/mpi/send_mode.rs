@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_void};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Request, native};
 
-use super::flight::Cell;
-use crate::landing::Role;
+use super::pending_op::Cell;
+use crate::raw_slice::OpInfo;
 use crate::record::Kind;
 
 /// The mode of a send, which defines its completion.
@@ -79,16 +79,16 @@ macro_rules! modes {
 
             /// That of the nonblocking one, for its request.
             #[inline(always)]
-            pub(crate) fn role(self) -> &'static Role {
+            pub(crate) fn role(self) -> &'static OpInfo {
                 match self {
-                    $(Self::$mode => const { &Role::of(stringify!($nonblocking)) },)*
+                    $(Self::$mode => const { &OpInfo::of(stringify!($nonblocking)) },)*
                 }
             }
 
             /// That of the persistent one.
-            pub(crate) fn init_role(self) -> &'static Role {
+            pub(crate) fn init_role(self) -> &'static OpInfo {
                 match self {
-                    $(Self::$mode => const { &Role::of(stringify!($init)) },)*
+                    $(Self::$mode => const { &OpInfo::of(stringify!($init)) },)*
                 }
             }
 

@@ -11,7 +11,7 @@ use super::buffer::{
 };
 use super::communicator::Comm;
 use super::error::check;
-use super::express::Unclaimed;
+use super::fast_path::Unclaimed;
 use super::peer::to_standard;
 use super::recv::large_received;
 use super::status;

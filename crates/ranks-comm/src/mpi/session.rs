@@ -11,17 +11,17 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Comm;
 pub(crate) use start::{Wishes, start};
 
-use super::apart::Apart;
-use super::aside::{Aside, Waiting};
-use super::backstage::Backstage;
 use super::buffered::Attached;
 use super::children::Children;
 use super::claims::Claims;
 use super::communicator::Comm;
 use super::datatypes::Cache;
+use super::deferred_free::{Aside, Waiting};
+use super::detached::Orphans;
 use super::error::check;
+use super::free_by_group::Apart;
+use super::gather_statistics::Backstage;
 use super::oneself::Packed;
-use super::orphans::Orphans;
 use super::peer::Sentinels;
 use super::receives::Receives;
 use super::status::CountWord;
@@ -29,16 +29,16 @@ use crate::attributes::Attributes;
 use crate::checks::{Checks, Comparing};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::Gate;
+use crate::inflight_calls::Hold;
 use crate::record::{Home, Recorder};
 use crate::runtime::Facts;
+use crate::thread_guard::ThreadGuard;
 use crate::thread_level::ThreadLevel;
-use crate::under_way::Hold;
 
 const OPERATION: &str = "MPI_Init_thread";
 
 /// The checks before every call of MPI in this process.
-pub(crate) static GATE: Gate = Gate::new();
+pub(crate) static THREAD_GUARD: ThreadGuard = ThreadGuard::new();
 
 static STATE: Mutex<State> = Mutex::new(State::NotStarted);
 

@@ -6,7 +6,7 @@ use std::ptr;
 use ranks_mpi_sys::native;
 
 use super::error::check;
-use super::flight::Native;
+use super::pending_op::Native;
 use super::status;
 use super::waitall::wait_all;
 use crate::error::Result;

@@ -8,7 +8,7 @@ use ranks_mpi_sys::{
 };
 
 use super::error::check;
-use super::session::{self, GATE};
+use super::session::{self, THREAD_GUARD};
 use crate::error::Result;
 use crate::status::{ROOM, Status, Words};
 
@@ -53,7 +53,7 @@ pub(super) fn is_cancelled(words: &Words) -> bool {
 pub(crate) fn bytes(words: &Words) -> Option<usize> {
     // A status holds no runtime: another thread may end it meanwhile, and must wait.
     let _alive = session::keep_alive();
-    if GATE.is_closed() {
+    if THREAD_GUARD.is_closed() {
         return None;
     }
     // SAFETY: a status comes from a completed call, so MPI was initialised; it is not finalized before `_alive` goes.

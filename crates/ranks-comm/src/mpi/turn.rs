@@ -3,7 +3,7 @@
 use super::communicator::Comm;
 use super::message::Message;
 use crate::error::Result;
-use crate::flight::Pause;
+use crate::pending_op::Pause;
 use crate::source::Source;
 use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::inflight_calls::UnderWay;
 use crate::record::{Class, Recorder};
-use crate::under_way::UnderWay;
 
 /// A call, in the terms of a report.
 #[derive(Debug)]

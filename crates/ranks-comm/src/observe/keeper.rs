@@ -11,8 +11,8 @@ use super::statistics::{OperationStatistics, Statistics, Table, sizes};
 use super::timeline::{self, Event, Events, Member, Whose};
 use super::wanted::Wanted;
 use crate::error::ErrorKind;
+use crate::inflight_calls::{self, Observer, UnderWay};
 use crate::record::{Home, Recorder};
-use crate::under_way::{self, Observer, UnderWay};
 
 /// The collector of a process, made once it is known that anything is wanted.
 pub(super) struct Keeper {
@@ -62,7 +62,7 @@ impl Keeper {
                 origin: Instant::now(),
                 ranks: RwLock::default(),
             });
-            under_way::tell(Arc::clone(&keeper) as Arc<dyn Observer>);
+            inflight_calls::tell(Arc::clone(&keeper) as Arc<dyn Observer>);
             Some(keeper)
         });
         keeper.as_ref()

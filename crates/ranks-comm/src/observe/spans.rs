@@ -10,8 +10,8 @@ use tracing::span::EnteredSpan;
 
 use super::facts::{self, Facts};
 use crate::error::ErrorKind;
+use crate::inflight_calls::{self, Observer, UnderWay};
 use crate::record::Home;
-use crate::under_way::{self, Observer, UnderWay};
 
 /// The target that spans and events are filtered by.
 const TARGET: &str = "ranks::comm";
@@ -34,7 +34,7 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 pub fn look_for_subscriber() -> bool {
     let wanted = tracing::span_enabled!(target: TARGET, Level::DEBUG);
     if wanted && !WATCHED.swap(true, Ordering::Relaxed) {
-        under_way::tell(Arc::new(Spans));
+        inflight_calls::tell(Arc::new(Spans));
     }
     wanted
 }

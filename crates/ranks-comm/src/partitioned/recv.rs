@@ -11,12 +11,12 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::InFlight;
 use crate::in_process::partitioned::Side;
-use crate::landing::Role;
 use crate::lent::Lent;
 use crate::owned::RecvBuffer;
+use crate::raw_slice::OpInfo;
 use crate::record;
 
-static RECV: Role = Role::of("MPI_Precv_init");
+static RECV: OpInfo = OpInfo::of("MPI_Precv_init");
 
 /// An inactive partitioned receive; it owns its buffer. From [`Communicator::precv_init`].
 ///

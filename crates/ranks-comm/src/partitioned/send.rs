@@ -12,13 +12,13 @@ use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::InFlight;
 use crate::in_process::partitioned::Side;
-use crate::landing::Role;
 use crate::lent::Lent;
 use crate::mpi::TypeOf;
 use crate::owned::RecvBuffer;
+use crate::raw_slice::OpInfo;
 use crate::record;
 
-static SEND: Role = Role::of("MPI_Psend_init");
+static SEND: OpInfo = OpInfo::of("MPI_Psend_init");
 
 /// An inactive partitioned send; it owns its buffer, which can be used while no start is pending.
 ///

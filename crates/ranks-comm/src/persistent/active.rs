@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{Inner, Persistent, Phase};
 use crate::error::{Error, Result};
-use crate::flight::Pause;
 use crate::mpi::{self, ROOMS};
+use crate::pending_op::Pause;
 use crate::status::Status;
 
 /// A [`Persistent`] operation that was started and is pending.

@@ -2,16 +2,16 @@
 #![allow(unsafe_code)]
 
 use super::{Persistent, Plan, What};
-use crate::backend::{Backend, Begun};
+use crate::backend::{Backend, StartedOp};
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::InFlight;
-use crate::landing::Role;
 use crate::lent::Places;
 use crate::owned::{RecvBuffer, SendBuffer};
+use crate::raw_slice::OpInfo;
 
 /// Starts an operation on these elements, at each call.
-pub type Again = Box<dyn FnMut(&Communicator, Places) -> Result<Begun> + Send>;
+pub type Again = Box<dyn FnMut(&Communicator, Places) -> Result<StartedOp> + Send>;
 
 impl<B: Send + 'static> Persistent<B> {
     /// Makes a persistent operation: with the library's request, which `prepare` makes with a function whose name ends in
@@ -28,17 +28,17 @@ impl<B: Send + 'static> Persistent<B> {
     #[doc(hidden)]
     pub unsafe fn prepared(
         comm: &Communicator,
-        role: &'static Role,
+        role: &'static OpInfo,
         buffer: B,
-        prepare: impl FnOnce(&mut B) -> Result<(Places, Option<Begun>)>,
+        prepare: impl FnOnce(&mut B) -> Result<(Places, Option<StartedOp>)>,
         again: Again,
     ) -> Result<Self> {
         let (buffer, (places, native, alone)) = InFlight::begun(buffer, |buffer| {
             let (places, made) = prepare(buffer)?;
             let (cell, keep) = match made {
                 None => return Ok((places, None, Some(comm.dup()?))),
-                Some(Begun::Mpi(cell)) => (cell, None),
-                Some(Begun::MpiKeeping(cell, keep)) => (cell, Some(keep)),
+                Some(StartedOp::Mpi(cell)) => (cell, None),
+                Some(StartedOp::MpiKeeping(cell, keep)) => (cell, Some(keep)),
                 Some(_) => return Err(not_the_librarys(role)),
             };
             match comm.backend() {
@@ -58,7 +58,7 @@ impl<B: Send + 'static> Persistent<B> {
 }
 
 #[cold]
-fn not_the_librarys(role: &Role) -> Error {
+fn not_the_librarys(role: &OpInfo) -> Error {
     Error::new(
         ErrorKind::Argument,
         role.operation,

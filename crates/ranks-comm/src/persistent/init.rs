@@ -5,10 +5,10 @@ use super::{Persistent, Plan, What};
 use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::in_flight::InFlight;
-use crate::landing::{Element, Role};
 use crate::lent::{Lent, Places};
 use crate::mpi::SendMode;
 use crate::owned::{RecvBuffer, SendBuffer};
+use crate::raw_slice::{Element, OpInfo};
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
@@ -120,7 +120,7 @@ impl Communicator {
     where
         B: RecvBuffer + Send + 'static,
     {
-        let role = const { &Role::receiving::<B::Element>("MPI_Recv_init") };
+        let role = const { &OpInfo::receiving::<B::Element>("MPI_Recv_init") };
         let source = self.source(role.operation, source)?;
         let tag = self.tag(role.operation, tag)?;
         let (buffer, (place, native)) = InFlight::begun(buffer, |buffer| {

@@ -51,7 +51,7 @@ impl Call {
         clippy::cast_possible_truncation,
         reason = "else what is recorded is not used"
     )]
-    pub fn few(mut self, items: usize) -> Self {
+    pub fn count_u32(mut self, items: usize) -> Self {
         self.items = items as u32;
         self
     }

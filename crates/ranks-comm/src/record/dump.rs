@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use content::Cause;
 
+use crate::inflight_calls;
 use crate::observe;
 use crate::own_file;
-use crate::under_way;
 
 use super::recorder::{Recorder, recorders};
 
@@ -118,7 +118,7 @@ fn write_all(
             cause.reason = format!("{} on rank {rank}", reason.text());
             cause.error = Some(format!("rank {rank} of {}: {error}", place.1));
         }
-        let under_way = under_way::of_the_program();
+        let under_way = inflight_calls::of_the_program();
         let here = under_way.iter().filter(|one| one.recorder.place() == place);
         let communicators = recorders.iter().map(|one| content::communicator(one));
         let dump = content::dump(

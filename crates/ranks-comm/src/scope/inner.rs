@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::{Flight, Pause};
+use crate::inflight_calls::UnderWay;
 use crate::limit;
 use crate::mpi::{Batch, Lanes, Rooms};
+use crate::pending_op::{Pause, PendingOp};
 use crate::record::{self, Call, Class};
 use crate::run::last_words;
 use crate::status::Status;
-use crate::under_way::UnderWay;
 
 /// The call site of waiting for all operations of a scope.
 const WAITALL: &record::Kind = &record::Kind::of(Class::Message, "MPI_Waitall");
@@ -30,7 +30,7 @@ pub(super) struct Inner<'a> {
     /// Small operations over MPI, whose native requests lie side by side.
     pub(super) batch: Batch<'a>,
     /// All others, by number; `None` where one is complete.
-    others: RefCell<Vec<Option<Flight>>>,
+    others: RefCell<Vec<Option<PendingOp>>>,
     finished: Cell<bool>,
     /// `true` while an operation may have been started that is not kept here yet.
     beginning: Cell<bool>,
@@ -63,7 +63,7 @@ impl<'a> Inner<'a> {
     }
 
     /// Starts an operation and keeps it. If `begin` unwinds, it may have started one, and the scope counts as busy from then on.
-    pub(super) fn begin(&self, begin: impl FnOnce() -> Result<Flight>) -> Result<Place> {
+    pub(super) fn begin(&self, begin: impl FnOnce() -> Result<PendingOp>) -> Result<Place> {
         self.beginning.set(true);
         let begun = begin().map(|flight| self.keep(flight));
         self.beginning.set(false);
@@ -77,7 +77,7 @@ impl<'a> Inner<'a> {
         self.failed.set(Some(first.unwrap_or(error)));
     }
 
-    fn keep(&self, flight: Flight) -> Place {
+    fn keep(&self, flight: PendingOp) -> Place {
         let mut others = self.others.borrow_mut();
         let free = others.iter().position(Option::is_none);
         let index = free.unwrap_or_else(|| {
@@ -174,7 +174,7 @@ impl<'a> Inner<'a> {
 
     #[inline]
     fn finish_batch(&self) -> Result<()> {
-        match self.comm.express(1) {
+        match self.comm.fast_path(1) {
             Some(comm) => {
                 let comm = self.comm.recorded(comm, Call::of(WAITALL));
                 self.batch.wait_all(comm)
@@ -221,7 +221,7 @@ impl<'a> Inner<'a> {
     /// The names of the pending operations.
     fn left(&self) -> String {
         let others = self.others.borrow();
-        let others = others.iter().flatten().map(Flight::operation);
+        let others = others.iter().flatten().map(PendingOp::operation);
         let beginning = self.beginning.get().then_some("one that was being begun");
         let names = self.batch.operations().chain(others).chain(beginning);
         let names: Vec<_> = names.collect();
@@ -262,7 +262,7 @@ impl<'a> Inner<'a> {
     #[cold]
     fn leave_those_among_threads(&self) {
         for place in self.others.borrow_mut().iter_mut() {
-            if place.as_ref().is_some_and(Flight::is_among_threads) {
+            if place.as_ref().is_some_and(PendingOp::is_among_threads) {
                 *place = None;
             }
         }

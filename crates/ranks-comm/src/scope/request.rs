@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::{Inner, Place};
 use crate::communicator::Communicator;
 use crate::error::Result;
-use crate::flight::Pause;
+use crate::pending_op::Pause;
 use crate::status::Status;
 
 /// An operation of a [`Scope`](crate::Scope) on a slice of type `B`.
@@ -78,7 +78,7 @@ impl<B: Borrowed> ScopedRequest<'_, B> {
         self.inner.comm
     }
 
-    /// As [`Flight::is_in_time`](crate::flight::Flight::is_in_time).
+    /// As [`PendingOp::is_in_time`](crate::pending_op::PendingOp::is_in_time).
     pub(crate) fn is_in_time(&self, waiting: Instant) -> Result<()> {
         match self.over {
             Some(_) => Ok(()),

@@ -4,8 +4,8 @@
 use super::{Scope, ScopedRequest};
 use crate::element::Pod;
 use crate::error::Result;
-use crate::landing::Span;
 use crate::layout::{View, ViewMut};
+use crate::raw_slice::RawSlice;
 use crate::source::{Destination, Source};
 use crate::tag::Tag;
 
@@ -64,7 +64,7 @@ impl<'scope> Scope<'scope, '_> {
     ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
         let length = buf.data.len();
         // SAFETY: the slice is borrowed for the scope, whose operations are over when it ends.
-        let span = unsafe { Span::of(buf.data) };
+        let span = unsafe { RawSlice::of(buf.data) };
         let comm = self.inner.comm;
         let begin = || comm.begin_recv_view::<T>(span, buf.taken, source, tag);
         let place = self.inner.begin(begin)?;

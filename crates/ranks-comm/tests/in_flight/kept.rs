@@ -1,11 +1,11 @@
 //! The kept value of an operation may be of any type of the program's, whose drop may call MPI.
 #![allow(unsafe_code)]
 
-use ranks_comm::backend::{Begun, InFlight, Keep, Role};
+use ranks_comm::backend::{InFlight, Keep, OpInfo, StartedOp};
 use ranks_comm::{Communicator, Request, Result};
 use ranks_mpi_sys::{MPI_COMM_SELF, MPI_Ibarrier, MPI_REQUEST_NULL, native};
 
-static BARRIER: Role = Role::of("MPI_Ibarrier");
+static BARRIER: OpInfo = OpInfo::of("MPI_Ibarrier");
 
 const TAG: i32 = 31;
 
@@ -33,7 +33,7 @@ fn barrier_of_oneself(world: &Communicator) -> Result<Request<Vec<u8>>> {
     // SAFETY: the library is loaded, and has just made the request.
     let cell = unsafe { native::Cell::holding(request) };
     let keep = InFlight::new(Box::new(Sends(world.clone())) as Box<dyn Keep>);
-    let begin = |_: &mut Vec<u8>| Ok(Begun::MpiKeeping(cell, keep));
+    let begin = |_: &mut Vec<u8>| Ok(StartedOp::MpiKeeping(cell, keep));
     // SAFETY: a barrier works on no memory.
     unsafe { Request::begun(world, &BARRIER, Vec::new(), begin) }
 }

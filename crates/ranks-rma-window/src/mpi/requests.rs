@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, TypeOf, check_with};
+use ranks_comm::backend::{StartedOp, TypeOf, check_with};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Request, native};
 
@@ -19,7 +19,7 @@ impl<T: Pod> Window<T> {
     ///
     /// # Safety
     /// `data` stays until the request is complete, and as many elements are at `place`.
-    pub(crate) unsafe fn rput(&self, data: &[T], place: Place) -> Result<Begun> {
+    pub(crate) unsafe fn rput(&self, data: &[T], place: Place) -> Result<StartedOp> {
         let (from, datatype) = (data.as_ptr().cast(), TypeOf::<T>::datatype());
         let items = data.len() * TypeOf::<T>::items();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
@@ -48,7 +48,7 @@ impl<T: Pod> Window<T> {
     ///
     /// # Safety
     /// `into` stays and nobody else uses it until the request is complete, and as many elements are at `place`.
-    pub(crate) unsafe fn rget(&self, into: &mut [T], place: Place) -> Result<Begun> {
+    pub(crate) unsafe fn rget(&self, into: &mut [T], place: Place) -> Result<StartedOp> {
         let (to, datatype) = (into.as_mut_ptr().cast(), TypeOf::<T>::datatype());
         let items = into.len() * TypeOf::<T>::items();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
@@ -79,7 +79,7 @@ impl<T: Pod> Window<T> {
         &self,
         data: &[T],
         place: Place,
-    ) -> Result<Begun> {
+    ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Raccumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
         if narrow_sums::may_be_wrong(op, size_of::<T>()) {
@@ -87,7 +87,7 @@ impl<T: Pod> Window<T> {
             // SAFETY: by contract; a rank that there are requests to is locked.
             unsafe { self.accumulate_narrow::<O>(data, place) }?;
             narrow_sums::all_or_none(self.flush(place.rank), false)?;
-            return Ok(Begun::Over);
+            return Ok(StartedOp::Over);
         }
         let from = data.as_ptr().cast();
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
@@ -121,14 +121,14 @@ impl<T: Pod> Window<T> {
         data: &[T],
         into: &mut [T],
         place: Place,
-    ) -> Result<Begun> {
+    ) -> Result<StartedOp> {
         const NAME: &str = "MPI_Rget_accumulate";
         let (op, datatype) = known::<T, O>(NAME)?;
         if narrow_sums::may_be_wrong(op, size_of::<T>()) {
             // SAFETY: by contract.
             unsafe { self.get_accumulate::<O>(data, into, place) }?;
             narrow_sums::all_or_none(self.flush(place.rank), false)?;
-            return Ok(Begun::Over);
+            return Ok(StartedOp::Over);
         }
         let (from, to) = (data.as_ptr().cast(), into.as_mut_ptr().cast());
         let (rank, at, win) = (place.rank(), place.displacement(), self.canonical);
@@ -161,11 +161,11 @@ fn begin(
     len: usize,
     place: Place,
     call: impl FnOnce(*mut MPI_Request) -> c_int,
-) -> Result<Begun> {
+) -> Result<StartedOp> {
     let mut request = sys::MPI_REQUEST_NULL;
     let code = call(&raw mut request);
     check_with(code, name, || attempt("to or from", len, place))?;
     // SAFETY: the library is loaded: `call` has called it.
     let cell = unsafe { native::Cell::holding(request) };
-    Ok(Begun::Mpi(cell))
+    Ok(StartedOp::Mpi(cell))
 }

@@ -6,12 +6,12 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Message, MPI_Request, MPI_Status};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Landed;
 use crate::in_flight::{InFlight, KeepAlive, Over};
-use crate::landing::{Element, Landing, Role, Room, Span};
 use crate::mpi::buffer;
 use crate::mpi::error::{check, library};
 use crate::mpi::fault_tolerance;
+use crate::pending_op::Landed;
+use crate::raw_slice::{Element, OpInfo, RawSlice, RecvTarget, Room};
 use crate::source::Source;
 use crate::status::Status;
 use crate::tag::Tag;
@@ -32,9 +32,9 @@ pub(super) struct Queue {
 
 pub(super) struct Entry {
     pub(super) number: u64,
-    pub(super) role: &'static Role,
+    pub(super) role: &'static OpInfo,
     pub(super) element: Element,
-    pub(super) landing: Landing,
+    pub(super) landing: RecvTarget,
     pub(super) source: Source,
     pub(super) tag: Tag,
     pub(super) phase: Phase,
@@ -108,11 +108,11 @@ impl Entry {
                 _ => error,
             });
         let align = match self.landing {
-            Landing::New(align) => align,
-            Landing::Into(_) => 1,
+            RecvTarget::New(align) => align,
+            RecvTarget::Into(_) => 1,
         };
         let room = match (&refused, self.landing) {
-            (None, Landing::Into(_)) => None,
+            (None, RecvTarget::Into(_)) => None,
             _ => match Room::new(operation, bytes, align) {
                 Ok(room) => Some(room),
                 Err(error) => {
@@ -125,7 +125,7 @@ impl Entry {
             },
         };
         let span = match (&room, self.landing) {
-            (None, Landing::Into(span)) => Some(span),
+            (None, RecvTarget::Into(span)) => Some(span),
             (room, _) => room.as_ref().map(Room::span),
         };
         let room = room.map(InFlight::new);
@@ -180,9 +180,9 @@ impl Queue {
     #[inline]
     pub(super) fn push(
         &mut self,
-        role: &'static Role,
+        role: &'static OpInfo,
         element: Element,
-        landing: Landing,
+        landing: RecvTarget,
         source: Source,
         tag: Tag,
     ) -> u64 {
@@ -252,7 +252,7 @@ impl Queue {
 }
 
 /// Starts the receive of a matched message of that many bytes; the code, if that fails.
-fn imrecv(mut message: MPI_Message, span: Span, bytes: usize) -> Result<MPI_Request, c_int> {
+fn imrecv(mut message: MPI_Message, span: RawSlice, bytes: usize) -> Result<MPI_Request, c_int> {
     let mut request = sys::MPI_REQUEST_NULL;
     let start = if bytes == 0 {
         buffer::to_write::<u8>(&mut [])

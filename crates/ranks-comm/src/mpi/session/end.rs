@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use ranks_mpi_sys as sys;
 
-use super::{GATE, STATE, Session, State, lock, whoami};
+use super::{STATE, Session, State, THREAD_GUARD, lock, whoami};
 use crate::error::Result;
+use crate::inflight_calls::Held;
 use crate::limit::{self, Limit, OnTimeLimit};
 use crate::mpi::error::check;
 use crate::mpi::fault_tolerance;
 use crate::mpi::over_hosts;
 use crate::mpi::progress;
-use crate::mpi::roll_call;
+use crate::mpi::query_ranks;
 use crate::record::dump::{self, Reason};
 use crate::run::last_words;
 use crate::thread_level::ThreadLevel;
-use crate::under_way::Held;
 
 /// The time that `MPI_Finalize` has at least, where a time limit is set.
 const LONG: Duration = Duration::from_secs(10);
@@ -49,7 +49,7 @@ impl Session {
             // SAFETY: MPI is alive until the end of this function.
             unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, 101) };
         }
-        let may_call = self.level == ThreadLevel::Multiple || GATE.is_main();
+        let may_call = self.level == ThreadLevel::Multiple || THREAD_GUARD.is_main();
         let limit = limit::of_end();
         // Before the state is locked: an operation that completes may use it to find out a length.
         let settled = if may_call {
@@ -61,7 +61,7 @@ impl Session {
         } else {
             Ok(Ok(()))
         };
-        roll_call::close();
+        query_ranks::close();
         // All ranks have come by now, so that what follows takes as long as the library needs.
         let held = limit.map(|limit| {
             let duration = limit.duration.max(LONG);
@@ -79,7 +79,7 @@ impl Session {
             *state = State::NotStarted;
         }
         if !may_call {
-            GATE.close();
+            THREAD_GUARD.close();
             eprintln!(
                 "ranks: MPI_Finalize was not called, because the last handle went on another thread than the one \
                  that initialised, and the thread level is {}{}",
@@ -91,7 +91,7 @@ impl Session {
         let mut outcome = match settled {
             Ok(alike) => alike,
             Err(error) => {
-                GATE.close();
+                THREAD_GUARD.close();
                 return Err(error);
             }
         };
@@ -107,7 +107,7 @@ impl Session {
             std::mem::forget(std::mem::take(&mut lock(&self.aside).waiting));
         }
         outcome = outcome.and(self.datatypes.free()).and(self.packed.free());
-        GATE.close();
+        THREAD_GUARD.close();
         if self.owner && nobody_is_lost {
             outcome = outcome.and(over_hosts::quiesce());
             // SAFETY: we have initialised, this is the last handle, and the thread may.
@@ -137,7 +137,7 @@ impl Session {
             return Ok(());
         }
         let held = self.ending(Some(limit));
-        if roll_call::all_come(limit.duration)? {
+        if query_ranks::all_come(limit.duration)? {
             return Ok(());
         }
         held.is_late()

@@ -8,7 +8,7 @@ use crate::checks::not_all_came;
 use crate::error::Result;
 use crate::limit::{Limit, OnTimeLimit, Others};
 use crate::mpi::exchange::OfWorld;
-use crate::mpi::{fault_tolerance, roll_call};
+use crate::mpi::{fault_tolerance, query_ranks};
 use crate::told::Told;
 
 const OPERATION: &str = "MPI_Finalize";
@@ -38,7 +38,7 @@ impl Session {
         while !self.is_out_of_step() {
             let mine = OfWorld::begin(told.bytes(), self.size)?;
             let all = mine.wait(patience, || {
-                roll_call::answer();
+                query_ranks::answer();
                 self.orphans.sweep();
                 self.is_out_of_step()
             })?;

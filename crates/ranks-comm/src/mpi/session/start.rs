@@ -8,25 +8,26 @@ use ranks_launch::{Environment, LoadedMpi};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::Loaded;
 
-use super::{GATE, OPERATION, STATE, Session, State, WHO, ended, lock, world};
+use super::{OPERATION, STATE, Session, State, THREAD_GUARD, WHO, ended, lock, world};
 use crate::checks::Comparing;
 use crate::error::{Error, ErrorKind, Result};
+use crate::inflight_calls::Held;
 use crate::limit::{self, Limit};
-use crate::mpi::apart::Apart;
 use crate::mpi::attributes::attribute;
-use crate::mpi::backstage::Backstage;
 use crate::mpi::datatypes::Cache;
+use crate::mpi::detached::Orphans;
 use crate::mpi::error::check;
 use crate::mpi::fault_tolerance;
+use crate::mpi::free_by_group::Apart;
+use crate::mpi::gather_statistics::Backstage;
 use crate::mpi::level;
 use crate::mpi::network_atomics;
 use crate::mpi::oneself::Packed;
-use crate::mpi::orphans::Orphans;
 use crate::mpi::over_hosts;
 use crate::mpi::overruns::{self, Prevented};
 use crate::mpi::peer::Sentinels;
+use crate::mpi::query_ranks;
 use crate::mpi::receives::Receives;
-use crate::mpi::roll_call;
 use crate::mpi::split::rank_and_size;
 use crate::mpi::status::CountWord;
 use crate::mpi::waitall;
@@ -34,7 +35,6 @@ use crate::record::dump;
 use crate::runtime::{Backend, Facts, Runtime};
 use crate::settings;
 use crate::thread_level::ThreadLevel;
-use crate::under_way::Held;
 
 /// The requirements of a program at the start.
 pub(crate) struct Wishes {
@@ -54,7 +54,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
         State::NotStarted => {}
         State::Ended => return Err(ended()),
         State::Live(session, facts, max_tag) => {
-            let Some(session) = session.upgrade().filter(|_| !GATE.is_closed()) else {
+            let Some(session) = session.upgrade().filter(|_| !THREAD_GUARD.is_closed()) else {
                 return Err(ended());
             };
             enough(required, facts.thread_level, "of the runtime that lives")?;
@@ -81,8 +81,8 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
         Some(required) if owner => level.min(required),
         _ => level,
     };
-    GATE.set_level(level);
-    GATE.open_express(level);
+    THREAD_GUARD.set_level(level);
+    THREAD_GUARD.open_express(level);
     if owner {
         // Whatever fails from here on, there is no second start.
         *state = State::Ended;
@@ -98,7 +98,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<(Runtim
         Ok(taken) => taken,
         Err(error) => {
             if owner {
-                GATE.close();
+                THREAD_GUARD.close();
                 // SAFETY: we have initialised, and nobody has a handle.
                 unsafe { sys::MPI_Finalize() };
             }
@@ -128,7 +128,7 @@ fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usiz
     limit::watch();
     // If not all ranks have a limit, not all of them come to this.
     let _held = Held::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
-    roll_call::open(size)
+    query_ranks::open(size)
 }
 
 fn load(environment: &Environment) -> Result<&'static Loaded> {

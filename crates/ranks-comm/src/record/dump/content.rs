@@ -1,12 +1,12 @@
 //! The content of a rank's dump. `ranks postmortem` reads it.
 
 use super::json::Object;
+use crate::inflight_calls::UnderWay;
 use crate::observe;
 use crate::record::call::{ANY, NONE};
 use crate::record::kind::{Class, Ranks};
 use crate::record::recorder::Recorder;
 use crate::record::ring::{Entry, Ring};
-use crate::under_way::UnderWay;
 
 /// The version of the format.
 const VERSION: u32 = 1;

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Request};
 
-use super::aside_world::{self, ROLL_CALL as TAG};
 use super::error::check;
 use super::exchange::test;
+use super::internal_comm::{self, ROLL_CALL as TAG};
 use super::message::Message;
 use super::peer;
 use super::probe::improbe;
-use super::session::GATE;
+use super::session::THREAD_GUARD;
 use crate::checks::{get_text, put_text};
 use crate::error::Result;
 use crate::in_flight::{InFlight, Over};
@@ -62,7 +62,7 @@ fn lock() -> MutexGuard<'static, Option<RollCall>> {
 /// Makes the ranks ready to be asked. Collective over all ranks.
 pub(super) fn open(size: usize) -> Result<()> {
     *lock() = Some(RollCall {
-        comm: aside_world::open()?,
+        comm: internal_comm::open()?,
         heard: vec![None; size],
         sending: Vec::new(),
     });
@@ -76,7 +76,7 @@ pub(super) fn close() {
 
 /// Returns `true` if this thread may call the library while another one is in a call.
 fn lets_watchdogs_call() -> bool {
-    GATE.level() == ThreadLevel::Multiple
+    THREAD_GUARD.level() == ThreadLevel::Multiple
 }
 
 /// Answers questions; for the watchdog, which does not wait while another thread asks.
@@ -178,7 +178,7 @@ pub(super) fn all_come(limit: Duration) -> Result<bool> {
         let code = unsafe { sys::MPI_Ibarrier(roll_call.comm, &raw mut request) };
         check(code, "MPI_Ibarrier")?;
     }
-    crate::flight::Pause::until(limit, || test(&mut request))
+    crate::pending_op::Pause::until(limit, || test(&mut request))
 }
 
 impl RollCall {

@@ -8,11 +8,11 @@ use std::time::Duration;
 use ranks_mpi_sys::MPI_Comm;
 
 use super::claims::Claims;
-use super::flight::Native;
-use super::session::{GATE, Session};
+use super::pending_op::Native;
+use super::session::{Session, THREAD_GUARD};
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Pause;
 use crate::in_flight::{KeepAlive, Over};
+use crate::pending_op::Pause;
 
 /// The time for which `MPI_Finalize` is delayed for them.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ impl Session {
     pub(super) fn adopt(&self, comm: MPI_Comm, native: Native, memory: KeepAlive) {
         lock(&self.orphans.requests).push((native, memory, comm));
         // Only if this thread may call; otherwise another one will test.
-        if let Ok(_entered) = GATE.enter("MPI_Test") {
+        if let Ok(_entered) = THREAD_GUARD.enter("MPI_Test") {
             self.orphans.sweep();
         }
     }

@@ -15,7 +15,7 @@ use crate::communicator::Communicator;
 use crate::error::ErrorKind;
 use crate::in_process::world::World;
 use crate::limit::{self, Limit};
-use crate::mpi::GATE;
+use crate::mpi::THREAD_GUARD;
 use crate::record::{Call, Class, Recorder};
 use crate::thread_level::this_thread;
 
@@ -73,14 +73,14 @@ pub(crate) struct Hold(());
 impl Hold {
     pub(crate) fn new() -> Self {
         HOLDS.fetch_add(1, Ordering::Relaxed);
-        GATE.hold_express();
+        THREAD_GUARD.hold_express();
         Self(())
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        GATE.release_express();
+        THREAD_GUARD.release_express();
         HOLDS.fetch_sub(1, Ordering::Relaxed);
     }
 }

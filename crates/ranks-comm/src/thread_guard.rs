@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use crate::call_guard::CallGuard;
 use crate::callback;
-use crate::entered::Entered;
 use crate::error::{Error, ErrorKind, Result};
-use crate::express::Express;
+use crate::fast_path::FastPath;
 use crate::inside::Inside;
 use crate::thread_level::{ThreadLevel, this_thread};
 
@@ -15,23 +15,23 @@ const ONE_AT_A_TIME: u8 = 4;
 
 /// The checks before every operation: none at `MPI_THREAD_MULTIPLE` while the runtime lives.
 ///
-/// [`Gate::is_open`] is one relaxed load; [`Gate::enter`] makes the checks, out of line.
+/// [`ThreadGuard::is_open`] is one relaxed load; [`ThreadGuard::enter`] makes the checks, out of line.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct ThreadGuard {
     flags: AtomicU8,
-    express: Express,
+    fast_path: FastPath,
     /// The thread that initialised, by [`this_thread`]; 0 before that.
     main: AtomicU64,
     /// The thread that is inside, at `ONE_AT_A_TIME`.
     inside: Inside,
 }
 
-impl Gate {
+impl ThreadGuard {
     /// A gate that is open to every thread.
     pub(crate) const fn new() -> Self {
         Self {
             flags: AtomicU8::new(0),
-            express: Express::new(),
+            fast_path: FastPath::new(),
             main: AtomicU64::new(0),
             inside: Inside::new(),
         }
@@ -51,31 +51,31 @@ impl Gate {
     /// Opens the fast path to threads that need no further check at `level`. For the one gate of MPI only, since a
     /// thread remembers that it is the initialising one, and not of which gate.
     pub(crate) fn open_express(&'static self, level: ThreadLevel) {
-        self.express.open(level);
+        self.fast_path.open(level);
     }
 
     /// Closes the fast path, so that each call is checked, until the matching release.
     pub(crate) fn hold_express(&self) {
-        self.express.hold();
+        self.fast_path.hold();
     }
 
     /// Undoes one [`hold_express`](Self::hold_express).
     pub(crate) fn release_express(&self) {
-        self.express.release();
+        self.fast_path.release();
     }
 
     /// The test for the fast path of this gate.
-    pub(crate) fn express(&'static self) -> &'static Express {
-        &self.express
+    pub(crate) fn fast_path(&'static self) -> &'static FastPath {
+        &self.fast_path
     }
 
     /// Makes every later operation an [`ErrorKind::Finalized`].
     pub(crate) fn close(&self) {
-        self.express.close();
+        self.fast_path.close();
         self.flags.fetch_or(FINALIZED, Ordering::Release);
     }
 
-    /// Returns `true` after [`Gate::close`].
+    /// Returns `true` after [`ThreadGuard::close`].
     pub(crate) fn is_closed(&self) -> bool {
         self.flags.load(Ordering::Acquire) & FINALIZED != 0
     }
@@ -115,7 +115,7 @@ impl Gate {
     /// [`ErrorKind::Finalized`] and [`ErrorKind::WrongThread`].
     #[cold]
     #[inline(never)]
-    pub(crate) fn enter(&self, operation: &'static str) -> Result<Entered<'_>> {
+    pub(crate) fn enter(&self, operation: &'static str) -> Result<CallGuard<'_>> {
         callback::none_is_under_way(operation)?;
         let flags = self.flags.load(Ordering::Acquire);
         if flags & FINALIZED != 0 {
@@ -134,7 +134,7 @@ impl Gate {
             ));
         }
         if flags & ONE_AT_A_TIME == 0 {
-            return Ok(Entered::freely());
+            return Ok(CallGuard::freely());
         }
         if self.inside.enter().is_none() {
             return Err(Error::new(
@@ -144,7 +144,7 @@ impl Gate {
                  MPI_THREAD_SERIALIZED; ask for ThreadLevel::Multiple, or let one call end before the next begins",
             ));
         }
-        Ok(Entered::alone(&self.inside))
+        Ok(CallGuard::alone(&self.inside))
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_closed_gate_says_so() {
-        let gate = Gate::new();
+        let gate = ThreadGuard::new();
         gate.set_level(ThreadLevel::Multiple);
         assert!(gate.is_open());
         gate.close();
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn funneled_refuses_other_threads() {
-        let gate = Gate::new();
+        let gate = ThreadGuard::new();
         gate.set_level(ThreadLevel::Funneled);
         drop(gate.enter("MPI_Send").unwrap());
         let elsewhere =
@@ -176,9 +176,9 @@ mod tests {
 
     #[test]
     fn serialized_refuses_only_what_overlaps() {
-        let gate = Gate::new();
+        let gate = ThreadGuard::new();
         gate.set_level(ThreadLevel::Serialized);
-        let other = |gate: &Gate| {
+        let other = |gate: &ThreadGuard| {
             std::thread::scope(|s| s.spawn(|| gate.enter("x").map(drop)).join().unwrap())
         };
         {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::{Begun, Deferred, InFlight, InProcessComm, Keep};
+use ranks_comm::backend::{Deferred, InFlight, InProcessComm, Keep, StartedOp};
 
 use crate::lasting::{Lasting, Left, Slices};
 use crate::ops::Reduction;
@@ -29,7 +29,7 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Finishing<T, O> {
     }
 
     /// What was `begun`, and this when it is over.
-    pub(crate) fn after(finishing: Option<Self>, begun: Begun) -> Begun {
+    pub(crate) fn after(finishing: Option<Self>, begun: StartedOp) -> StartedOp {
         match finishing {
             Some(finishing) => at_the_end(begun, Box::new(finishing)),
             None => begun,
@@ -55,11 +55,11 @@ impl<T, O> fmt::Debug for Finishing<T, O> {
 }
 
 /// What was `begun`, and what is called once all of it is over.
-fn at_the_end(begun: Begun, mut last: Box<dyn Keep>) -> Begun {
+fn at_the_end(begun: StartedOp, mut last: Box<dyn Keep>) -> StartedOp {
     match (parts_of(&begun), &begun) {
-        (0, Begun::Over) => match last.ended("") {
+        (0, StartedOp::Over) => match last.ended("") {
             Ok(()) => begun,
-            Err(error) => Begun::Failed(error),
+            Err(error) => StartedOp::Failed(error),
         },
         (parts, _) => {
             let all = Parts {
@@ -73,32 +73,32 @@ fn at_the_end(begun: Begun, mut last: Box<dyn Keep>) -> Begun {
 }
 
 /// How many operations it is made of that are under way.
-fn parts_of(begun: &Begun) -> usize {
+fn parts_of(begun: &StartedOp) -> usize {
     match begun {
-        Begun::Mpi(_) | Begun::MpiKeeping(..) | Begun::InProcess(_) => 1,
-        Begun::Both(both) => parts_of(&both.0) + parts_of(&both.1),
-        Begun::Compared(both) => parts_of(&both.0),
-        Begun::Over | Begun::Failed(_) => 0,
+        StartedOp::Mpi(_) | StartedOp::MpiKeeping(..) | StartedOp::InProcess(_) => 1,
+        StartedOp::Both(both) => parts_of(&both.0) + parts_of(&both.1),
+        StartedOp::Compared(both) => parts_of(&both.0),
+        StartedOp::Over | StartedOp::Failed(_) => 0,
     }
 }
 
-fn at_the_end_of_each(begun: Begun, part: &Part) -> Begun {
+fn at_the_end_of_each(begun: StartedOp, part: &Part) -> StartedOp {
     let keep = || Box::new(Part(Arc::clone(&part.0)));
     match begun {
-        Begun::Mpi(cell) => Begun::MpiKeeping(cell, InFlight::new(keep())),
-        Begun::MpiKeeping(cell, first) => Begun::MpiKeeping(cell, first.after(keep())),
-        Begun::InProcess(deferred) => Begun::InProcess(Box::new(Then(deferred, keep()))),
-        Begun::Both(both) => {
+        StartedOp::Mpi(cell) => StartedOp::MpiKeeping(cell, InFlight::new(keep())),
+        StartedOp::MpiKeeping(cell, first) => StartedOp::MpiKeeping(cell, first.after(keep())),
+        StartedOp::InProcess(deferred) => StartedOp::InProcess(Box::new(Then(deferred, keep()))),
+        StartedOp::Both(both) => {
             let (one, other) = *both;
             let one = at_the_end_of_each(one, part);
-            Begun::Both(Box::new((one, at_the_end_of_each(other, part))))
+            StartedOp::Both(Box::new((one, at_the_end_of_each(other, part))))
         }
         // The comparison has nothing to do with the result.
-        Begun::Compared(both) => {
+        StartedOp::Compared(both) => {
             let (begun, comparing) = *both;
-            Begun::Compared(Box::new((at_the_end_of_each(begun, part), comparing)))
+            StartedOp::Compared(Box::new((at_the_end_of_each(begun, part), comparing)))
         }
-        Begun::Over | Begun::Failed(_) => begun,
+        StartedOp::Over | StartedOp::Failed(_) => begun,
     }
 }
 
@@ -176,9 +176,9 @@ mod tests {
         }
     }
 
-    fn end(begun: Begun, comm: &InProcessComm) {
+    fn end(begun: StartedOp, comm: &InProcessComm) {
         match begun {
-            Begun::InProcess(mut deferred) => assert!(deferred.advance(comm, true).unwrap()),
+            StartedOp::InProcess(mut deferred) => assert!(deferred.advance(comm, true).unwrap()),
             other => panic!("not among threads: {other:?}"),
         }
     }
@@ -190,15 +190,15 @@ mod tests {
             let Backend::InProcess(comm) = world.backend() else {
                 unreachable!("threads were asked for")
             };
-            let soon = || Begun::InProcess(Box::new(Soon));
-            let both = |one, other| Begun::Both(Box::new((one, other)));
+            let soon = || StartedOp::InProcess(Box::new(Soon));
+            let both = |one, other| StartedOp::Both(Box::new((one, other)));
             let count = Arc::new(AtomicUsize::new(0));
             let pieces = both(both(soon(), soon()), soon());
             let pieces = at_the_end(pieces, Box::new(Counts(Arc::clone(&count))));
-            let Begun::Both(pieces) = pieces else {
+            let StartedOp::Both(pieces) = pieces else {
                 unreachable!("they were two")
             };
-            let (Begun::Both(first), last) = *pieces else {
+            let (StartedOp::Both(first), last) = *pieces else {
                 unreachable!("they were three")
             };
             end(last, comm);

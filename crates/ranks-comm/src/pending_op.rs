@@ -4,14 +4,14 @@ use std::fmt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::backend::{Backend, Begun};
+use crate::backend::{Backend, StartedOp};
 use crate::callback;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::in_flight::KeepAlive;
-use crate::landing::{Role, Room};
 use crate::layout::Scatter;
 use crate::limit;
+use crate::raw_slice::{OpInfo, Room};
 use crate::record;
 use crate::status::Status;
 use crate::{in_process, mpi};
@@ -53,51 +53,53 @@ pub trait Keep: Send + fmt::Debug {
 
 /// A pending operation.
 #[derive(Debug)]
-pub(crate) enum Flight {
+pub(crate) enum PendingOp {
     /// Complete; the outcome has not been taken yet.
     Over(Result<Landed>),
     /// Complete, and the outcome taken.
     Gone,
     /// Pending in the library, or about to be.
-    Mpi(mpi::Flight),
+    Mpi(mpi::PendingOp),
     /// A message among threads.
-    InProcess(in_process::Flight),
+    InProcess(in_process::PendingOp),
     /// Several messages among threads, of another crate's operation.
     Deferred(Box<dyn Deferred>),
     /// Two operations that make up the one of that name, whose status is that of the second.
-    Pair(&'static str, Box<(Flight, Flight)>),
+    Pair(&'static str, Box<(PendingOp, PendingOp)>),
     /// The operation of that name, and the comparison of the calls of all ranks.
-    Compared(&'static str, Box<(Flight, Flight)>),
+    Compared(&'static str, Box<(PendingOp, PendingOp)>),
     /// A receive into new memory, and the destination that its message is unpacked to.
-    Scattered(Box<(Flight, Scatter)>),
+    Scattered(Box<(PendingOp, Scatter)>),
 }
 
-impl Flight {
+impl PendingOp {
     pub(crate) fn over(status: Status) -> Self {
         Self::Over(Ok(Landed::plain(status)))
     }
 
     /// An operation that a sibling crate has started.
-    pub(crate) fn begun(comm: &Communicator, role: &'static Role, begun: Begun) -> Self {
+    pub(crate) fn begun(comm: &Communicator, role: &'static OpInfo, begun: StartedOp) -> Self {
         match (begun, comm.backend()) {
-            (Begun::Mpi(cell), Backend::Mpi(comm)) => comm.native(cell, role, 0),
-            (Begun::MpiKeeping(cell, keep), Backend::Mpi(comm)) => {
+            (StartedOp::Mpi(cell), Backend::Mpi(comm)) => comm.native(cell, role, 0),
+            (StartedOp::MpiKeeping(cell, keep), Backend::Mpi(comm)) => {
                 comm.native_keeping(cell, role, keep)
             }
-            (Begun::InProcess(deferred), _) => Self::Deferred(deferred),
-            (Begun::Both(both), _) => Self::Pair(role.operation, Self::both(comm, role, *both)),
-            (Begun::Compared(both), _) => {
+            (StartedOp::InProcess(deferred), _) => Self::Deferred(deferred),
+            (StartedOp::Both(both), _) => Self::Pair(role.operation, Self::both(comm, role, *both)),
+            (StartedOp::Compared(both), _) => {
                 Self::Compared(role.operation, Self::both(comm, role, *both))
             }
-            (Begun::Failed(error), _) => Self::Over(Err(error)),
-            (Begun::Mpi(_) | Begun::MpiKeeping(..) | Begun::Over, _) => Self::over(Status::null()),
+            (StartedOp::Failed(error), _) => Self::Over(Err(error)),
+            (StartedOp::Mpi(_) | StartedOp::MpiKeeping(..) | StartedOp::Over, _) => {
+                Self::over(Status::null())
+            }
         }
     }
 
     fn both(
         comm: &Communicator,
-        role: &'static Role,
-        (one, other): (Begun, Begun),
+        role: &'static OpInfo,
+        (one, other): (StartedOp, StartedOp),
     ) -> Box<(Self, Self)> {
         let [one, other] = [one, other].map(|begun| Self::begun(comm, role, begun));
         Box::new((one, other))

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Request};
 
-use super::aside_world::{self, ANSWERED, PART, QUESTION, READING};
 use super::error::check;
+use super::internal_comm::{self, ANSWERED, PART, QUESTION, READING};
 use super::message::Message;
 use super::peer;
 use super::probe::improbe;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::Pause;
 use crate::in_flight::{InFlight, Over};
 use crate::limit::{Limit, OnTimeLimit};
 use crate::observe::{self, Clock, Job, Part, Reading, Together, Who};
+use crate::pending_op::Pause;
 use crate::record::Home;
 use crate::runtime::Facts;
 use crate::source::Source;
@@ -77,7 +77,7 @@ impl Backstage {
             let agreed = agree(rank, size, max_tag, mine, job)?;
             job = agreed.unwrap_or(0);
             if agreed.is_some() {
-                backstage.comm = Some(aside_world::open()?);
+                backstage.comm = Some(internal_comm::open()?);
             }
         }
         let others: Vec<usize> = (1..size).collect();

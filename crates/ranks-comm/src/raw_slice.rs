@@ -10,14 +10,14 @@ use crate::error::{self, Error, Result};
 
 /// The C name of a pending operation, and the type of element that it receives.
 #[derive(Debug)]
-pub struct Role {
+pub struct OpInfo {
     /// The C name.
     pub(crate) operation: &'static str,
     /// The type that is received; `None` if nothing is.
     pub(crate) element: Option<Element>,
 }
 
-impl Role {
+impl OpInfo {
     /// An operation of that C name, all of whose lengths are known.
     #[must_use]
     pub const fn of(operation: &'static str) -> Self {
@@ -93,17 +93,17 @@ impl Element {
 
 /// An address and a length of memory that an operation may use while it is pending.
 #[derive(Debug, Clone, Copy)]
-pub struct Span {
+pub struct RawSlice {
     start: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: an address and a length; what may be done with it is the promise of `Span::of`, which names no thread.
-unsafe impl Send for Span {}
+// SAFETY: an address and a length; what may be done with it is the promise of `RawSlice::of`, which names no thread.
+unsafe impl Send for RawSlice {}
 // SAFETY: as above.
-unsafe impl Sync for Span {}
+unsafe impl Sync for RawSlice {}
 
-impl Span {
+impl RawSlice {
     /// The memory of `buf`.
     ///
     /// # Safety
@@ -199,8 +199,8 @@ impl Room {
         Ok(room)
     }
 
-    pub(crate) fn span(&self) -> Span {
-        Span {
+    pub(crate) fn span(&self) -> RawSlice {
+        RawSlice {
             start: self.start,
             bytes: self.layout.size(),
         }
@@ -244,14 +244,14 @@ impl Drop for Room {
 
 /// The destination of a message.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Landing {
+pub(crate) enum RecvTarget {
     /// Existing memory.
-    Into(Span),
+    Into(RawSlice),
     /// New memory with this alignment, as long as the message.
     New(usize),
 }
 
-impl Landing {
+impl RecvTarget {
     /// The number of elements that fit; unlimited for new memory.
     pub(crate) fn capacity(self, element: Element) -> usize {
         match self {
@@ -301,14 +301,14 @@ mod tests {
     fn a_message_that_does_not_fit_is_refused() {
         let mut buf = [0u16; 3];
         // SAFETY: nothing is received.
-        let landing = Landing::Into(unsafe { Span::of(&mut buf) });
+        let landing = RecvTarget::Into(unsafe { RawSlice::of(&mut buf) });
         let element = Element::of::<u16>();
         assert_eq!(landing.capacity(element), 3);
         assert!(landing.refuses("x", element, 6, "in process").is_none());
         assert!(landing.refuses("x", element, 8, "in process").is_some());
         assert!(landing.refuses("x", element, 5, "in process").is_some());
         assert!(
-            Landing::New(2)
+            RecvTarget::New(2)
                 .refuses("x", element, 8, "in process")
                 .is_none()
         );
@@ -318,7 +318,7 @@ mod tests {
     fn a_span_takes_no_more_than_it_has() {
         let mut buf = [0u8; 4];
         // SAFETY: `buf` lives on and is not used meanwhile.
-        unsafe { Span::of(&mut buf[..2]) }.fill(&[1, 2, 3]);
+        unsafe { RawSlice::of(&mut buf[..2]) }.fill(&[1, 2, 3]);
         assert_eq!(buf, [1, 2, 0, 0]);
     }
 }

@@ -1,17 +1,17 @@
 //! The backend of a communicator, and the fast path to it.
 //!
 //! Almost every call is one over MPI, in a living runtime, on a thread that may communicate, of at least one item and of no more
-//! than an `int` can count, to a library that does not write past buffers. [`Way::express`] and
-//! [`Way::express_receive`] check all that with one comparison; any other call takes the slow path, which makes
+//! than an `int` can count, to a library that does not write past buffers. [`Way::fast_path`] and
+//! [`Way::fast_path_receive`] check all that with one comparison; any other call takes the slow path, which makes
 //! the checks one by one and is kept out of line.
 
 use std::hint::unreachable_unchecked;
 
 use super::communicator::Comm;
-use super::session::GATE;
+use super::session::THREAD_GUARD;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
-use crate::express::{Express, Lane, NO_EXPRESS};
+use crate::fast_path::{FastPath, Lane, NO_EXPRESS};
 use crate::in_process;
 use crate::record::{Call, Recorded, Ring};
 
@@ -36,17 +36,21 @@ pub(crate) struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// As [`Way::express`], for a nonblocking call, which is recorded.
+    /// As [`Way::fast_path`], for a nonblocking call, which is recorded.
     #[inline(always)]
-    pub(crate) fn express(&self, call: Call, items: usize) -> Option<&'a Comm> {
+    pub(crate) fn fast_path(&self, call: Call, items: usize) -> Option<&'a Comm> {
         let open = self.calls.takes(items);
         // SAFETY: a way of this communicator is open.
         open.then(|| self.posting(call, unsafe { self.way.comm() }))
     }
 
-    /// As [`Way::express_receive`], for a nonblocking call, which is recorded.
+    /// As [`Way::fast_path_receive`], for a nonblocking call, which is recorded.
     #[inline(always)]
-    pub(crate) fn express_receive(&self, call: Call, bytes: usize) -> Option<Unclaimed<&'a Comm>> {
+    pub(crate) fn fast_path_receive(
+        &self,
+        call: Call,
+        bytes: usize,
+    ) -> Option<Unclaimed<&'a Comm>> {
         let open = self.receives.takes_both(1, bytes);
         // SAFETY: a way of this communicator is open.
         open.then(|| Unclaimed(self.posting(call, unsafe { self.way.comm() })))
@@ -62,15 +66,15 @@ impl<'a> Lanes<'a> {
 
 /// A backend with the tests for the fast path to it.
 pub(crate) struct Way {
-    calls: &'static Express,
-    receives: &'static Express,
+    calls: &'static FastPath,
+    receives: &'static FastPath,
     /// If it is not over MPI, both tests are [`NO_EXPRESS`], which is always closed.
     backend: Backend,
 }
 
 impl Way {
     pub(crate) fn over_mpi(comm: Comm) -> Self {
-        let open = GATE.express();
+        let open = THREAD_GUARD.fast_path();
         let closed_if = |closed| if closed { &NO_EXPRESS } else { open };
         let calls = closed_if(comm.compares());
         let receives = closed_if(comm.claims_everything());
@@ -99,22 +103,22 @@ impl Way {
         self.backend
     }
 
-    /// The test that [`express`](Self::express) makes.
-    pub(crate) fn calls(&self) -> &'static Express {
+    /// The test that [`fast_path`](Self::fast_path) makes.
+    pub(crate) fn calls(&self) -> &'static FastPath {
         self.calls
     }
 
     /// The library's communicator, if a call that moves `items` may take the fast path.
     #[inline(always)]
-    pub(crate) fn express(&self, items: usize) -> Option<&Comm> {
+    pub(crate) fn fast_path(&self, items: usize) -> Option<&Comm> {
         let open = self.calls.takes(items);
         // SAFETY: the way is open.
         open.then(|| unsafe { self.comm() })
     }
 
-    /// As [`express`](Self::express), for a call that sends `items`, 1 if it does not send, and receives at most `bytes`.
+    /// As [`fast_path`](Self::fast_path), for a call that sends `items`, 1 if it does not send, and receives at most `bytes`.
     #[inline(always)]
-    pub(crate) fn express_receive(&self, items: usize, bytes: usize) -> Option<Unclaimed<&Comm>> {
+    pub(crate) fn fast_path_receive(&self, items: usize, bytes: usize) -> Option<Unclaimed<&Comm>> {
         let open = self.receives.takes_both(items, bytes);
         // SAFETY: the way is open.
         open.then(|| Unclaimed(unsafe { self.comm() }))

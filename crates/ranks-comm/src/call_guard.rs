@@ -2,14 +2,14 @@
 
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
+use crate::inflight_calls::{self, Held};
 use crate::inside::Inside;
 use crate::record::{Call, Class, Recorder, Ring};
-use crate::under_way::{self, Held};
 
 /// Guard for one call of the library; dropping it ends the call.
 #[must_use = "the call is over as soon as this is dropped"]
 #[derive(Debug)]
-pub struct Entered<'a> {
+pub struct CallGuard<'a> {
     serialized: Option<&'a Inside>,
     /// The lock of the communicator's collectives, if this is one.
     collective: Option<&'a Inside>,
@@ -19,7 +19,7 @@ pub struct Entered<'a> {
     held: Option<Box<Held>>,
 }
 
-impl<'a> Entered<'a> {
+impl<'a> CallGuard<'a> {
     /// A guard with nothing to undo.
     #[inline(always)]
     pub(crate) fn freely() -> Self {
@@ -47,7 +47,7 @@ impl<'a> Entered<'a> {
     /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) if it is a collective, and another thread is in one.
     #[inline]
     pub(crate) fn begin(&mut self, comm: &'a Communicator, call: Call) -> Result<()> {
-        if under_way::is_wanted() {
+        if inflight_calls::is_wanted() {
             self.begin_watched(comm, call)
         } else {
             self.record(comm.recorder(), call)
@@ -57,7 +57,7 @@ impl<'a> Entered<'a> {
     /// Adds a part of an operation, which is recorded itself, to the calls in flight.
     #[inline]
     pub(crate) fn begin_part(&mut self, comm: &Communicator, operation: &'static str) {
-        if under_way::is_wanted() {
+        if inflight_calls::is_wanted() {
             self.hold(comm, operation.into(), false);
         }
     }
@@ -79,7 +79,7 @@ impl<'a> Entered<'a> {
     #[cold]
     #[inline(never)]
     fn begin_watched(&mut self, comm: &'a Communicator, call: Call) -> Result<()> {
-        let whole = call.kind.class == Class::Collective || !under_way::is_within_another();
+        let whole = call.kind.class == Class::Collective || !inflight_calls::is_within_another();
         if whole {
             self.record(comm.recorder(), call)?;
         }
@@ -104,7 +104,7 @@ impl<'a> Entered<'a> {
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for CallGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(ring) = self.recorded {

@@ -2,7 +2,7 @@
 //! runtime if the limit comes first.
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Backend, Begun, InProcessComm, MpiComm, Role};
+use ranks_comm::backend::{Backend, InProcessComm, MpiComm, OpInfo, StartedOp};
 use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, Proven, carry_out_by};
@@ -116,8 +116,8 @@ pub(crate) fn carry_out_in_time<'a, P: Movable<'a>>(
     proven: Result<P>,
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<()>,
     begin: Option<(
-        &'static Role,
-        impl FnOnce(&MpiComm, Lasting<P>) -> Result<Begun>,
+        &'static OpInfo,
+        impl FnOnce(&MpiComm, Lasting<P>) -> Result<StartedOp>,
     )>,
     in_process: impl FnOnce(&InProcessComm, P) -> Result<()>,
 ) -> Result<()> {

@@ -6,27 +6,27 @@ use super::payload::{Matched, Sent};
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::{self, Landed};
-use crate::landing::{Landing, Role, Room};
+use crate::pending_op::{self, Landed};
+use crate::raw_slice::{OpInfo, RecvTarget, Room};
 use crate::source::{Destination, Source};
 use crate::status::Status;
 use crate::tag::Tag;
 
 /// A pending operation among threads.
 #[derive(Debug)]
-pub(crate) enum Flight {
+pub(crate) enum PendingOp {
     /// A receive; the message waits in the mailbox until it is tested or waited for.
     Posted {
         number: u64,
         pattern: Pattern,
-        landing: Landing,
-        role: &'static Role,
+        landing: RecvTarget,
+        role: &'static OpInfo,
     },
     /// A synchronous send to that rank of the world.
     Unmatched {
         receipt: Receipt,
         dest: usize,
-        role: &'static Role,
+        role: &'static OpInfo,
     },
 }
 
@@ -34,23 +34,23 @@ impl Comm {
     /// Sends a copy: complete immediately, or when it is matched.
     pub(crate) fn isend(
         &self,
-        role: &'static Role,
+        role: &'static OpInfo,
         sent: Sent<'_>,
         dest: Destination,
         tag: i32,
         synchronous: bool,
-    ) -> flight::Flight {
+    ) -> pending_op::PendingOp {
         let Destination::Rank(dest) = dest else {
-            return flight::Flight::over(Status::null());
+            return pending_op::PendingOp::over(Status::null());
         };
         if !synchronous {
             self.deliver(dest, self.context, tag, sent, None);
-            return flight::Flight::over(Status::null());
+            return pending_op::PendingOp::over(Status::null());
         }
         let receipt = Receipt::new(self.place.rank, self.context);
         self.deliver(dest, self.context, tag, sent, Some(receipt.clone()));
         let dest = self.peers[dest];
-        flight::Flight::InProcess(Flight::Unmatched {
+        pending_op::PendingOp::InProcess(PendingOp::Unmatched {
             receipt,
             dest,
             role,
@@ -60,16 +60,16 @@ impl Comm {
     /// Posts a receive.
     pub(crate) fn irecv(
         &self,
-        role: &'static Role,
-        landing: Landing,
+        role: &'static OpInfo,
+        landing: RecvTarget,
         source: Source,
         tag: Tag,
-    ) -> flight::Flight {
+    ) -> pending_op::PendingOp {
         let Some(pattern) = self.pattern(source, tag) else {
-            return flight::Flight::over(Status::null());
+            return pending_op::PendingOp::over(Status::null());
         };
         let number = self.place.world.post(self.place.rank, pattern);
-        flight::Flight::InProcess(Flight::Posted {
+        pending_op::PendingOp::InProcess(PendingOp::Posted {
             number,
             pattern,
             landing,
@@ -78,7 +78,7 @@ impl Comm {
     }
 }
 
-impl Flight {
+impl PendingOp {
     pub(crate) fn operation(&self) -> &'static str {
         match self {
             Self::Posted { role, .. } | Self::Unmatched { role, .. } => role.operation,
@@ -176,7 +176,7 @@ fn own(comm: &Communicator) -> Result<&Comm> {
     }
 }
 
-fn land(role: &Role, landing: Landing, message: Matched) -> Result<Landed> {
+fn land(role: &OpInfo, landing: RecvTarget, message: Matched) -> Result<Landed> {
     let (status, payload) = (message.status(), message.payload());
     let Some(element) = role.element else {
         return Ok(Landed::plain(status));
@@ -187,11 +187,11 @@ fn land(role: &Role, landing: Landing, message: Matched) -> Result<Landed> {
         return Err(error);
     }
     let room = match landing {
-        Landing::Into(span) => {
+        RecvTarget::Into(span) => {
             span.fill(payload);
             None
         }
-        Landing::New(align) => Some(Room::copy(role.operation, payload, align)?),
+        RecvTarget::New(align) => Some(Room::copy(role.operation, payload, align)?),
     };
     Ok(Landed { status, room })
 }

@@ -16,9 +16,9 @@ use super::send_mode::SendMode;
 use super::status::{self, CountWord};
 use crate::element::Pod;
 use crate::error::{Error, ErrorKind, Result};
-use crate::flight::{self, Keep, Landed};
 use crate::in_flight::{InFlight, KeepAlive, Over};
-use crate::landing::{Element, Landing, Role, Span};
+use crate::pending_op::{self, Keep, Landed};
+use crate::raw_slice::{Element, OpInfo, RawSlice, RecvTarget};
 use crate::source::{Destination, Source};
 use crate::status::{Kind, ROOM, Status, Words};
 use crate::tag::Tag;
@@ -28,7 +28,7 @@ pub(crate) type Cell = native::Cell<MPI_Request>;
 
 /// A pending operation over MPI.
 #[derive(Debug)]
-pub(crate) enum Flight {
+pub(crate) enum PendingOp {
     /// Pending in the library.
     Native(Native),
     /// A receive that is matched before the length of its message is known.
@@ -39,7 +39,7 @@ pub(crate) enum Flight {
 #[derive(Debug)]
 pub(crate) struct Native {
     pub(super) cell: Cell,
-    pub(super) role: &'static Role,
+    pub(super) role: &'static OpInfo,
     /// The number of elements that fit, if it receives.
     pub(super) capacity: usize,
     pub(super) count_word: CountWord,
@@ -63,7 +63,7 @@ impl Comm {
         data: &[T],
         dest: Destination,
         tag: i32,
-    ) -> Result<flight::Flight> {
+    ) -> Result<pending_op::PendingOp> {
         let mut cell = Cell::new();
         let role = mode.role();
         let mode = self.mode_here(mode);
@@ -142,19 +142,19 @@ impl Comm {
     /// Starts a receive.
     pub(crate) fn irecv(
         &self,
-        role: &'static Role,
-        landing: Landing,
+        role: &'static OpInfo,
+        landing: RecvTarget,
         source: Source,
         tag: Tag,
-    ) -> Result<flight::Flight> {
+    ) -> Result<pending_op::PendingOp> {
         let Some(element) = role.element else {
-            return Ok(flight::Flight::over(Status::null()));
+            return Ok(pending_op::PendingOp::over(Status::null()));
         };
         if source == Source::Null {
-            return Ok(flight::Flight::over(Status::null()));
+            return Ok(pending_op::PendingOp::over(Status::null()));
         }
         match landing {
-            Landing::Into(span)
+            RecvTarget::Into(span)
                 if span.bytes() >= self.claim_below.max(1) && !self.claims.is_waiting() =>
             {
                 let capacity = landing.capacity(element);
@@ -165,19 +165,19 @@ impl Comm {
                 let error = not_received(code, role.operation, capacity, element.width);
                 match error.kind() {
                     // MPICH 3.4 reports it immediately if the message has arrived already; here the wait reports it, as elsewhere.
-                    ErrorKind::Truncated => Ok(flight::Flight::Over(Err(error))),
+                    ErrorKind::Truncated => Ok(pending_op::PendingOp::Over(Err(error))),
                     _ => Err(error),
                 }
             }
             _ => {
                 let claim = self.claim(role, element, landing, source, tag);
-                Ok(flight::Flight::Mpi(Flight::Claim(claim)))
+                Ok(pending_op::PendingOp::Mpi(PendingOp::Claim(claim)))
             }
         }
     }
 
     /// Posts a receive: this library stops at the end of the span. The code, if it fails.
-    fn irecv_posted(&self, span: Span, source: Source, tag: Tag) -> Result<Cell, c_int> {
+    fn irecv_posted(&self, span: RawSlice, source: Source, tag: Tag) -> Result<Cell, c_int> {
         let mut cell = Cell::new();
         let code = match c_int::try_from(span.bytes()) {
             // SAFETY: the span has `count` bytes and is promised until the request is over.
@@ -234,9 +234,9 @@ impl Comm {
     pub(crate) fn native(
         &self,
         cell: Cell,
-        role: &'static Role,
+        role: &'static OpInfo,
         capacity: usize,
-    ) -> flight::Flight {
+    ) -> pending_op::PendingOp {
         self.in_library(cell, role, capacity, None)
     }
 
@@ -244,20 +244,20 @@ impl Comm {
     pub(crate) fn native_keeping(
         &self,
         cell: Cell,
-        role: &'static Role,
+        role: &'static OpInfo,
         keep: InFlight<Box<dyn Keep>>,
-    ) -> flight::Flight {
+    ) -> pending_op::PendingOp {
         self.in_library(cell, role, 0, Some(keep))
     }
 
     fn in_library(
         &self,
         cell: Cell,
-        role: &'static Role,
+        role: &'static OpInfo,
         capacity: usize,
         keep: Option<InFlight<Box<dyn Keep>>>,
-    ) -> flight::Flight {
-        flight::Flight::Mpi(Flight::Native(Native {
+    ) -> pending_op::PendingOp {
+        pending_op::PendingOp::Mpi(PendingOp::Native(Native {
             cell,
             role,
             capacity,
@@ -270,15 +270,15 @@ impl Comm {
     }
 
     /// Keeps the memory of an operation that nobody waits for until it is complete.
-    pub(crate) fn abandon(&self, flight: Flight, memory: KeepAlive) {
+    pub(crate) fn abandon(&self, flight: PendingOp, memory: KeepAlive) {
         match flight {
-            Flight::Native(native) => self.session.adopt(self.canonical, native, memory),
-            Flight::Claim(claim) => claim.abandon(memory),
+            PendingOp::Native(native) => self.session.adopt(self.canonical, native, memory),
+            PendingOp::Claim(claim) => claim.abandon(memory),
         }
     }
 }
 
-impl Flight {
+impl PendingOp {
     pub(crate) fn operation(&self) -> &'static str {
         match self {
             Self::Native(native) => native.role.operation,
@@ -429,7 +429,7 @@ impl Native {
 
 /// The error of a receive that waits while a rank that might have sent has failed: others may still send.
 #[cold]
-fn pending(code: c_int, role: &'static Role) -> Error {
+fn pending(code: c_int, role: &'static OpInfo) -> Error {
     let text = "the receive goes on, for the ranks that are left; Communicator::ack_failed takes note of those that are lost, \
                 Request::cancel ends it";
     failed(code, role.operation, &text)
@@ -440,7 +440,7 @@ fn pending(code: c_int, role: &'static Role) -> Error {
 pub(super) fn outcome(
     code: c_int,
     words: &Words,
-    role: &'static Role,
+    role: &'static OpInfo,
     capacity: usize,
     count_word: CountWord,
 ) -> Result<Status> {
@@ -460,7 +460,7 @@ pub(super) fn outcome(
 /// Returns an error if the message is not a whole number of elements.
 #[inline(always)]
 pub(super) fn whole(
-    role: &'static Role,
+    role: &'static OpInfo,
     element: Element,
     words: &Words,
     count_word: CountWord,
@@ -473,7 +473,7 @@ pub(super) fn whole(
 
 #[cold]
 #[inline(never)]
-fn asked_whole(role: &'static Role, element: Element, words: &Words) -> Result<()> {
+fn asked_whole(role: &'static OpInfo, element: Element, words: &Words) -> Result<()> {
     let bytes = status::bytes(words).unwrap_or(0);
     if element.divides(bytes) {
         Ok(())

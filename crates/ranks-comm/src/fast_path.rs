@@ -1,4 +1,4 @@
-//! The fast path for calls of ordinary sizes, past the checks of a [`Gate`](crate::gate::Gate).
+//! The fast path for calls of ordinary sizes, past the checks of a [`ThreadGuard`](crate::thread_guard::ThreadGuard).
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::thread_level::ThreadLevel;
 
-/// The test for the fast path: one comparison that replaces the checks of a [`Gate`](crate::gate::Gate) for ordinary sizes.
+/// The test for the fast path: one comparison that replaces the checks of a [`ThreadGuard`](crate::thread_guard::ThreadGuard) for ordinary sizes.
 ///
-/// It holds the number of items that a call may move without further checks: [`Express::ITEMS`] while it is open, 0 while
+/// It holds the number of items that a call may move without further checks: [`FastPath::ITEMS`] while it is open, 0 while
 /// each call must be checked, as in a runtime that has ended. Larger calls, and calls of no items, take the slow path
-/// through [`Gate::enter`](crate::gate::Gate::enter).
+/// through [`ThreadGuard::enter`](crate::thread_guard::ThreadGuard::enter).
 #[derive(Debug)]
-pub(crate) struct Express {
+pub(crate) struct FastPath {
     /// For any thread.
     anybody: AtomicUsize,
     /// For the thread that initialised.
@@ -32,14 +32,14 @@ struct Barrier {
 }
 
 /// Always closed: forces every call onto the slow path.
-pub(crate) static NO_EXPRESS: Express = Express::new();
+pub(crate) static NO_EXPRESS: FastPath = FastPath::new();
 
 thread_local! {
     /// `true` on the thread that has initialised MPI.
     static IS_MAIN: Cell<bool> = const { Cell::new(false) };
 }
 
-impl Express {
+impl FastPath {
     /// Half of what an `int` can count. A power of two, as [`takes_both`](Self::takes_both) needs.
     const ITEMS: usize = 1 << 30;
 
@@ -113,9 +113,9 @@ fn both_in_one(items: usize, others: usize) -> usize {
     (items.wrapping_sub(1) | others.wrapping_sub(1)).wrapping_add(1)
 }
 
-const _: () = assert!(Express::ITEMS.is_power_of_two());
+const _: () = assert!(FastPath::ITEMS.is_power_of_two());
 
-/// An [`Express`] for one thread: the test of a call is one comparison.
+/// An [`FastPath`] for one thread: the test of a call is one comparison.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane {
     limit: &'static AtomicUsize,
@@ -123,7 +123,7 @@ pub(crate) struct Lane {
     thread: PhantomData<*const ()>,
 }
 
-impl Express {
+impl FastPath {
     /// The test for this thread.
     #[inline(always)]
     pub(crate) fn lane(&'static self) -> Lane {
@@ -141,13 +141,13 @@ impl Express {
 }
 
 impl Lane {
-    /// As [`Express::takes`].
+    /// As [`FastPath::takes`].
     #[inline(always)]
     pub(crate) fn takes(self, items: usize) -> bool {
         items.wrapping_sub(1) < self.limit.load(Ordering::Relaxed)
     }
 
-    /// As [`Express::takes_both`].
+    /// As [`FastPath::takes_both`].
     #[inline(always)]
     pub(crate) fn takes_both(self, items: usize, others: usize) -> bool {
         self.takes(both_in_one(items, others))
@@ -157,14 +157,14 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::Gate;
+    use crate::thread_guard::ThreadGuard;
 
     #[test]
     fn the_express_way_is_for_the_threads_of_the_level_and_for_everyday_sizes() {
-        static MULTIPLE: Gate = Gate::new();
-        static FUNNELED: Gate = Gate::new();
-        static SERIALIZED: Gate = Gate::new();
-        let here = |gate: &'static Gate, items: usize| gate.express().takes(items);
+        static MULTIPLE: ThreadGuard = ThreadGuard::new();
+        static FUNNELED: ThreadGuard = ThreadGuard::new();
+        static SERIALIZED: ThreadGuard = ThreadGuard::new();
+        let here = |gate: &'static ThreadGuard, items: usize| gate.fast_path().takes(items);
         let elsewhere = |gate, items| {
             std::thread::spawn(move || here(gate, items))
                 .join()
@@ -179,7 +179,7 @@ mod tests {
         assert!(!here(&SERIALIZED, 1) && !elsewhere(&SERIALIZED, 1));
         assert!(here(&MULTIPLE, 1 << 30) && !here(&MULTIPLE, (1 << 30) + 1));
         assert!(!here(&MULTIPLE, 0) && !here(&FUNNELED, 0));
-        let both = |items, others| MULTIPLE.express().takes_both(items, others);
+        let both = |items, others| MULTIPLE.fast_path().takes_both(items, others);
         assert!(both(1, 1) && both(1 << 30, 1) && both(3, 1 << 30));
         assert!(!both(0, 1) && !both(1, 0) && !both(1, (1 << 30) + 1) && !both(usize::MAX, 1));
         MULTIPLE.hold_express();
