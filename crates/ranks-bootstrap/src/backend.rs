@@ -1,3 +1,3 @@
-//! What the sibling crates see of this one's inside.
+//! The parts of this crate that its sibling crates see.
 
 pub use crate::readiness::{all_succeed, same_version};

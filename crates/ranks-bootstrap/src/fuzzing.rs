@@ -1,3 +1,3 @@
-//! What fuzz targets see of this crate's inside: what the TCP store says and hears.
+//! The parts of this crate that fuzz targets see: both sides of a TCP store.
 
 pub use crate::tcp_store::fuzzing::{Store, answers, requests};

@@ -47,18 +47,18 @@ pub use threads::ThreadBootstrap;
 /// | that are threads of one process | [`ThreadBootstrap`] |
 /// | that are processes and know an address, as torchrun tells it | [`TcpStore`] |
 ///
-/// What is passed may be a secret, as the id of an NCCL communicator is: it is in no error and no log.
+/// The bytes may be a secret, as the id of an NCCL communicator is: they are in no error and no log.
 pub trait Bootstrap {
     /// Which of the ranks this one is, from 0.
     fn rank(&self) -> usize;
 
-    /// How many there are.
+    /// The number of ranks.
     fn size(&self) -> usize;
 
     /// Gives every rank what all of them pass, in the order of ranks. Collective; contributions may be of different lengths.
     ///
     /// # Errors
-    /// What the transport reports, the same kind on all ranks that still can be told; [`TimedOut`](ranks_comm::ErrorKind::TimedOut)
+    /// Errors of the transport, of the same kind on all ranks that still can be told; [`TimedOut`](ranks_comm::ErrorKind::TimedOut)
     /// if a rank does not come and the transport has a time limit.
     fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>>;
 }

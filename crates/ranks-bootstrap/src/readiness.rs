@@ -1,4 +1,4 @@
-//! Whether every rank can take part, before any of them calls a library: there a rank that does not come is waited for.
+//! The agreement of all ranks that each of them can take part, before any of them calls a library, which would wait for a rank that does not come.
 
 use ranks_comm::{Error, ErrorKind, Result};
 
@@ -10,7 +10,7 @@ const LONGEST: usize = 2000;
 const READY: u8 = 0;
 const FAILED: u8 = 1;
 
-/// What the kinds of errors are called on the way: their places here. The last stands for all others.
+/// The kinds of errors, which travel as their places here. The last stands for all others.
 const KINDS: [ErrorKind; 15] = [
     ErrorKind::NotAvailable,
     ErrorKind::NotInLibrary,
@@ -140,7 +140,7 @@ fn decoded(message: Option<(&u8, &[u8])>) -> (ErrorKind, String) {
 mod tests {
     use super::*;
 
-    /// What a rank sees when the others say this.
+    /// A bootstrap in which the others say this.
     struct Saying(Vec<Vec<u8>>);
 
     impl Bootstrap for Saying {

@@ -29,7 +29,7 @@ mod wire;
 
 const OPERATION: &str = "TcpStore";
 
-/// Where ranks meet, and how: what a [`TcpStore`] is made of.
+/// The address at which ranks meet, and all else that a [`TcpStore`] is made of.
 #[derive(Debug, Clone)]
 pub struct TcpStoreOptions {
     host: String,
@@ -62,7 +62,7 @@ impl TcpStoreOptions {
 
     /// As torchrun and its like say it: by `MASTER_ADDR`, `MASTER_PORT`, `RANK` and `WORLD_SIZE`.
     ///
-    /// Where `TORCHELASTIC_USE_AGENT_STORE` is `True`, torchrun serves itself, and rank 0 does not. `TORCHELASTIC_RESTART_COUNT`
+    /// If `TORCHELASTIC_USE_AGENT_STORE` is `True`, torchrun serves itself, and rank 0 does not. `TORCHELASTIC_RESTART_COUNT`
     /// keeps ranks that were started again from what the former ones have left.
     ///
     /// # Errors
@@ -109,14 +109,14 @@ impl TcpStoreOptions {
         self
     }
 
-    /// How long to wait for the store, and in each exchange for ranks that have not come. 300 seconds unless this says otherwise. What the
+    /// Sets the time to wait for the store, and in each exchange for ranks that have not come; 300 seconds by default. The time that the
     /// system takes to find the address of a name is not counted.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Whether somebody else serves, who speaks as PyTorch's TCPStore does since 2.3: then rank 0 does not.
+    /// Sets whether somebody else serves, who speaks as PyTorch's TCPStore does since 2.3: then rank 0 does not.
     pub fn served_elsewhere(mut self, elsewhere: bool) -> Self {
         self.served_elsewhere = elsewhere;
         self
@@ -152,7 +152,7 @@ impl TcpStoreOptions {
 /// After an error of [`exchange`](Bootstrap::exchange) a store cannot be used any more; others at the same port can.
 pub struct TcpStore {
     options: TcpStoreOptions,
-    /// What keys of this store begin with.
+    /// The prefix of the keys of this store.
     keys: String,
     port: u16,
     state: Mutex<State>,
@@ -161,7 +161,7 @@ pub struct TcpStore {
 }
 
 struct State {
-    /// How many exchanges were begun.
+    /// The number of exchanges that were started.
     round: u64,
     /// `None` after an error.
     connection: Option<Connection>,

@@ -43,16 +43,16 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// How many exchanges are over.
+    /// The number of exchanges that are complete.
     over: u64,
-    /// What the ranks have passed to the one under way.
+    /// The contributions of the ranks to the one in progress.
     given: Vec<Option<Vec<u8>>>,
-    /// What they passed to the last that is over. It is replaced only after all have passed something to the next one, and so
-    /// have taken it.
+    /// Their contributions to the last that is complete. They are replaced only after all have passed something to the next one, and so
+    /// have taken them.
     last: Arc<Vec<Vec<u8>>>,
     /// Ranks whose handle is gone, and what is to be said of them.
     gone: Vec<Option<&'static str>>,
-    /// Why no exchange can be made any more.
+    /// The reason why no exchange can be made any more.
     failed: Option<(ErrorKind, String)>,
 }
 

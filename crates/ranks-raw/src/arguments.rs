@@ -1,4 +1,4 @@
-//! What is looked at before an operation begins.
+//! The checks of arguments before an operation starts.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use super::failure::Failing;
 use super::place::{Kind, Side};
 use super::raw_comm::RawComm;
 
-/// How many bytes so many elements of so many ranks are.
+/// The number of bytes of so many elements of so many ranks.
 pub(super) fn bytes_of(
     name: &'static str,
     count: usize,
@@ -70,19 +70,19 @@ fn not_taken(name: &'static str, raw: &RawComm) -> Error {
     Error::new(ErrorKind::Argument, name, text)
 }
 
-/// Whether memory of a GPU may be passed.
+/// Returns `true` if memory of a GPU may be passed.
 pub(super) fn takes_device(raw: &RawComm) -> bool {
     let any = raw.options().cuda.or_else(Cuda::loaded).is_some();
     any && (raw.options().stage_device_memory || are_devices_given(raw))
 }
 
-/// Whether libmpi works on such memory itself.
+/// Returns `true` if libmpi works on such memory itself.
 fn are_devices_given(raw: &RawComm) -> bool {
     let over_mpi = matches!(raw.comm().backend(), Backend::Mpi(_));
     over_mpi && raw.places().are_given() && is_gpu_aware()
 }
 
-/// Whether the library says that it takes addresses of GPUs, or the environment says so for it.
+/// Returns `true` if the library says that it takes addresses of GPUs, or the environment says so for it.
 fn is_gpu_aware() -> bool {
     static AWARE: OnceLock<bool> = OnceLock::new();
     *AWARE.get_or_init(|| match std::env::var("RANKS_GPU_AWARE").as_deref() {

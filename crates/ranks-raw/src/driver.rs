@@ -1,4 +1,4 @@
-//! What the CUDA driver reports, as an error of a communicator.
+//! Errors of the CUDA driver as those of a communicator.
 
 use ranks_comm::{Error, ErrorKind};
 

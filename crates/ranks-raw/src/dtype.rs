@@ -62,7 +62,7 @@ impl Dtype {
         Self::Complex128,
     ];
 
-    /// How many bytes an element has.
+    /// The size of an element in bytes.
     #[must_use]
     pub const fn size(self) -> usize {
         match self {

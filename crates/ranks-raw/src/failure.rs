@@ -1,4 +1,4 @@
-//! Why a communicator is unusable, and that the other ranks learn of it.
+//! The reason why a communicator is unusable, and how the other ranks learn of it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, TryLockError};
@@ -18,11 +18,11 @@ pub(super) struct Failing {
     /// A number that all ranks have drawn for this communicator: a library may give its context to another one while a
     /// message that nobody has received is still there.
     number: u64,
-    /// When others were last asked.
+    /// The time at which others were last asked.
     asked: Mutex<Instant>,
 }
 
-/// How often a rank that waits asks whether another one has failed.
+/// The time after which a rank that waits asks again whether another one has failed.
 const INTERVAL: Duration = Duration::from_millis(1);
 
 impl Failing {

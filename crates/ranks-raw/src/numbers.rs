@@ -5,7 +5,7 @@ use ranks_collectives::{Fractional, Integer, Number, Ordered};
 
 use super::{Dtype, RawOp};
 
-/// What is done with a type and an operation when they are known.
+/// Work with a type and an operation that are known.
 pub(super) trait Task {
     type Outcome;
     fn with<T: Number, O: Reduction<T> + Send + 'static>(self, op: O) -> Self::Outcome;
@@ -68,7 +68,7 @@ fn integer<T: Integer, X: Task>(op: RawOp, task: X) -> Option<X::Outcome> {
     }
 }
 
-/// Whether there is such a reduction.
+/// Returns `true` if there is such a reduction.
 pub(super) fn supports(op: RawOp, dtype: Dtype) -> bool {
     with_number(dtype, op, Nothing).is_some()
 }

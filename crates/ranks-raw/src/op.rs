@@ -1,6 +1,6 @@
 //! Reductions that are known at run time only.
 
-/// What a reduction makes of the elements of all ranks.
+/// The operation of a reduction on the elements of all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum RawOp {

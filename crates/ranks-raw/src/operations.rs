@@ -1,4 +1,4 @@
-//! What the trait asks for, with what is wrong told before anything is begun.
+//! The operations of the trait; mistakes are told before anything is started.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;

@@ -1,11 +1,11 @@
-//! How a communicator over addresses works.
+//! The options of a communicator over addresses.
 #![allow(unsafe_code)]
 
 use std::time::Duration;
 
 use ranks_cuda::Cuda;
 
-/// How a [`RawComm`](super::RawComm) waits, copies and fails. The same on every rank.
+/// The ways in which a [`RawComm`](super::RawComm) waits, copies and fails. The same on every rank.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct RawOptions {
@@ -38,14 +38,14 @@ impl RawOptions {
         Self::default()
     }
 
-    /// How long [`sync`](super::RawCollectives::sync) and [`barrier`](super::RawCollectives::barrier) wait. If this is not given: as long as
+    /// Sets the time that [`sync`](super::RawCollectives::sync) and [`barrier`](super::RawCollectives::barrier) wait. If this is not given: as long as
     /// operations of the communicator may when it is made (`RANKS_TIMEOUT`), or else for ever.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
     }
 
-    /// Whether a failure ends the job, as [`Communicator::abort`](ranks_comm::Communicator::abort) does, instead of being reported: a time limit that has passed,
+    /// Sets whether a failure ends the job, as [`Communicator::abort`](ranks_comm::Communicator::abort) does, instead of being reported: a time limit that has passed,
     /// [`abort`](super::RawCollectives::abort), or the same on another rank.
     ///
     /// Nobody sees memory after a failure then, so that libmpi works on the memory of the caller and nothing is copied
@@ -73,7 +73,7 @@ impl RawOptions {
         self
     }
 
-    /// How many bytes of messages that were sent and not yet received may wait in copies, so that `sync` does not wait for
+    /// Sets the number of bytes of messages that were sent and not yet received that may wait in copies, so that `sync` does not wait for
     /// the receiver: two ranks that both send, `sync`, and receive then go on. What is sent beyond it
     /// is waited for by `sync` until the receiver takes it. With 0 every message is, and is not copied for that reason.
     pub fn staged_sends(mut self, bytes: usize) -> Self {
@@ -81,7 +81,7 @@ impl RawOptions {
         self
     }
 
-    /// Whether a thread looks after what was begun while the program computes. Most libraries do nothing outside of
+    /// Sets whether a thread looks after operations in flight while the program computes. Most libraries do nothing outside of
     /// calls, so that without it operations go on only while somebody waits or calls
     /// [`progress`](super::RawCollectives::progress).
     ///
@@ -91,7 +91,7 @@ impl RawOptions {
         self
     }
 
-    /// Whether memory of a GPU is copied to pinned memory of the host and back. The copies do not wait for streams
+    /// Sets whether memory of a GPU is copied to pinned memory of the host and back. The copies do not wait for streams
     /// of the program: what is sent must be there when an operation begins.
     ///
     /// It is not where libmpi works on the caller's memory ([`direct`](Self::direct), [`abort_job`](Self::abort_job)) and

@@ -172,7 +172,7 @@ unsafe impl<T: Pod> RecvBuffer for Place<T> {
     }
 }
 
-/// Where the results of an operation are when it is over.
+/// The place of the results of an operation that is complete.
 pub(super) trait Received {
     /// The bytes that were received.
     fn received(&self) -> &[u8];
@@ -196,14 +196,14 @@ impl Received for () {
     }
 }
 
-/// What is done with a copy of what is sent.
+/// A change to the copy that is sent.
 pub(super) type Change = dyn Fn(&mut [u8]);
 
 /// Makes places for operations.
 #[derive(Debug)]
 pub(super) struct Places {
     pool: Arc<Pool>,
-    /// Whether an operation is done with the caller's memory as soon as `sync` has returned, whatever it has returned.
+    /// `true` if operations work on the caller's memory, which they are done with as soon as `sync` has returned, whatever it has returned.
     given: bool,
 }
 
@@ -218,7 +218,7 @@ impl Places {
         Self { pool, given }
     }
 
-    /// Whether operations work on the caller's memory where they can.
+    /// Returns `true` if operations work on the caller's memory where they can.
     pub(super) fn are_given(&self) -> bool {
         self.given
     }

@@ -13,7 +13,7 @@ pub(super) struct Pool {
     free: Mutex<Vec<Memory>>,
 }
 
-/// How much is kept for later.
+/// The number of bytes that are kept for later.
 const KEPT: usize = 256 << 20;
 const WORD: usize = size_of::<u128>();
 
@@ -21,7 +21,7 @@ const WORD: usize = size_of::<u128>();
 #[derive(Debug)]
 enum Memory {
     Heap(Vec<u128>),
-    /// What devices copy from and to.
+    /// Memory that devices copy from and to.
     Pinned(PinnedVec<u128>),
 }
 

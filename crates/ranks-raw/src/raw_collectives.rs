@@ -33,23 +33,23 @@ pub trait RawCollectives: Send + Sync + fmt::Debug {
     /// Which rank this is, from 0.
     fn rank(&self) -> usize;
 
-    /// How many ranks there are.
+    /// The number of ranks.
     fn size(&self) -> usize;
 
-    /// What does the work, with its version: `Open MPI 5.0.11`, `in process`, `NCCL 2.32.3`.
+    /// The library that does the work, with its version: `Open MPI 5.0.11`, `in process`, `NCCL 2.32.3`.
     fn backend(&self) -> String;
 
-    /// Whether reductions with `op` compute with `dtype`. Every type can be moved on every backend.
+    /// Returns `true` if reductions with `op` compute with `dtype`. Every type can be moved on every backend.
     fn supports(&self, op: RawOp, dtype: Dtype) -> bool;
 
-    /// Whether it takes addresses of the memory of a GPU, and of the host.
+    /// The memory whose addresses it takes: of a GPU, of the host.
     fn takes(&self) -> Takes;
 
-    /// Whether messages are told apart by their tags, may be shorter than what is received into, and
+    /// Returns `true` if messages are told apart by their tags, may be shorter than what is received into, and
     /// need no [group](Self::group) to be begun in any order: so with MPI and in process, not with NCCL.
     fn has_tags(&self) -> bool;
 
-    /// Whether reductions combine in the order of ranks, from 0 up, so that sums of floating-point numbers are the same to the last bit on all ranks and each time.
+    /// Returns `true` if reductions combine in the order of ranks, from 0 up, so that sums of floating-point numbers are the same to the last bit on all ranks and each time.
     fn reduces_in_order(&self) -> bool;
 
     /// Reduces `count` elements of every rank, element by element, to all ranks. In place where `send` and `recv` are the same address.
@@ -214,7 +214,7 @@ pub trait RawCollectives: Send + Sync + fmt::Debug {
     /// Begins all that `body` begins as one: sends and receives in it may stand in any order (an exchange over NCCL needs that).
     ///
     /// # Errors
-    /// What `body` returns, or what beginning it reports.
+    /// That of `body`, or of starting it.
     fn group(&self, body: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
     /// Waits for all ranks, and before that as [`sync`](Self::sync) does.
@@ -260,10 +260,10 @@ pub trait RawCollectives: Send + Sync + fmt::Debug {
     /// Gives up all that was begun, from any thread: whoever waits gets an error. A second time it does nothing.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     fn abort(&self) -> Result<()>;
 
-    /// Why the communicator is unusable, if it is.
+    /// The reason why the communicator is unusable, if it is.
     fn failure(&self) -> Option<String>;
 
     /// Events and streams, where the backend has them.

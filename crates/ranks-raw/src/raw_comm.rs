@@ -80,7 +80,7 @@ impl RawComm {
     /// For the ranks of `comm`, in a communicator of its own. Collective.
     ///
     /// # Errors
-    /// What the library reports; [`WrongThread`](ErrorKind::WrongThread) if there is to be a progress thread and the thread level does not
+    /// Errors of the library; [`WrongThread`](ErrorKind::WrongThread) if there is to be a progress thread and the thread level does not
     /// allow one; [`Argument`](ErrorKind::Argument) if no thread can be started.
     pub fn new(comm: &Communicator, mut options: RawOptions) -> Result<Self> {
         options.time_limit = options.time_limit.or_else(|| comm.time_limit());
@@ -194,7 +194,7 @@ impl RawComm {
         Err(unsupported(name, op, dtype))
     }
 
-    /// Whether this rank is the root.
+    /// Returns `true` if this rank is the root.
     pub(super) fn is_root(&self, name: &'static str, root: usize) -> Result<bool> {
         is_root(name, self.comm(), root)
     }
@@ -221,7 +221,7 @@ impl RawComm {
     }
 }
 
-/// Who gets the results of a reduction.
+/// The ranks that get the results of a reduction.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     All,

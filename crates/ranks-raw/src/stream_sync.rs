@@ -9,13 +9,13 @@ pub trait StreamSync {
     /// A new event.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     fn create_event(&self) -> Result<u64>;
 
     /// Lets go of an event, which may still be pending. An event that is not there (any more) is none of anybody's concern.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Errors of the driver.
     fn destroy_event(&self, event: u64) -> Result<()>;
 
     /// The event is over when all is that was begun on the communicator so far.
@@ -33,13 +33,13 @@ pub trait StreamSync {
     /// `stream` is a live stream of the communicator's device.
     unsafe fn record_on_stream(&self, event: u64, stream: RawStream) -> Result<()>;
 
-    /// What is begun on the communicator from now on waits for the event.
+    /// Has operations that start on the communicator from now on wait for the event.
     ///
     /// # Errors
     /// [`Argument`](ranks_comm::ErrorKind::Argument) for an event that is not there.
     fn comm_stream_wait_event(&self, event: u64) -> Result<()>;
 
-    /// What is enqueued on `stream` from now on waits for the event.
+    /// Has work that is enqueued on `stream` from now on wait for the event.
     ///
     /// # Errors
     /// [`Argument`](ranks_comm::ErrorKind::Argument) for an event that is not there.

@@ -1,4 +1,4 @@
-//! What a backend can work on.
+//! The memory that a backend can work on.
 
 /// Which memory a backend can work on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What was begun on a communicator and is not over, and the ways to wait for it.
+//! Operations in flight on a communicator, and the ways to wait for them.
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use super::place::{Received, Side};
 
 /// An operation of any type.
 pub(super) trait Operation: Send {
-    /// Whether it is over; `Err` if this thread may not ask.
+    /// Returns `true` if it is complete; `Err` if this thread may not ask.
     fn is_over(&mut self) -> Result<bool>;
     /// Its outcome, once it is over; results are where the caller wants them.
     fn end(self: Box<Self>) -> Result<()>;
@@ -25,7 +25,7 @@ pub(super) trait Operation: Send {
 pub(super) struct StartedOp<B: Send + 'static> {
     request: Request<B>,
     out: Option<Side>,
-    /// How much of the copy was received; `None` for all of it.
+    /// The length of what was received into the copy; `None` for all of it.
     length: Option<fn(&Status) -> usize>,
 }
 
@@ -118,7 +118,7 @@ impl UnderWay {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is room for a message that nobody waits for.
+    /// Returns `true` if there is room for a message that nobody waits for.
     pub(super) fn may_go_unawaited(&self, bytes: usize) -> bool {
         self.staged_sends
             .checked_sub(self.list().unawaited)
@@ -246,7 +246,7 @@ impl UnderWay {
         self.changed.notify_all();
     }
 
-    /// What the progress thread does until [`stop`](Self::stop).
+    /// Runs the progress thread until [`stop`](Self::stop).
     pub(super) fn look_after(&self) {
         let mut pause = Pause::default();
         let mut list = self.list();
@@ -280,7 +280,7 @@ impl UnderWay {
 }
 
 impl List {
-    /// What is waited for in vain.
+    /// Describes the operations that did not complete in time.
     fn silent(&self, operation: &str, limit: Option<Duration>, left: usize) -> String {
         let limit = limit.unwrap_or_default();
         let awaited = self.entries.iter().find(|entry| entry.unawaited.is_none());

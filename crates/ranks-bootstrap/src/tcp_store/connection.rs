@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use super::wire::{self, Request};
 
-/// How long one attempt to connect may take, and how long a store may take to say that it is one.
+/// The time that one attempt to connect may take, and a store to say that it is one.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// How long a store may take for an answer that waits for no rank, beyond the time limit.
+/// The time that a store may take for an answer that waits for no rank, beyond the time limit.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug)]
 pub(super) enum Trouble {
     TimedOut,
@@ -32,7 +32,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// When something is to be over; `None` is never.
+/// The end of a time limit; `None` is never.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadline(Option<Instant>);
 
@@ -42,7 +42,7 @@ impl Deadline {
         Deadline(Instant::now().checked_add(limit))
     }
 
-    /// What is left; never zero, which sockets take for no limit.
+    /// The time that is left; never zero, which sockets take for no limit.
     fn left(self) -> Result<Option<Duration>, Trouble> {
         let Some(end) = self.0 else { return Ok(None) };
         let left = end.saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! What fuzz targets see of a store: the server's half of a talk, and the client's.
+//! The parts of a store that fuzz targets see: the server's half of a talk, and the client's.
 
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
@@ -64,14 +64,14 @@ impl Store {
         assert!(self.values.is_counted());
     }
 
-    /// What one of them was told until now, and whether it was left.
+    /// The bytes for one of them until now, and `true` if it was left.
     pub fn told(&self, client: usize) -> (&[u8], bool) {
         let talk = &self.clients[client];
         (&talk.output, talk.gone)
     }
 }
 
-/// What a client makes of a store that says `bytes` and goes.
+/// Has a client read from a store that says `bytes` and goes.
 pub fn answers(bytes: &[u8]) {
     let Ok((here, mut there)) = UnixStream::pair() else {
         return;

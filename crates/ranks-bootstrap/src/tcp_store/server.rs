@@ -13,7 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::talk::Talk;
 use super::values::Values;
 
-/// How long a connection may say nothing at first.
+/// The time for which a connection may say nothing at first.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The thread, which ends when this goes.
@@ -95,7 +95,7 @@ fn listen(host: &str, port: u16) -> io::Result<TcpListener> {
     }
 }
 
-/// Who is connected.
+/// A client that is connected.
 struct Client {
     stream: TcpStream,
     since: Instant,

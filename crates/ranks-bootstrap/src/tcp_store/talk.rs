@@ -1,4 +1,4 @@
-//! What a server hears from one client and says to it, whatever carries it.
+//! The talk of a server with one client, whatever carries it.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use super::wire::{self, Request};
 /// Both sides of a talk, as far as they have come.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
-    /// What the client has sent and is not yet a whole request.
+    /// Bytes of the client that are not yet a whole request.
     pub(super) input: Vec<u8>,
-    /// What it is told and has not taken yet.
+    /// Bytes for the client that it has not taken yet.
     pub(super) output: Vec<u8>,
-    /// Whether it has shown that it means a store.
+    /// `true` once the client has shown that it means a store.
     pub(super) valid: bool,
     /// Keys that it waits for.
     awaited: Option<BTreeSet<Vec<u8>>>,
-    /// Whether it has left, or is to be left.
+    /// `true` once the client has left, or is to be left.
     pub(super) gone: bool,
 }
 

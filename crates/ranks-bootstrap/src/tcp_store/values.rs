@@ -1,4 +1,4 @@
-//! What a store holds, and what requests do to it.
+//! The values of a store, and the effect of requests on them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,16 +17,16 @@ pub(super) struct Values {
     bytes: usize,
 }
 
-/// What a request comes to.
+/// The outcome of a request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Effect {
-    /// What the client is told.
+    /// The answer to the client.
     pub(super) answer: Vec<u8>,
     /// A key that is there now: somebody may wait for it.
     pub(super) set: Option<Vec<u8>>,
     /// The keys that the client waits for from now on.
     pub(super) awaited: Option<BTreeSet<Vec<u8>>>,
-    /// Whether it waits no more.
+    /// `true` if the client no longer waits.
     pub(super) canceled: bool,
 }
 
@@ -131,7 +131,7 @@ impl Values {
         Some(answer)
     }
 
-    /// Whether what is held is as long as was counted.
+    /// Returns `true` if the values are as long as was counted.
     #[cfg(fuzzing)]
     pub(super) fn is_counted(&self) -> bool {
         let lengths = self

@@ -4,7 +4,7 @@
 //! with their length before them in eight bytes. What a client sends first is [`Request::Validate`]. The numbers are those of PyTorch 2.3 and
 //! later (`torch/csrc/distributed/c10d/TCPStoreBackend.hpp`).
 
-/// What shows that a client means a store.
+/// The number by which a client shows that it means a store.
 pub(super) const MAGIC: u32 = 0x3C85_F7CE;
 
 /// The longest key that PyTorch's servers take.
@@ -25,7 +25,7 @@ pub(super) const STOP_WAITING: u8 = 0;
 /// The answer to [`Request::CancelWait`].
 pub(super) const WAIT_CANCELED: u8 = 1;
 
-/// What a client asks for. Others that PyTorch has are not spoken here.
+/// A request of a client. Others that PyTorch has are not spoken here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Request<'a> {
     /// No answer.
@@ -40,7 +40,7 @@ pub(super) enum Request<'a> {
     Check { keys: Vec<&'a [u8]> },
     /// One byte, once all are there.
     Wait { keys: Vec<&'a [u8]> },
-    /// How many were removed, eight bytes.
+    /// Answered by the number of keys that were removed, eight bytes.
     DeleteKey { key: &'a [u8] },
     /// The values one after the other.
     MultiGet { keys: Vec<&'a [u8]> },
@@ -61,11 +61,11 @@ const MULTI_GET: u8 = 10;
 const CANCEL_WAIT: u8 = 12;
 const PING: u8 = 13;
 
-/// What is no request.
+/// Bytes that are no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Garbage;
 
-/// Why there is no request yet.
+/// The reason why there is no request yet.
 enum Stop {
     /// It goes on in bytes that are not there yet.
     More,
@@ -294,7 +294,7 @@ mod tests {
         }
     }
 
-    /// How much of it are requests.
+    /// The number of bytes that are requests.
     fn parsed(bytes: &[u8]) -> usize {
         let mut done = 0;
         while let Ok(Some((_, length))) = Request::parse(&bytes[done..]) {
