@@ -78,3 +78,18 @@ mod tests {
         assert_eq!(whole::<()>(1), None);
     }
 }
+
+/// Checks that derives of `ranks` call, each of a field by how it is read.
+#[doc(hidden)]
+pub mod derive {
+    use bytemuck::{Pod, Zeroable};
+
+    /// The size of a field, which must be plain data.
+    #[must_use]
+    pub const fn size_of_pod<S, T: Pod>(_: fn(S) -> T) -> usize {
+        size_of::<T>()
+    }
+
+    /// Accepts a field whose zeroed bytes are a value.
+    pub const fn is_zeroable<S, T: Zeroable>(_: fn(S) -> T) {}
+}

@@ -17,11 +17,10 @@
 //! }
 //! ```
 //!
-//! The derives of bytemuck name that crate, which a program then depends on. These name `ranks` alone, and leave all that is to be proven to
-//! bytemuck's: they have it derive the trait for a struct of the same fields and the same `repr`, which lies the same way in memory.
+//! The derives of bytemuck name that crate, which a program then depends on. These name `ranks` alone.
 #![deny(unsafe_code)]
 
-use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
 /// `Pod` for a struct without parameters whose `repr` is `C` or `transparent`, of fields that are `Pod`, with no padding between them.
 ///
@@ -44,23 +43,48 @@ use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 /// #[derive(Clone, Copy, ranks::Pod, ranks::Zeroable)]
 /// struct Anyhow(u32, u32); // no repr
 /// ```
+/// ```compile_fail,E0080
+/// // Lengths of arrays may depend on names, which mean the same here and in the derive.
+/// struct __RanksTwin;
+/// impl __RanksTwin { const N: usize = 1; }
+/// trait Any { const N: usize = 2; }
+/// impl<T: ?Sized> Any for T {}
+/// #[derive(Clone, Copy, ranks::Pod, ranks::Zeroable)]
+/// #[repr(C)]
+/// struct Twice { a: [u8; __RanksTwin::N], b: u16 }
+/// ```
 /// ```compile_fail
 /// #[derive(Clone, Copy, ranks::Pod, ranks::Zeroable)]
 /// #[repr(transparent)]
 /// struct Of<T>(T); // a parameter
 /// ```
+/// ```compile_fail
+/// #[derive(Clone, Copy, ranks::Pod)]
+/// #[repr(C)]
+/// union Either { one: u8, other: u32 } // a union
+/// ```
 #[proc_macro_derive(Pod)]
 pub fn pod(item: TokenStream) -> TokenStream {
-    const ALL: [&str; 4] = [
-        "::core::clone::Clone",
-        "::core::marker::Copy",
-        "::ranks::bytemuck::Zeroable",
+    let item = match Item::of(item) {
+        Some(item) if item.is_laid_out => item,
+        _ => return refused("a struct without parameters whose repr is C or transparent"),
+    };
+    let sizes = item.of_each(|field| {
+        format!(
+            "::ranks::element::derive::size_of_pod(|whole: {}| whole.{field}) +",
+            item.name
+        )
+    });
+    item.implement(
         "::ranks::bytemuck::Pod",
-    ];
-    derived(item, &ALL)
+        &format!(
+            "::core::assert!({sizes} 0 == ::core::mem::size_of::<{}>(), \"there is padding between the fields, or after them\");",
+            item.name
+        ),
+    )
 }
 
-/// `Zeroable` for a struct or union without parameters, of fields that are `Zeroable`.
+/// `Zeroable` for a struct without parameters, of fields that are `Zeroable`.
 ///
 /// ```compile_fail,E0277
 /// #[derive(ranks::Zeroable)]
@@ -68,116 +92,141 @@ pub fn pod(item: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_derive(Zeroable)]
 pub fn zeroable(item: TokenStream) -> TokenStream {
-    derived(item, &["::ranks::bytemuck::Zeroable"])
-}
-
-/// The name of the type that bytemuck sees.
-const TWIN: &str = "__RanksTwin";
-
-/// The last of `traits` for the type that `item` is, if bytemuck derives all of them for one that lies the same way in memory.
-fn derived(item: TokenStream, traits: &[&str]) -> TokenStream {
     let Some(item) = Item::of(item) else {
-        return parsed(
-            "::core::compile_error!(\"a struct or union without parameters is needed here\");",
-        );
+        return refused("a struct without parameters");
     };
-    let wanted = traits.last().copied().unwrap_or_default();
-    let mut inside = parsed(&format!(
-        "#[derive({})] #[bytemuck(crate = \"::ranks::bytemuck\")] #[allow(dead_code)]",
-        traits.join(", ")
-    ));
-    inside.extend(item.twin);
-    // Sound where the twin is: it has the same fields and the same `repr`, without which bytemuck derives no `Pod`; a zeroed
-    // value is one of each field, however they lie.
-    inside.extend(parsed(&format!("unsafe impl {wanted} for")));
-    inside.extend([
-        TokenTree::from(item.name.clone()),
-        braced(TokenStream::new()),
-    ]);
-    if wanted.ends_with("Pod") {
-        // An attribute may change the fields after a derive has seen them.
-        inside.extend(parsed(&format!(
-            "const _: () = ::core::assert!(::core::mem::size_of::<{}>() == ::core::mem::size_of::<{TWIN}>());",
+    let checks = item.of_each(|field| {
+        format!(
+            "::ranks::element::derive::is_zeroable(|whole: {}| whole.{field});",
             item.name
-        )));
-    }
-    let mut all = parsed("const _: () =");
-    all.extend([braced(inside)]);
-    all.extend(parsed(";"));
-    all
+        )
+    });
+    item.implement("::ranks::bytemuck::Zeroable", &checks)
 }
 
-/// The item that a derive is for.
+/// A struct that a derive is for.
 struct Item {
-    name: Ident,
-    /// The same under another name: its `repr`, the keyword, its fields without their attributes.
-    twin: TokenStream,
+    name: String,
+    /// Names, or numbers.
+    fields: Vec<String>,
+    /// `true` if its `repr` says how its fields lie.
+    is_laid_out: bool,
 }
 
 impl Item {
-    /// `None` for what has parameters, or is no struct or union.
-    fn of(item: TokenStream) -> Option<Item> {
-        let mut twin = TokenStream::new();
+    /// `None` for what has parameters, or is no struct.
+    fn of(item: TokenStream) -> Option<Self> {
+        let mut is_laid_out = false;
         let mut tokens = item.into_iter();
-        let keyword = loop {
+        loop {
             match tokens.next()? {
                 TokenTree::Punct(hash) if hash.as_char() == '#' => {
-                    let TokenTree::Group(attribute) = tokens.next()? else {
-                        return None;
-                    };
-                    if is_repr(&attribute) {
-                        twin.extend([TokenTree::from(hash), attribute.into()]);
+                    is_laid_out |= says_how_fields_lie(tokens.next()?);
+                }
+                TokenTree::Ident(word) if word.to_string() == "struct" => break,
+                TokenTree::Ident(word) if word.to_string() == "pub" => {}
+                // Behind `pub`.
+                TokenTree::Group(_) => {}
+                _ => return None,
+            }
+        }
+        let name = tokens.next()?.to_string();
+        let fields = match tokens.next()? {
+            TokenTree::Group(fields) => names(&fields),
+            TokenTree::Punct(end) if end.as_char() == ';' => Vec::new(),
+            _ => return None,
+        };
+        Some(Self {
+            name,
+            fields,
+            is_laid_out,
+        })
+    }
+
+    fn of_each(&self, text: impl Fn(&str) -> String) -> String {
+        self.fields.iter().map(|field| text(field)).collect()
+    }
+
+    /// The implementation, with `checks` of the fields as the compiler has them: an attribute may have changed them since the derive saw
+    /// them, and a pattern that lacks one is an error. There is no name here that a field could mean by its type.
+    fn implement(&self, trait_name: &str, checks: &str) -> TokenStream {
+        let (name, all) = (&self.name, self.of_each(|field| format!("{field}: _,")));
+        parsed(&format!(
+            "const _: () = {{ const _: fn({name}) = |{name} {{ {all} }}| {{}}; {checks} unsafe impl {trait_name} for {name} {{}} }};"
+        ))
+    }
+}
+
+/// `true` for `repr(C)` and `repr(transparent)`, of an attribute in its brackets.
+fn says_how_fields_lie(attribute: TokenTree) -> bool {
+    let TokenTree::Group(attribute) = attribute else {
+        return false;
+    };
+    let mut tokens = attribute.stream().into_iter();
+    let is_repr = tokens.next().is_some_and(|word| word.to_string() == "repr");
+    let Some(TokenTree::Group(how)) = tokens.next().filter(|_| is_repr) else {
+        return false;
+    };
+    how.stream()
+        .into_iter()
+        .any(|word| ["C", "transparent"].contains(&word.to_string().as_str()))
+}
+
+/// The names of the fields, or their numbers.
+fn names(fields: &Group) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut tokens = fields.stream().into_iter().peekable();
+    while tokens.peek().is_some() {
+        let mut name = names.len().to_string();
+        // Up to the field's own name, or into its type.
+        loop {
+            match tokens.next() {
+                Some(TokenTree::Punct(hash)) if hash.as_char() == '#' => drop(tokens.next()),
+                Some(TokenTree::Ident(word)) if word.to_string() == "pub" => {
+                    let group = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
+                    let is_named = fields.delimiter() == Delimiter::Brace;
+                    // In `pub (u8, u8)` of a tuple it is the type, of which nothing is needed.
+                    if is_named {
+                        tokens.next_if(group);
                     }
                 }
-                TokenTree::Ident(word) => match word.to_string().as_str() {
-                    "struct" | "union" => break word,
-                    "enum" => return None,
-                    _ => {}
-                },
-                _ => {}
-            }
-        };
-        let TokenTree::Ident(name) = tokens.next()? else {
-            return None;
-        };
-        let other = Ident::new(TWIN, Span::call_site());
-        twin.extend([TokenTree::from(keyword), other.into()]);
-        for token in tokens {
-            match token {
-                TokenTree::Punct(mark) if mark.as_char() == '<' => return None,
-                TokenTree::Group(fields) => {
-                    let mut bare =
-                        Group::new(fields.delimiter(), without_attributes(fields.stream()));
-                    bare.set_span(fields.span());
-                    twin.extend([TokenTree::from(bare)]);
+                Some(TokenTree::Ident(word)) if fields.delimiter() == Delimiter::Brace => {
+                    name = word.to_string();
+                    break;
                 }
-                other => twin.extend([other]),
+                Some(_) => break,
+                None => return names,
             }
         }
-        Some(Item { name, twin })
+        names.push(name);
+        to_the_comma(&mut tokens);
     }
+    names
 }
 
-fn is_repr(attribute: &Group) -> bool {
-    let first = attribute.stream().into_iter().next();
-    matches!(first, Some(TokenTree::Ident(name)) if name.to_string() == "repr")
-}
-
-fn without_attributes(fields: TokenStream) -> TokenStream {
-    let mut bare = TokenStream::new();
-    let mut tokens = fields.into_iter();
-    while let Some(token) = tokens.next() {
-        match token {
-            // What is behind it in brackets.
-            TokenTree::Punct(mark) if mark.as_char() == '#' => drop(tokens.next()),
-            other => bare.extend([other]),
+/// Goes to behind the comma that ends a field: not one between parameters of a type.
+fn to_the_comma(tokens: &mut impl Iterator<Item = TokenTree>) {
+    let (mut depth, mut before) = (0, ' ');
+    for token in tokens {
+        let TokenTree::Punct(mark) = &token else {
+            before = ' ';
+            continue;
+        };
+        match mark.as_char() {
+            ',' if depth == 0 => return,
+            '<' => depth += 1,
+            // That of `->` ends none.
+            '>' if before != '-' => depth -= 1,
+            _ => {}
         }
+        before = mark.as_char();
     }
-    bare
 }
 
-fn braced(tokens: TokenStream) -> TokenTree {
-    Group::new(Delimiter::Brace, tokens).into()
+fn refused(needed: &str) -> TokenStream {
+    parsed(&format!(
+        "::core::compile_error!(\"{needed} is needed here\");"
+    ))
 }
 
 fn parsed(text: &str) -> TokenStream {
