@@ -77,7 +77,8 @@ impl SparseExchange {
     /// order in which they were sent; those of no elements arrive too, and so do those to the rank itself.
     ///
     /// # Errors
-    /// [`Rank`](ranks_comm::ErrorKind::Rank) if a message is for a rank that does not exist. On the rank where it happens, after
+    /// [`Rank`](ranks_comm::ErrorKind::Rank) if a message is for a rank that does not exist: on that rank alone, which does not take part
+    /// then, so that the others wait for it, and its next exchange is this one of theirs. On the rank where it happens, after
     /// the exchange: [`Type`](ranks_comm::ErrorKind::Type) if a message is not a whole number of elements.
     /// [`TimedOut`](ranks_comm::ErrorKind::TimedOut) at a time limit, after which there are no exchanges here any more: make another
     /// one. Otherwise what the library reports.

@@ -32,7 +32,7 @@ struct Barrier {
 }
 
 /// Always closed: forces every call onto the slow path.
-pub(crate) static NO_EXPRESS: FastPath = FastPath::new();
+pub(crate) static CLOSED: FastPath = FastPath::new();
 
 thread_local! {
     /// `true` on the thread that has initialised MPI.

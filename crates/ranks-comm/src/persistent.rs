@@ -6,6 +6,7 @@ use std::fmt;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fast_path::CLOSED;
 use crate::fast_path::FastPath;
 use crate::in_flight::{InFlight, Over};
 use crate::in_process::Sent;
@@ -123,6 +124,12 @@ enum What {
     Kept,
 }
 
+impl What {
+    fn is_buffered(&self) -> bool {
+        matches!(self, Self::Send(SendMode::Buffered, ..))
+    }
+}
+
 impl<B: Send + 'static> Persistent<B> {
     fn new(
         comm: &Communicator,
@@ -132,7 +139,11 @@ impl<B: Send + 'static> Persistent<B> {
         buffer: InFlight<B>,
     ) -> Self {
         Self(Box::new(Inner {
-            calls: comm.calls(),
+            calls: match plan.what.is_buffered() {
+                // Each start asks first whether the message fits.
+                true => &CLOSED,
+                false => comm.calls(),
+            },
             silent: native.as_ref().and_then(Native::silent),
             comm: comm.clone(),
             prepared_on: None,
@@ -240,7 +251,7 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
     let mut side = Side::new();
     for request in requests.iter() {
         match &request.0.native {
-            Some(native) if side.put(native) => {}
+            Some(native) if !request.0.plan.what.is_buffered() && side.put(native) => {}
             _ => return Ok(false),
         }
     }
@@ -296,6 +307,10 @@ impl<B: Send + 'static> Inner<B> {
     #[inline(never)]
     fn start_slow(&mut self) -> Result<()> {
         let _entered = self.comm.enter(record::START)?;
+        if self.plan.what.is_buffered() {
+            let bytes = self.places.buffer.span.bytes();
+            self.comm.fits_attached(self.plan.role.operation, bytes)?;
+        }
         if let (Backend::Mpi(comm), Some(native)) = (self.comm.backend(), &mut self.native)
             && (!native.receives() || !comm.has_claims())
         {
@@ -417,9 +432,6 @@ fn begin(comm: &Communicator, plan: &mut Plan, places: Places) -> Result<Pending
         (&mut What::Send(mode, dest, tag, element), Backend::InProcess(over)) => {
             // SAFETY: the elements of the buffer, which is there and nobody's but ours.
             let bytes = unsafe { span.as_bytes() };
-            if mode == SendMode::Buffered {
-                comm.fits_attached(role.operation, bytes.len())?;
-            }
             Ok(over.isend(
                 role,
                 Sent::with(bytes, element),

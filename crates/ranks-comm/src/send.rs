@@ -53,6 +53,9 @@ impl Communicator {
     /// message and its [overhead](crate::BSEND_OVERHEAD) are larger than all of it; what the library reports if too little of it is
     /// free. In process a message leaves the buffer immediately.
     ///
+    /// Attach as much as is ever in flight: after a buffered send that was refused since too little of the buffer was free, Open MPI delivers
+    /// no later message to that rank.
+    ///
     /// MPI 5.0 §3.4 (`MPI_Bsend`).
     #[doc(alias = "MPI_Bsend")]
     #[doc(alias = "MPI_Bsend_c")]

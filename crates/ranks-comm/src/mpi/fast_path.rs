@@ -11,7 +11,7 @@ use super::communicator::Comm;
 use super::session::THREAD_GUARD;
 use crate::backend::Backend;
 use crate::communicator::Communicator;
-use crate::fast_path::{FastPath, Lane, NO_EXPRESS};
+use crate::fast_path::{CLOSED, FastPath, Lane};
 use crate::in_process;
 use crate::record::{Call, Recorded, Ring};
 
@@ -68,14 +68,14 @@ impl<'a> Lanes<'a> {
 pub(crate) struct Way {
     calls: &'static FastPath,
     receives: &'static FastPath,
-    /// If it is not over MPI, both tests are [`NO_EXPRESS`], which is always closed.
+    /// If it is not over MPI, both tests are [`CLOSED`], which is always closed.
     backend: Backend,
 }
 
 impl Way {
     pub(crate) fn over_mpi(comm: Comm) -> Self {
         let open = THREAD_GUARD.fast_path();
-        let closed_if = |closed| if closed { &NO_EXPRESS } else { open };
+        let closed_if = |closed| if closed { &CLOSED } else { open };
         let calls = closed_if(comm.compares());
         let receives = closed_if(comm.claims_everything());
         let backend = Backend::Mpi(comm);
@@ -88,8 +88,8 @@ impl Way {
 
     pub(crate) fn in_process(comm: in_process::Comm) -> Self {
         Self {
-            calls: &NO_EXPRESS,
-            receives: &NO_EXPRESS,
+            calls: &CLOSED,
+            receives: &CLOSED,
             backend: Backend::InProcess(comm),
         }
     }

@@ -1,5 +1,5 @@
 //! An internal duplicate of the world, for messages of this crate: the states of ranks when an operation has timed
-//! out (`roll_call`), and their observations (`backstage`).
+//! out (`query_ranks`), and their observations (`gather_statistics`).
 
 use std::sync::{Mutex, PoisonError};
 

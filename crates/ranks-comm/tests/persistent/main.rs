@@ -92,6 +92,23 @@ fn a_buffered_send_needs_room(world: Communicator) -> Result<()> {
     Ok(())
 }
 
+/// Open MPI loses count of the messages to a rank when one of them is refused for want of room, and delivers none of the later ones.
+#[ranks_test::ranks(1, 2, 3)]
+fn a_persistent_buffered_send_without_room_stopped_later_messages(
+    world: Communicator,
+) -> Result<()> {
+    let (left, right) = neighbours(&world);
+    let attached = world.buffer_attach(vec![0; 100 + BSEND_OVERHEAD])?;
+    let too_large = world.bsend_init(vec![5_u8; 100_000], right, 3)?;
+    let error = too_large.start().map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    let request = world.isend(vec![7_u8; 5000], right, 4)?;
+    assert_eq!(world.recv_vec::<u8>(left, 4)?.0, vec![7; 5000]);
+    request.wait()?;
+    attached.detach()?;
+    Ok(())
+}
+
 #[ranks_test::ranks(1, 2)]
 fn one_buffer_is_attached_at_a_time(world: Communicator) -> Result<()> {
     let me = world.rank();
