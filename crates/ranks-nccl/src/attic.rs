@@ -13,7 +13,7 @@ use super::error::of_driver;
 use super::known::Known;
 use super::shared::Shared;
 
-/// What was dropped.
+/// Registrations and memory that were dropped.
 #[derive(Default)]
 pub(super) struct Attic {
     things: Mutex<Vec<Thing>>,

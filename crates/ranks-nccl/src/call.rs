@@ -52,7 +52,7 @@ pub(crate) struct Call {
     pub(crate) recv: u64,
     /// In the unit of the operation: elements in all, or for each rank.
     pub(crate) count: usize,
-    /// How many bytes an element has.
+    /// The size of an element in bytes.
     pub(crate) width: usize,
     pub(crate) datatype: ncclDataType_t,
     pub(crate) op: ncclRedOp_t,
@@ -187,7 +187,7 @@ impl Call {
         unsafe { Self::enqueue_all(&parts, shared, stream) }
     }
 
-    /// What an operation on blocks is made of. Nothing is sent to where it is already.
+    /// The sends and receives of an operation on blocks. Nothing is sent to where it is already.
     fn parts(self, rank: usize, size: usize) -> Vec<Call> {
         let bytes = (self.count * self.width) as u64;
         let (root, me) = (self.peer, rank as u64);

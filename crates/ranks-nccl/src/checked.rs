@@ -22,7 +22,7 @@ pub(super) const FP8_SINCE: (i32, &str) = (22_400, "2.24");
 pub(crate) struct Span {
     pub(crate) address: u64,
     pub(crate) len: usize,
-    /// How many bytes an element has.
+    /// The size of an element in bytes.
     pub(crate) width: usize,
     pub(crate) datatype: ncclDataType_t,
 }
@@ -40,14 +40,14 @@ impl Span {
     }
 }
 
-/// What an error names that is found before any call.
+/// The name in an error that is found before any call.
 const OPERATION: &str = "ncclDataType_t";
 
-/// What operations of a communicator are compared with.
+/// The communicator and stream that operations are compared with.
 #[derive(Clone, Copy)]
 pub(crate) struct Checks<'a> {
     pub(crate) comm: &'a Shared,
-    /// Where the operation is enqueued.
+    /// The stream on which the operation is enqueued.
     pub(crate) stream: &'a dyn Stream,
 }
 
@@ -57,7 +57,7 @@ impl Checks<'_> {
         Which::of(self.comm)
     }
 
-    /// Where some memory lies that is read. The stream is made to wait for those who are known to write to it.
+    /// The address of memory that is read. The stream is made to wait for those who are known to write to it.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] if it is of another device or driver, [`ErrorKind::NotInLibrary`] if the library does not know its elements.
@@ -270,7 +270,7 @@ impl Checks<'_> {
         }
     }
 
-    /// What is there at the root, and nothing elsewhere.
+    /// The memory at the root, and nothing elsewhere.
     fn at_root(
         self,
         what: What,

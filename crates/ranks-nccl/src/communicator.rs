@@ -23,7 +23,7 @@ impl NcclCommunicator {
         Self { shared }
     }
 
-    /// What operations hold while they are under way.
+    /// The state that operations hold while they are in flight.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -35,7 +35,7 @@ impl NcclCommunicator {
         self.shared.rank()
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     #[doc(alias = "ncclCommCount")]
     #[must_use]
     pub fn size(&self) -> usize {
@@ -71,19 +71,19 @@ impl NcclCommunicator {
         self.shared.nccl().version_text()
     }
 
-    /// How long calls and waits may take, if there is a limit.
+    /// The time that calls and waits may take, if there is a limit.
     #[must_use]
     pub fn time_limit(&self) -> Option<Duration> {
         self.shared.time_limit()
     }
 
-    /// Whether the communicator was aborted: by this program, or because it failed.
+    /// Returns `true` if the communicator was aborted: by this program, or because it failed.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
         self.shared.is_aborted()
     }
 
-    /// Why the communicator cannot be used any more, if that is so.
+    /// The reason why the communicator cannot be used any more, if that is so.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.shared.failure()

@@ -26,7 +26,7 @@ pub(super) struct Config {
 type Since = (i32, i32);
 
 impl Config {
-    /// What the options say, for a library that has all of it.
+    /// The configuration of the options, for a library that has all of it.
     ///
     /// # Errors
     /// [`ErrorKind::NotInLibrary`] for a setting that the library would ignore, [`ErrorKind::Argument`] for one that does not fit; as
@@ -94,7 +94,7 @@ pub(super) fn none_may_block(operation: &'static str) -> Result<()> {
     Err(Error::new(ErrorKind::Argument, operation, text))
 }
 
-/// Where a number stands, what it is called, and since when.
+/// The place of a number, its name, and the release that has brought it.
 fn place(config: &mut ncclConfig_t, number: Number) -> (&mut c_int, &'static str, Since) {
     match number {
         Number::CgaClusterSize => (

@@ -36,7 +36,7 @@ use bytemuck::{Pod, Zeroable};
 )]
 pub trait Element: Pod + datatype::Datatype {}
 
-/// What NCCL calls a type; out of reach from outside, which seals [`Element`].
+/// NCCL's name of a type; out of reach from outside, which seals [`Element`].
 pub(crate) mod datatype {
     use ranks_nccl_sys::ncclDataType_t;
 

@@ -1,4 +1,4 @@
-//! What NCCL reports, in words that say what to do.
+//! Errors of NCCL, in words that say what to do.
 #![allow(unsafe_code)]
 
 use std::ffi::c_char;
@@ -16,7 +16,7 @@ pub(super) use ranks_raw::backend::of_driver;
 /// The longest text that is taken from the library's buffer, which has so many bytes.
 const LONGEST: usize = 1024;
 
-/// Who made a call, for the text of its error.
+/// The rank that made a call, for the text of its error.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Caller {
     /// No rank yet.
@@ -40,7 +40,7 @@ impl fmt::Display for Caller {
     }
 }
 
-/// Whether a call failed: one that is still in progress has not.
+/// Returns an error if a call failed: one that is still in progress has not.
 pub(super) fn check(
     nccl: &Nccl,
     call: &'static str,
@@ -54,7 +54,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether what was refused is the one call, so that the communicator can be used as before.
+/// Returns `true` if only the one call was refused, so that the communicator can be used as before.
 pub(super) fn is_refusal(code: ncclResult_t) -> bool {
     code == ncclInvalidArgument || code == ncclInvalidUsage
 }

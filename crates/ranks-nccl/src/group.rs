@@ -21,7 +21,7 @@ use super::waiting::settle_all;
 const START: &str = "ncclGroupStart";
 const END: &str = "ncclGroupEnd";
 
-/// How long a thread waits, while it has others in its group, for a communicator that another thread is using: two of them may wait for each other.
+/// The time that a thread waits, while it has others in its group, for a communicator that another thread is using: two of them may wait for each other.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 thread_local! {
@@ -33,7 +33,7 @@ thread_local! {
 #[derive(Default)]
 struct Open {
     depth: usize,
-    /// Where the library was told.
+    /// The library, if it was told.
     nccl: Option<&'static Nccl>,
     /// The communicators that have calls in it, whose turn it is until its end.
     members: Vec<Arc<Shared>>,
@@ -43,9 +43,9 @@ struct Open {
 ///
 /// Whatever is called on communicators there belongs to the group as well, on the thread of the closure.
 pub struct Group<'env> {
-    /// What was called on borrowed memory, of which the memory is told when the group is over.
+    /// Operations on borrowed memory, which is told of them when the group is complete.
     queues: RefCell<Vec<Rc<Queue<'env>>>>,
-    /// Whether its end is the library's: that of a group in a group is not.
+    /// `true` if its end is the library's: that of a group in a group is not.
     outermost: bool,
     /// A group is its thread's.
     thread: PhantomData<*const ()>,
@@ -73,7 +73,7 @@ impl<'env> Group<'env> {
     /// [`NcclCommunicator::synchronize`] waits. Memory is kept by what owns it until the device is done with it.
     ///
     /// # Errors
-    /// What `body` returns; [`Argument`](ErrorKind::Argument) if the stream is of another device than the communicator, and
+    /// That of `body`; [`Argument`](ErrorKind::Argument) if the stream is of another device than the communicator, and
     /// in a group that is part of another: the borrowed memory would be used after it.
     pub fn on<R>(
         &self,
@@ -104,7 +104,7 @@ impl fmt::Debug for Group<'_> {
 /// Calls of other threads on communicators that have calls in the group wait for its end.
 ///
 /// # Errors
-/// What `body` returns; else what the library reports of any of its calls. Of a group in which it refuses an
+/// That of `body`; else errors of the library in any of its calls. Of a group in which it refuses an
 /// argument nothing is enqueued, and communicators stay usable of which it does not say otherwise.
 #[doc(alias = "ncclGroupStart")]
 #[doc(alias = "ncclGroupEnd")]
@@ -144,13 +144,13 @@ impl Drop for Guard {
     }
 }
 
-/// Whether a group is open on this thread.
+/// Returns `true` if a group is open on this thread.
 pub(crate) fn is_open() -> bool {
     OPEN.try_with(|open| open.try_borrow().is_ok_and(|open| open.is_some()))
         .unwrap_or(false)
 }
 
-/// Whether this thread has a group open in which the communicator has calls, so that it is its turn.
+/// Returns `true` if this thread has a group open in which the communicator has calls, so that it is its turn.
 pub(super) fn has(shared: &Shared) -> bool {
     let among = |open: &Open| open.members.iter().any(|one| std::ptr::eq(&**one, shared));
     OPEN.try_with(|open| {

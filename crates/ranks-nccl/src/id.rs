@@ -1,4 +1,4 @@
-//! What ranks that want to be one communicator have in common.
+//! The id that ranks of one communicator have in common.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -16,13 +16,13 @@ use super::error::{Caller, check, missing};
 pub struct NcclId([u8; NcclId::LEN]);
 
 impl NcclId {
-    /// How many bytes an id has.
+    /// The size of an id in bytes.
     pub const LEN: usize = NCCL_UNIQUE_ID_BYTES;
 
     /// A new id, for one communicator. The process that makes it must live until the communicator is made.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     #[doc(alias = "ncclGetUniqueId")]
     pub fn new(nccl: &'static Nccl) -> Result<Self> {
         const CALL: &str = "ncclGetUniqueId";

@@ -1,4 +1,4 @@
-//! How communicators begin.
+//! The making of communicators.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_int};
@@ -134,7 +134,7 @@ fn version_in(words: &[u8]) -> Option<String> {
         .map(version_text)
 }
 
-/// What a rank needs to take part.
+/// All that a rank needs to take part.
 pub(super) struct Means {
     pub(super) nccl: &'static Nccl,
     pub(super) context: Context,

@@ -1,4 +1,4 @@
-//! How the library is told to know no more of some memory.
+//! Memory that the library knows of, and how it is told to forget it.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -9,7 +9,7 @@ use ranks_comm::Result;
 
 use super::shared::Shared;
 
-/// What the library has given for memory that it knows of, as a number: nothing is done behind it here.
+/// The handle of the library for memory that it knows of, as a number: nothing is done behind it here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// A buffer that is registered.

@@ -17,10 +17,10 @@ use super::group;
 use super::shared::{Handle, abort_handle};
 use super::waiting::Deadline;
 
-/// How long `drop` may take: it looks for so long whether a communicator can be freed at once.
+/// The time that `drop` may take: it looks for so long whether a communicator can be freed at once.
 pub(super) const MOMENT: Duration = Duration::from_millis(5);
 
-/// How long a communicator may take to be finalized before it is given up.
+/// The time that a communicator may take to be finalized before it is given up.
 const LONGEST: Duration = Duration::from_secs(120);
 
 static LEFT: Mutex<Vec<Leaving>> = Mutex::new(Vec::new());
@@ -35,9 +35,9 @@ struct Leaving {
     comm: Handle,
     finalizing: bool,
     since: Instant,
-    /// What its configuration points at.
+    /// Memory that its configuration points at.
     _names: Arc<[CString]>,
-    /// What the library knows of until it is freed.
+    /// Memory that the library knows of until the communicator is freed.
     _memory: Memory,
 }
 
@@ -128,7 +128,7 @@ impl Leaving {
     }
 }
 
-/// What the library says of a communicator that is held by its handle alone.
+/// The state of a communicator that is held by its handle alone, by the library.
 pub(super) fn standing_of(nccl: &Nccl, comm: ncclComm_t) -> ncclResult_t {
     let mut standing = ncclSuccess;
     let Some(function) = nccl.table().ncclCommGetAsyncError else {

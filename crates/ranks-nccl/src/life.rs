@@ -1,4 +1,4 @@
-//! How communicators end.
+//! The end of communicators.
 #![allow(unsafe_code)]
 
 use ranks_comm::{Error, Result};
@@ -21,7 +21,7 @@ impl NcclCommunicator {
         self.shared().abort_because("the program asked for it");
     }
 
-    /// What went wrong with what is under way, if anything: asked of the library, without waiting. Nothing is aborted by asking.
+    /// The failure of an operation in flight, if there is one: asked of the library, without waiting. Nothing is aborted by asking.
     #[doc(alias = "ncclCommGetAsyncError")]
     #[must_use]
     pub fn async_error(&self) -> Option<Error> {
@@ -31,7 +31,7 @@ impl NcclCommunicator {
     /// Waits until all is over that was enqueued, on every rank, and frees the communicator. Collective.
     ///
     /// # Errors
-    /// What NCCL reports, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut): the communicator is aborted then. Of a communicator that was aborted before,
+    /// Errors of NCCL, and [`TimedOut`](ranks_comm::ErrorKind::TimedOut): the communicator is aborted then. Of a communicator that was aborted before,
     /// [`Aborted`](ranks_comm::ErrorKind::Aborted), and why.
     #[doc(alias = "ncclCommFinalize")]
     #[doc(alias = "ncclCommDestroy")]

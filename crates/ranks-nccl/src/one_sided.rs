@@ -107,7 +107,7 @@ unsafe fn signal(shared: &Arc<Shared>, peer: c_int, stream: RawStream) -> Result
     })
 }
 
-/// How many signals of which ranks are waited for, in the library's form.
+/// The numbers of signals to wait for, of which ranks, in the library's form.
 fn descriptions(checks: Checks<'_>, from: &[(usize, usize)]) -> Result<Vec<ncclWaitSignalDesc_t>> {
     let description = |&(rank, count): &(usize, usize)| {
         let peer = checks.peer(WAIT, rank)?;

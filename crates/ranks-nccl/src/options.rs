@@ -1,4 +1,4 @@
-//! How a communicator is to be made.
+//! The options of communicators.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use ranks_nccl_sys::Nccl;
 
 use super::family::Sharing;
 
-/// How a communicator of NCCL is to be made. What is not said is left to the library.
+/// The options with which a communicator of NCCL is made. All that is not set is left to the library.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,7 +32,7 @@ pub struct NcclOptions {
     pub(super) numbers: Vec<(Number, i64)>,
 }
 
-/// What NCCL minds when it decides how many blocks of threads (CTAs) work on an operation.
+/// The policy by which NCCL decides how many blocks of threads (CTAs) work on an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CtaPolicy {
@@ -80,7 +80,7 @@ impl NcclOptions {
         self
     }
 
-    /// How long making a communicator, enqueueing, and waiting may take, each. When it is over the communicator is aborted.
+    /// Sets the time that making a communicator, enqueueing, and waiting may take, each. After it the communicator is aborted.
     ///
     /// Communicators are nonblocking ones (`blocking = 0`), so that every call of the library returns, and there is no other kind: one that blocks
     /// waits for its peers within the library, which nothing ends, since `ncclCommAbort` frees a communicator under the call that is in it.
@@ -91,7 +91,7 @@ impl NcclOptions {
         self
     }
 
-    /// What the communicator is called in the library's logs and by profilers. NCCL 2.27.
+    /// Sets the name of the communicator in the library's logs and in profilers. NCCL 2.27.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -103,22 +103,22 @@ impl NcclOptions {
         self
     }
 
-    /// How many blocks of threads work together as a cluster, on GPUs that have clusters. NCCL 2.17.
+    /// Sets the number of blocks of threads that work together as a cluster, on GPUs that have clusters. NCCL 2.17.
     pub fn cga_cluster_size(self, blocks: usize) -> Self {
         self.with(Number::CgaClusterSize, blocks)
     }
 
-    /// How many blocks of threads work on an operation at least. NCCL 2.17.
+    /// Sets the least number of blocks of threads that work on an operation. NCCL 2.17.
     pub fn min_ctas(self, blocks: usize) -> Self {
         self.with(Number::MinCtas, blocks)
     }
 
-    /// How many blocks of threads work on an operation at most. NCCL 2.17.
+    /// Sets the largest number of blocks of threads that work on an operation. NCCL 2.17.
     pub fn max_ctas(self, blocks: usize) -> Self {
         self.with(Number::MaxCtas, blocks)
     }
 
-    /// Whether communicators that are [split](super::NcclCommunicator::split) from this one share its resources. They are aborted together then. NCCL 2.18.
+    /// Sets whether communicators that are [split](super::NcclCommunicator::split) from this one share its resources. They are aborted together then. NCCL 2.18.
     pub fn split_share(self, share: bool) -> Self {
         self.with(Number::SplitShare, usize::from(share))
     }
@@ -128,48 +128,48 @@ impl NcclOptions {
         self.with(Number::TrafficClass, class)
     }
 
-    /// Whether switches that reduce are used. NCCL 2.27.
+    /// Sets whether switches that reduce are used. NCCL 2.27.
     pub fn collnet(self, enable: bool) -> Self {
         self.with(Number::Collnet, usize::from(enable))
     }
 
-    /// What NCCL minds when it decides how much of the GPU to take. NCCL 2.27.
+    /// Sets the policy by which NCCL decides how much of the GPU to take. NCCL 2.27.
     pub fn cta_policy(mut self, policy: CtaPolicy) -> Self {
         self.cta_policy = Some(policy);
         self
     }
 
-    /// Whether communicators that are [shrunk](super::NcclCommunicator::shrink) from this one share its resources. They are aborted together then. NCCL 2.27.
+    /// Sets whether communicators that are [shrunk](super::NcclCommunicator::shrink) from this one share its resources. They are aborted together then. NCCL 2.27.
     pub fn shrink_share(self, share: bool) -> Self {
         self.with(Number::ShrinkShare, usize::from(share))
     }
 
-    /// How many blocks of threads work on an operation in NVLink switches. NCCL 2.27.
+    /// Sets the number of blocks of threads that work on an operation in NVLink switches. NCCL 2.27.
     pub fn nvls_ctas(self, blocks: usize) -> Self {
         self.with(Number::NvlsCtas, blocks)
     }
 
-    /// How many channels lead to each peer on the network. NCCL 2.28.
+    /// Sets the number of channels to each peer on the network. NCCL 2.28.
     pub fn channels_per_net_peer(self, channels: usize) -> Self {
         self.with(Number::ChannelsPerNetPeer, channels)
     }
 
-    /// Whether work is laid out round NVLink. NCCL 2.28.
+    /// Sets whether work is laid out round NVLink. NCCL 2.28.
     pub fn nvlink_centric_scheduling(self, enable: bool) -> Self {
         self.with(Number::NvlinkCentricScheduling, usize::from(enable))
     }
 
-    /// How many contexts one-sided operations have. NCCL 2.29.
+    /// Sets the number of contexts of one-sided operations. NCCL 2.29.
     pub fn rma_contexts(self, contexts: usize) -> Self {
         self.with(Number::RmaContexts, contexts)
     }
 
-    /// How many peers a rank exchanges with at most. NCCL 2.30.
+    /// Sets the largest number of peers that a rank exchanges with. NCCL 2.30.
     pub fn max_p2p_peers(self, peers: usize) -> Self {
         self.with(Number::MaxP2pPeers, peers)
     }
 
-    /// How many signals one-sided operations have, for each peer. NCCL 2.31.
+    /// Sets the number of signals of one-sided operations, for each peer. NCCL 2.31.
     pub fn rma_signals(self, signals: usize) -> Self {
         self.with(Number::RmaSignals, signals)
     }

@@ -1,4 +1,4 @@
-//! How an operation that owns its buffers is enqueued.
+//! Operations that own their buffers.
 #![allow(unsafe_code)]
 
 use ranks_comm::Result;
@@ -41,7 +41,7 @@ impl NcclCommunicator {
     /// Enqueues by `enqueue`. `tell` is for what else the operation uses.
     ///
     /// # Safety
-    /// What is enqueued is on `stream`, and works on nothing but what the buffers keep wherever they are moved, and what is told of its end.
+    /// The operation is enqueued on `stream`, and works on nothing but what the buffers keep wherever they are moved, and what is told of its end.
     pub(super) unsafe fn begin<B: Send + 'static>(
         &self,
         operation: &'static str,

@@ -1,4 +1,4 @@
-//! What a communicator can do.
+//! Properties of a communicator.
 #![allow(unsafe_code)]
 
 use ranks_comm::{Error, ErrorKind, Result};
@@ -8,26 +8,26 @@ use super::communicator::NcclCommunicator;
 /// The last release whose properties do not have `hostRmaSupport`.
 const NO_HOST_RMA: i32 = 22_903;
 
-/// What the library says that a communicator can do.
+/// Properties of a communicator, as the library says them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NcclProperties {
     /// Which rank this is.
     pub rank: usize,
-    /// How many ranks there are.
+    /// The number of ranks.
     pub size: usize,
     /// The number of the GPU, as CUDA counts.
     pub device: usize,
-    /// Whether one-sided operations can be called from the host (`put`, `signal`).
+    /// `true` if one-sided operations can be called from the host (`put`, `signal`).
     pub host_rma: bool,
-    /// Whether kernels can communicate by themselves.
+    /// `true` if kernels can communicate by themselves.
     pub device_api: bool,
-    /// Whether the GPUs reach each other's memory by multicast.
+    /// `true` if the GPUs reach each other's memory by multicast.
     pub multimem: bool,
 }
 
 impl NcclCommunicator {
-    /// What the communicator can do.
+    /// The properties of the communicator.
     ///
     /// # Errors
     /// [`NotInLibrary`](ErrorKind::NotInLibrary) before NCCL 2.29; what NCCL reports.

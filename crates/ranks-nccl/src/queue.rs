@@ -25,10 +25,10 @@ use super::shared::Shared;
 
 mod operations;
 
-/// What tells the memory of an operation of an event that comes after it.
+/// Tells the memory of an operation of an event that comes after it.
 type Uses<'env> = Box<dyn FnOnce(&Event) + 'env>;
 
-/// How long a device that answers neither for an event nor for a stream is waited for, before the process is ended.
+/// The time to wait for a device that answers neither for an event nor for a stream, before the process is ended.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Operations on borrowed memory, of one communicator and on one stream: what [`NcclCommunicator::scope`](super::NcclCommunicator::scope) and
@@ -64,7 +64,7 @@ impl<'env> Queue<'env> {
     /// Calls `body`, whose operations are enqueued as one: sends and receives in it may stand in any order.
     ///
     /// # Errors
-    /// What `body` returns; else as [`group`].
+    /// That of `body`; else as [`group`].
     #[doc(alias = "ncclGroupStart")]
     #[doc(alias = "ncclGroupEnd")]
     pub fn group<R>(&self, body: impl FnOnce(&Self) -> Result<R>) -> Result<R> {

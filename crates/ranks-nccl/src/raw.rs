@@ -29,7 +29,7 @@ mod waiting;
 
 /// A communicator of NCCL behind [`RawCollectives`], with a stream of its own on which its operations are enqueued.
 ///
-/// What other streams write is sent when this one waits for them: [`StreamSync`] has events for that.
+/// Memory that other streams write to may be sent if this one waits for them: [`StreamSync`] has events for that.
 ///
 /// NCCL takes memory of the GPU. The driver is asked about every address; one of the host is an `Err` unless the GPU can use
 /// it as well (managed and pinned memory).
@@ -40,7 +40,7 @@ pub struct RawNccl {
     comm: NcclCommunicator,
     stream: CudaStream,
     events: events::Events,
-    /// What a barrier reduces. One barrier at a time uses it.
+    /// The element that a barrier reduces. One barrier at a time uses it.
     token: Mutex<DeviceVec<i32>>,
 }
 
@@ -82,7 +82,7 @@ impl RawNccl {
         }
     }
 
-    /// How elements travel in operations that only move them.
+    /// The form in which elements travel in operations that only move them.
     fn moved(&self, dtype: Dtype) -> Moved {
         types::moved(dtype, self.comm.shared().nccl().version())
     }

@@ -1,4 +1,4 @@
-//! What NCCL's reductions make of the elements of all ranks.
+//! The reductions of NCCL.
 
 use ranks_comm::Result;
 use ranks_nccl_sys::{ncclAvg, ncclMax, ncclMin, ncclProd, ncclRedOp_t, ncclSum};
@@ -7,7 +7,7 @@ use super::element::Element;
 use super::shared::Shared;
 use ranks_collectives::ops::{Avg, Max, Min, Prod, Sum};
 
-/// What a reduction over NCCL can make of elements: [`Sum`], [`Prod`], [`Min`], [`Max`], [`Avg`], and a
+/// An operation of reductions over NCCL: [`Sum`], [`Prod`], [`Min`], [`Max`], [`Avg`], and a
 /// [`PreMulSum`](super::PreMulSum) by reference.
 ///
 /// Integers wrap, and their average is cut off towards zero.
@@ -33,7 +33,7 @@ use ranks_collectives::ops::{Avg, Max, Min, Prod, Sum};
 )]
 pub trait Reduction<T: Element>: operation::Operation {}
 
-/// What NCCL calls an operation; out of reach from outside, which seals [`Reduction`].
+/// NCCL's name of an operation; out of reach from outside, which seals [`Reduction`].
 pub(crate) mod operation {
     use ranks_cuda::Event;
 

@@ -80,7 +80,7 @@ impl NcclCommunicator {
     }
 }
 
-/// How many bytes a buffer has, if it has any and is of the communicator's device.
+/// The size of a buffer in bytes, if it has any and is of the communicator's device.
 pub(super) fn registrable(
     operation: &'static str,
     shared: &Shared,

@@ -54,7 +54,7 @@ impl NcclCommunicator {
     /// until the device is done with it, however it is dropped.
     ///
     /// # Errors
-    /// What `body` returns; otherwise as [all operations](crate#operations).
+    /// That of `body`; otherwise as [all operations](crate#operations).
     /// [`Argument`](ranks_comm::ErrorKind::Argument) in a group, before whose end nothing is over.
     pub fn scope<'env, R>(
         &'env self,

@@ -1,4 +1,4 @@
-//! What a communicator is, held by it and by all that is under way on it: NCCL's handle, and whether it may still be used.
+//! The state of a communicator, held by it and by all that is in flight on it: NCCL's handle, and whether it may still be used.
 //!
 //! # Safety
 //!
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(super) rank: usize,
     pub(super) size: usize,
     pub(super) time_limit: Option<Duration>,
-    /// What the configuration points at.
+    /// Memory that the configuration points at.
     pub(super) names: Arc<[CString]>,
     pub(super) family: Family,
     pub(super) turn: Turn,
@@ -48,7 +48,7 @@ enum State {
         comm: Handle,
         /// A group that is still open has calls of it, which its thread alone can end.
         grouped: bool,
-        /// Why it is to be aborted as soon as that group is over.
+        /// The reason why it is to be aborted as soon as that group is complete.
         doomed: Option<String>,
     },
     Gone {
@@ -183,7 +183,7 @@ impl Shared {
         }
     }
 
-    /// What the code of a call means: whether the library goes on with it.
+    /// Reads the code of a call: returns `true` if the library goes on with it.
     #[inline]
     fn accepted(&self, operation: &'static str, code: ncclResult_t) -> Result<bool> {
         if code == ncclSuccess {
@@ -205,13 +205,13 @@ impl Shared {
         error
     }
 
-    /// Whether the library would take more calls: of some failures it says so for ever.
+    /// Returns `true` if the library would take more calls: of some failures it says so for ever.
     pub(super) fn goes_on(&self) -> bool {
         let standing = self.standing("ncclCommGetAsyncError");
         matches!(standing, Ok(code) if code == ncclSuccess || code == ncclInProgress)
     }
 
-    /// What the library says of the communicator: a code, `ncclInProgress` among them.
+    /// The library's state of the communicator: a code, `ncclInProgress` among them.
     ///
     /// # Errors
     /// As for any call if the communicator is gone.

@@ -1,4 +1,4 @@
-//! Where NCCL writes the handle of a communicator that it is still making.
+//! The place where NCCL writes the handle of a communicator that it is still making.
 
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -19,7 +19,7 @@ impl Slot {
         self.0.as_ptr()
     }
 
-    /// What is there now.
+    /// The handle that is there now.
     pub(super) fn handle(&self) -> Option<NonNull<ncclComm>> {
         NonNull::new(self.0.load(Ordering::Acquire))
     }

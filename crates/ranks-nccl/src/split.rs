@@ -26,7 +26,7 @@ const SPLIT: &str = "ncclCommSplit";
 const SHRINK: &str = "ncclCommShrink";
 const GROW: &str = "ncclCommGrow";
 
-/// What becomes of operations that are under way when a communicator shrinks.
+/// The fate of operations in flight when a communicator shrinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShrinkMode {
@@ -263,7 +263,7 @@ impl NcclCommunicator {
     }
 }
 
-/// What becomes of the communicator that another one is made of.
+/// The fate of the communicator that another one is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Parent {
     /// It goes on, once the library says so.

@@ -11,7 +11,7 @@ use ranks_nccl_sys::{ncclInProgress, ncclSuccess};
 use super::error::{failure, of_driver};
 use super::shared::Shared;
 
-/// When a wait began, and how long it may last.
+/// The start of a wait, and the time that it may last.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
     limit: Option<(Duration, Instant)>,
@@ -60,7 +60,7 @@ impl Shared {
         }
     }
 
-    /// Whether what is under way can still come to its end: the question to ask again and again while waiting for a device.
+    /// Returns `true` if operations in flight can still complete: the question to ask again and again while waiting for a device.
     ///
     /// # Errors
     /// [`ErrorKind::Aborted`]; a failure that NCCL has come to know, which aborts the communicator.
@@ -79,7 +79,7 @@ impl Shared {
     /// Waits until `done`, for as long as the communicator is well and `limit` says (the communicator's own if it is `None`).
     ///
     /// # Errors
-    /// What `done` returns; as [`well`](Self::well); [`ErrorKind::TimedOut`], which aborts the communicator.
+    /// That of `done`; as [`well`](Self::well); [`ErrorKind::TimedOut`], which aborts the communicator.
     pub(crate) fn until(
         &self,
         operation: &'static str,
@@ -119,7 +119,7 @@ impl Shared {
         error
     }
 
-    /// What went wrong with what is under way, if anything. Nothing is aborted.
+    /// The failure of an operation in flight, if there is one. Nothing is aborted.
     pub(super) fn async_error(&self) -> Option<Error> {
         const CALL: &str = "ncclCommGetAsyncError";
         match self.standing(CALL) {

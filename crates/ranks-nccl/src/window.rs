@@ -26,15 +26,15 @@ const REGISTER: &str = "ncclCommWindowRegister";
 /// This rank's part of a window, which the other ranks may put to, and which it reads and writes itself as any memory of its device.
 ///
 /// It owns the memory, and keeps the communicator. Dropped, it is taken back with the communicator; [`free`](Self::free) does it at once.
-/// What others put while this rank works on the same elements is mixed up: signals say when something has come.
+/// Puts of others are mixed up with what this rank does to the same elements meanwhile: signals say when something has come.
 #[doc(alias = "ncclWindow_t")]
 pub struct Window<T: Element> {
     /// Taken once: by `free`, or by `drop`.
     memory: ManuallyDrop<DeviceVec<T>>,
     handle: ncclWindow_t,
-    /// How many elements each rank has.
+    /// The number of elements of each rank.
     lengths: Box<[usize]>,
-    /// What all ranks know it by.
+    /// The number by which all ranks know it.
     number: u64,
     shared: Arc<Shared>,
 }
@@ -100,7 +100,7 @@ impl NcclCommunicator {
         })
     }
 
-    /// What each rank says of its part of a window: the number of elements, the window's own, and the type. Collective.
+    /// Exchanges what each rank says of its part of a window: the number of elements, the window's own, and the type. Collective.
     fn told(&self, mine: [u64; 3]) -> Result<Vec<[u64; 3]>> {
         let failed = |error| of_driver(REGISTER, error);
         let stream = self.shared().own_stream()?;
@@ -121,12 +121,12 @@ impl NcclCommunicator {
 /// In the place of a type: that the memory of this rank can be no window.
 const UNFIT: u64 = 0;
 
-/// What all ranks know the type of elements by.
+/// The number by which all ranks know the type of elements.
 fn element_of<T: Element>() -> u64 {
     u64::from(T::DATATYPE.cast_unsigned()) + 1
 }
 
-/// How many bytes a window of this memory has.
+/// The size in bytes of a window of this memory.
 fn fit<T: Element>(shared: &Shared, memory: &DeviceVec<T>) -> Result<usize> {
     let bytes = registrable(REGISTER, shared, memory)?;
     let address = memory.address();
@@ -140,7 +140,7 @@ fn fit<T: Element>(shared: &Shared, memory: &DeviceVec<T>) -> Result<usize> {
 }
 
 impl<T: Element> Window<T> {
-    /// How many elements each rank has there.
+    /// The number of elements of each rank.
     #[must_use]
     pub fn lengths(&self) -> &[usize] {
         &self.lengths

@@ -19,7 +19,7 @@ const WAIT: &str = "cuStreamWaitEvent";
 /// The next number, of all communicators: that of another one is not there.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// What was last recorded under each number; `None` if nothing was.
+/// The event that was last recorded under each number; `None` if none was.
 #[derive(Debug, Default)]
 pub(super) struct Events(Mutex<HashMap<u64, Option<Event>>>);
 

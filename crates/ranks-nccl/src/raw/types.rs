@@ -9,13 +9,13 @@ use ranks_nccl_sys::{
 use crate::checked::FP8_SINCE;
 use ranks_raw::{Dtype, RawOp};
 
-/// How elements travel: as so many of NCCL's each.
+/// The form in which elements travel: as so many of NCCL's each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moved {
     pub(super) datatype: ncclDataType_t,
-    /// How many bytes one of NCCL's elements has.
+    /// The size of one of NCCL's elements in bytes.
     pub(super) width: usize,
-    /// How many of them one element is.
+    /// The number of them in one element.
     pub(super) factor: usize,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn operation(op: RawOp) -> Option<ncclRedOp_t> {
     }
 }
 
-/// Whether a library of that version has a reduction of that type.
+/// Returns `true` if a library of that version has a reduction of that type.
 pub(super) fn reduces(op: RawOp, dtype: Dtype, version: i32) -> bool {
     let wide = matches!(dtype, Dtype::F64 | Dtype::F32);
     let half = matches!(dtype, Dtype::F16 | Dtype::Bf16);

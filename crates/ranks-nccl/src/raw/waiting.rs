@@ -1,4 +1,4 @@
-//! How one waits for what was begun, and what is left of it after a failure.
+//! Waits for operations in flight, and what is left of them after a failure.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::group;
 
 const QUERY: &str = "cuStreamQuery";
 
-/// How long a device is waited for after an abort, before the process is ended.
+/// The time to wait for a device after an abort, before the process is ended.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl RawNccl {
