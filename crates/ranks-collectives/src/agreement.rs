@@ -1,4 +1,4 @@
-//! Whether all ranks are about to call the same, asked before a collective where [`Checks::Collective`] is in force.
+//! The agreement of all ranks to call the same, before a collective, where [`Checks::Collective`] is in force.
 //!
 //! [`Checks::Collective`]: ranks_comm::Checks::Collective
 
@@ -20,7 +20,7 @@ use crate::varying::{Exchange, Gathering, Scattering};
 
 pub(crate) use begun::begin;
 
-/// What a rank calls, as far as it must be the same everywhere.
+/// A call, as far as it must be the same everywhere.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
     kind: Kind,
@@ -77,17 +77,17 @@ pub(crate) trait Proven {
     /// The lengths that must be the same on every rank, in elements.
     fn lengths(&self) -> Cow<'_, [usize]>;
 
-    /// How many elements it is of, as far as one number says that.
+    /// The number of elements, as far as one number says that.
     fn elements(&self) -> usize {
         0
     }
 
-    /// How many elements this rank sends to and expects from each, where that is for each pair to agree on.
+    /// The numbers of elements that this rank sends to and expects from each, where that is for each pair to agree on.
     fn pairs(&self) -> Option<[&[usize]; 2]> {
         None
     }
 
-    /// What this rank sends to and expects from its neighbours, where that is for each two to agree on.
+    /// The edges on which this rank sends to and expects from its neighbours, where that is for each two to agree on.
     fn edges(&self) -> Option<[Vec<Edge>; 2]> {
         None
     }
@@ -117,7 +117,7 @@ impl<P: Proven> Proven for Lasting<P> {
     }
 }
 
-/// What is sent, where that is each rank's own affair.
+/// Arguments that are each rank's own affair.
 impl<A, B> Proven for (A, B) {
     fn lengths(&self) -> Cow<'_, [usize]> {
         Cow::Borrowed(&[])
@@ -246,7 +246,7 @@ fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Resu
     Ok(proven)
 }
 
-/// What a rank tells of its call.
+/// The words of a rank about its call.
 fn told(call: Call, lengths: &[usize]) -> Told {
     let text = |text: &'static str| {
         let length = text.len() as u64;

@@ -1,4 +1,4 @@
-//! What the sibling crates see of this one's inside.
+//! The parts of this crate that its sibling crates see.
 
 use ranks_comm::{Communicator, Result};
 
@@ -18,7 +18,7 @@ pub fn agree<T>(comm: &Communicator, operation: &'static str) -> Result<()> {
     carry_out(comm, call, Ok(()), |_, ()| Ok(()), |_, ()| Ok(()))
 }
 
-/// Whether this rank is the root of `operation` (the C name).
+/// Returns `true` if this rank is the root of `operation` (the C name).
 ///
 /// # Errors
 /// [`ErrorKind::Root`](ranks_comm::ErrorKind::Root) if `root` is not in `comm`.

@@ -45,7 +45,7 @@ pub(crate) fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
     )
 }
 
-/// What the library has made, not started; nothing where that cannot be relied on.
+/// The request that the library has made, not started; nothing where that cannot be relied on.
 pub(crate) fn barrier_init(comm: &Communicator) -> Result<Option<StartedOp>> {
     let call = Call::of(BARRIER_INIT.operation());
     kept(comm, call, Ok(()), |comm, ()| mpi::barrier_init(comm))

@@ -11,10 +11,10 @@ use crate::Collectives;
 
 const NAME: &str = "MPI_Bcast";
 
-/// How much is broadcast at once, in bytes: what a rank without memory for all of it needs to take part.
+/// The number of bytes that are broadcast at once: what a rank without memory for all of it needs to take part.
 const PIECE: usize = 4 << 20;
 
-/// What follows in `length` bytes.
+/// The meaning of the `length` bytes that follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
     /// The value.

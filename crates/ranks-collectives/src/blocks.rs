@@ -1,4 +1,4 @@
-//! How a slice is divided among ranks when their blocks are not all of the same length.
+//! The division of a slice among ranks whose blocks are not all of the same length.
 
 mod fitting;
 
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use ranks_comm::{Error, ErrorKind, Result};
 
-/// What errors name as the operation that failed.
+/// The name of the operation in errors.
 const NAME: &str = "Blocks";
 
 /// A block of a slice for each rank: its length and where it begins, both counted in elements.
@@ -42,7 +42,7 @@ pub struct Blocks {
     scaled: OnceLock<(usize, Option<Box<[c_int]>>)>,
 }
 
-/// How blocks lie to each other.
+/// The order in which blocks lie.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Shape {
     /// One after the other from 0 on, in the order of ranks.
@@ -174,14 +174,14 @@ impl Blocks {
         }
     }
 
-    /// How many blocks there are: one for each rank.
+    /// The number of blocks: one for each rank.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.counts.len()
     }
 
-    /// Whether there are no blocks at all, as in `Blocks::default()`.
+    /// Returns `true` if there are no blocks at all, as in `Blocks::default()`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
@@ -193,13 +193,13 @@ impl Blocks {
         &self.counts
     }
 
-    /// Where each block begins.
+    /// The beginning of each block.
     #[must_use]
     pub fn displacements(&self) -> &[usize] {
         &self.displacements
     }
 
-    /// Where the last block ends: a slice that is divided so has at least this many elements. Blocks of length zero
+    /// The end of the last block: a slice that is divided so has at least this many elements. Blocks of length zero
     /// do not count, wherever they are.
     #[inline]
     #[must_use]
@@ -219,33 +219,33 @@ impl Blocks {
         start..start + self.counts[rank]
     }
 
-    /// Whether no element is in two blocks.
+    /// Returns `true` if no element is in two blocks.
     #[inline]
     #[must_use]
     pub fn is_disjoint(&self) -> bool {
         self.shape != Shape::Overlapping
     }
 
-    /// Whether the blocks lie one after the other, from 0 on and in the order of ranks.
+    /// Returns `true` if the blocks lie one after the other, from 0 on and in the order of ranks.
     #[inline]
     #[must_use]
     pub fn is_packed(&self) -> bool {
         self.shape == Shape::Packed
     }
 
-    /// Whether a slice that is divided so has elements that are in no block, and more of them than are in several.
+    /// Returns `true` if a slice that is divided so has elements that are in no block, and more of them than are in several.
     pub(crate) fn leave_gaps(&self) -> bool {
         self.total < self.end
     }
 
-    /// Whether libraries put received blocks where they belong, and none into another one. The only block of one rank goes
+    /// Returns `true` if libraries put received blocks where they belong, and none into another one. The only block of one rank goes
     /// to the beginning on MPICH from 4.0 to 4.1 (<https://github.com/pmodels/mpich/pull/6374>).
     #[inline(always)]
     pub(crate) fn are_received_well(&self) -> bool {
         matches!(self.shape, Shape::Packed | Shape::Disjoint)
     }
 
-    /// Whether an `int` cannot say how many items all blocks are, if an element is `items`. It is so on all ranks or
+    /// Returns `true` if an `int` cannot say how many items all blocks are, if an element is `items`. It is so on all ranks or
     /// on none where ranks have the same counts, wherever their blocks are.
     pub(crate) fn are_large(&self, items: usize) -> bool {
         let all = self.total.checked_mul(items);

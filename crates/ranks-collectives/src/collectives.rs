@@ -19,14 +19,14 @@ use crate::{barrier, moves, reduce_local, reductions};
 /// All ranks call the same operations in the same order, with the same root, operation, element type and block
 /// length. They need not call at the same time: each waits for the data it needs.
 ///
-/// What a rank can see for itself is checked before anything is sent, and is an `Err` on that rank alone:
+/// All that a rank can see for itself is checked before anything is sent, and is an `Err` on that rank alone:
 /// a root that does not exist, or slices whose lengths do not fit together. Such a rank does not take part,
 /// and the others wait for it, but where [calls are compared](crate#calls-that-differ-among-ranks): there all ranks get an
 /// error. Lengths count elements; a slice may have more than 2³¹ of them.
 ///
 /// # When the lengths of ranks differ
 ///
-/// Where calls are compared, all ranks get the same error. Where they are not: in process, a rank that is sent a block of another length than its own returns
+/// If calls are compared, all ranks get the same error. If they are not: in process, a rank that is sent a block of another length than its own returns
 /// [`ErrorKind::Length`](ranks_comm::ErrorKind::Length). Over MPI what happens is up to the library: an error on some
 /// ranks, blocks that are filled in part, or a rank that waits for ever. Nothing is written past a slice: where Open MPI might do that, all calls
 /// are compared, whatever was asked for. Make sure that lengths agree: if they are found at run time, broadcast or gather them first.
@@ -42,7 +42,7 @@ pub trait Collectives: Sealed {
     /// Waits until every rank has called it.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §6.3 (`MPI_Barrier`).
     #[doc(alias = "MPI_Barrier")]
@@ -145,7 +145,7 @@ pub trait Collectives: Sealed {
     /// ```
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     #[doc(alias = "MPI_Allreduce")]
@@ -293,7 +293,7 @@ pub trait Collectives: Sealed {
 
     /// Reduces two slices of this rank, element by element, into the second: `right = left op right`. Local.
     ///
-    /// What the library would compute within a reduction, for algorithms of one's own.
+    /// It computes what the library would within a reduction, for algorithms of one's own.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths differ; otherwise what the library reports.

@@ -1,4 +1,4 @@
-//! How ranks tell each other the lengths of their blocks, for operations that find them out.
+//! The exchange of the lengths of blocks, for operations that find them out.
 
 use bytemuck::Pod;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};

@@ -11,13 +11,13 @@ use crate::number::Number;
 )]
 pub trait Fractional: Number + fractions::Fractions {}
 
-/// What can be done with them; out of reach from outside, which seals [`Fractional`].
+/// Their arithmetic; out of reach from outside, which seals [`Fractional`].
 pub(crate) mod fractions {
     use crate::number::arithmetic::Arithmetic;
 
     /// Numbers of one or two components that are binary floating-point numbers, none wider than an `f64`.
     pub trait Fractions: Arithmetic {
-        /// How many components there are.
+        /// The number of components.
         const COMPONENTS: usize;
         /// `self - other`
         #[must_use]

@@ -1,3 +1,3 @@
-//! What fuzz targets see of this crate's inside.
+//! The parts of this crate that fuzz targets see.
 
 pub use crate::topology::fuzzing::{answers, topology};

@@ -1,4 +1,4 @@
-//! What ranks have sent, and where it is.
+//! The elements that ranks have sent, and the place of each block.
 
 use std::ops::{Deref, DerefMut};
 
@@ -55,19 +55,19 @@ impl<T> Gathered<T> {
         Self { data, blocks }
     }
 
-    /// What `rank` has sent; `None` if there is no such rank.
+    /// The block of `rank`; `None` if there is no such rank.
     #[must_use]
     pub fn block(&self, rank: usize) -> Option<&[T]> {
         let exists = rank < self.blocks.len();
         exists.then(|| &self.data[self.blocks.range(rank)])
     }
 
-    /// What each rank has sent, from 0 up.
+    /// The block of each rank, from 0 up.
     pub fn iter_blocks(&self) -> impl ExactSizeIterator<Item = &[T]> {
         (0..self.blocks.len()).map(|rank| &self.data[self.blocks.range(rank)])
     }
 
-    /// How long the blocks are and where: for operations on the same blocks that need not find it out again.
+    /// The lengths and places of the blocks: for operations on the same blocks that need not find it out again.
     #[must_use]
     pub fn blocks(&self) -> &Blocks {
         &self.blocks

@@ -34,7 +34,7 @@ impl Hierarchy {
     /// By node: ranks that can share memory. In process that is all of them. Collective.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split_type`, `MPI_Comm_split`).
     pub fn new(comm: &Communicator) -> Result<Self> {
@@ -98,7 +98,7 @@ impl Hierarchy {
         self.number
     }
 
-    /// Whether this rank is its node's leader.
+    /// Returns `true` if this rank is its node's leader.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.leaders.is_some()
@@ -110,7 +110,7 @@ impl Hierarchy {
         self.node_of(self.whole.rank()).unwrap_or(0)
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[must_use]
     pub fn n_nodes(&self) -> usize {
         let ids = (0..self.places.len()).filter_map(|rank| self.node_of(rank));
@@ -150,7 +150,7 @@ impl Hierarchy {
     /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of every rank: within nodes, among the leaders,
     /// and back. Collective.
     ///
-    /// What is rounded is rounded in another order than by [`allreduce`](crate::Collectives::allreduce).
+    /// Results are rounded in another order than by [`allreduce`](crate::Collectives::allreduce).
     ///
     /// # Errors
     /// [`Length`](ErrorKind::Length) if `send` and `recv` differ in length; [`Argument`](ErrorKind::Argument) if operands may not be

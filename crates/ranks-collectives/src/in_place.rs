@@ -19,7 +19,7 @@ use crate::{moves, reductions};
 /// Operations on blocks of different lengths have their forms in place in
 /// [`VaryingCollectives`](crate::VaryingCollectives).
 ///
-/// What holds of [`Collectives`](crate::Collectives) holds here. After an error the contents of the slice are
+/// All that is said of [`Collectives`](crate::Collectives) holds here. After an error the contents of the slice are
 /// unspecified, unless the error is of a rank's own arguments.
 ///
 /// MPI 5.0 §6.2.3 (`MPI_IN_PLACE`). The trait is implemented by [`Communicator`] and is sealed.
@@ -55,7 +55,7 @@ pub trait InPlaceCollectives: Sealed {
     /// ```
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
     #[doc(alias = "MPI_Allreduce")]
@@ -66,7 +66,7 @@ pub trait InPlaceCollectives: Sealed {
     /// Reduces the `data` of the ranks from 0 up to this one with `op`, element by element, into `data`.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §6.11.1 (`MPI_Scan`).
     #[doc(alias = "MPI_Scan")]
@@ -79,7 +79,7 @@ pub trait InPlaceCollectives: Sealed {
     /// On rank 0, which has none below it, `data` stays as it is.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §6.11.2 (`MPI_Exscan`).
     #[doc(alias = "MPI_Exscan")]

@@ -60,7 +60,7 @@ pub trait IntercommunicatorCollectives: Between {
     /// Waits until every rank of the other group has called it.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §6.3 (`MPI_Barrier`).
     #[doc(alias = "MPI_Barrier")]
@@ -168,7 +168,7 @@ fn must_fit(operation: &'static str, between: &Intercommunicator) -> Result<()> 
 
 impl IntercommunicatorCollectives for Intercommunicator {}
 
-/// What this rank sends, and a block of every rank of the other group.
+/// The block that this rank sends, and one of every rank of the other group.
 pub(crate) struct Gathered<'a, T> {
     pub(crate) send: &'a [T],
     pub(crate) recv: &'a mut [T],

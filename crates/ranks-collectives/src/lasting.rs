@@ -17,7 +17,7 @@ use crate::blocks::Blocks;
 use crate::transfer::Transfer;
 use crate::with_deadline::Movable;
 
-/// What an operation sends and what it receives into; empty what it does not.
+/// The slices that an operation sends and receives into; one that it does not use is empty.
 pub(crate) struct Slices<'a, T> {
     pub(crate) send: &'a [T],
     pub(crate) recv: &'a mut [T],
@@ -103,7 +103,7 @@ impl Lasting<&mut [u8]> {
 }
 
 impl<T: Pod> Lasting<Slices<'_, T>> {
-    /// What will be in `recv` when the operation is over.
+    /// The elements of `recv` as they will be when the operation is complete.
     pub(crate) fn left(&mut self) -> Left<T> {
         let recv = NonNull::from(&mut *self.0.recv);
         // All that is received comes by way of the same pointer, which so holds for what is left.
@@ -287,7 +287,7 @@ where
     unsafe { Request::begun(comm, role, (send, recv), begin) }
 }
 
-/// How the slices of an operation are found in a `B`, which owns them: elements of buffers that by their traits stay where
+/// The way to the slices of an operation in a `B`, which owns them: elements of buffers that by their traits stay where
 /// they are when it moves. Made by the functions below and by nothing else.
 pub(crate) struct Shape<B, T>(fn(&mut B) -> Slices<'_, T>);
 

@@ -40,19 +40,19 @@ impl Layouts {
         }
     }
 
-    /// How many layouts there are.
+    /// The number of layouts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.each.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
-    /// How many elements each layout takes.
+    /// The number of elements that each layout takes.
     #[must_use]
     pub fn counts(&self) -> &[usize] {
         &self.counts

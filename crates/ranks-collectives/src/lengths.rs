@@ -1,4 +1,4 @@
-//! How the lengths of two slices go together, and the errors where they do not.
+//! The lengths of two slices, and the errors where they do not fit together.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use ranks_comm::{Communicator, Error, ErrorKind, Result};
 /// Those that have a block each.
 #[derive(Debug, Clone, Copy)]
 pub struct Holders {
-    /// How many.
+    /// The number of them.
     pub count: usize,
-    /// What one of them is, for errors.
+    /// The word for one of them, for errors.
     pub name: &'static str,
 }
 

@@ -35,7 +35,7 @@
 //! | to few others, who expect nothing | [`SparseExchange`] | |
 //! | within nodes and then among them | [`Hierarchy`], [`TwoLevelAlltoall`] | |
 //!
-//! What reductions make of elements is in [`ops`]: MPI's operations, averages, and functions of your own (§6.9).
+//! Operations of reductions are in [`ops`]: MPI's operations, averages, and functions of your own (§6.9).
 //!
 //! # Memory
 //!

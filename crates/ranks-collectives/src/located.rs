@@ -55,7 +55,7 @@ impl<T: Locate> Located<T> {
         T::parts(&self.0).0
     }
 
-    /// Where it was found.
+    /// The place where it was found.
     #[must_use]
     pub fn index(&self) -> i32 {
         T::parts(&self.0).1

@@ -21,7 +21,7 @@ use crate::{in_process, mpi, trial};
 
 /// One operation that moves elements.
 pub(crate) trait Mover: Named + 'static {
-    /// What the program passes besides slices: a root, blocks, layouts, neighbours.
+    /// The arguments besides slices: a root, blocks, layouts, neighbours.
     type With<'a>: Copy;
     /// Slices that were proven to fit.
     type Proven<'a, T: Pod>: Movable<'a>;

@@ -12,7 +12,7 @@ use crate::mpi::functions::{
 
 /// Operations in which every rank of a communicator with a topology takes part and exchanges data with its neighbours.
 ///
-/// What is sent to or comes from each neighbour is a block, in the order of
+/// A block is sent to each neighbour, and one comes from each, in the order of
 /// [`out_neighbors`](Neighborhood::out_neighbors) and [`in_neighbors`](Neighborhood::in_neighbors): in a
 /// [`Cartesian`](ranks_comm::Cartesian) grid for each dimension the rank before this one and the rank after it. Where a neighbour is missing at
 /// the border of a grid, its block is there all the same, but is not read, and is left as it is where it is received.
@@ -124,7 +124,7 @@ pub trait NeighborCollectives: Neighborhood + Sized {
 
     /// Sends each neighbour what its layout takes of `send`, and puts what comes from each where its layout says in `recv`.
     ///
-    /// What the halo of an array needs goes in one call, and is copied nowhere else. Layouts of `send` may overlap.
+    /// All that the halo of an array needs goes in one call, and is copied nowhere else. Layouts of `send` may overlap.
     ///
     /// # Errors
     /// Those [said above](NeighborCollectives#lengths), where a layout is what a block is; otherwise what the library

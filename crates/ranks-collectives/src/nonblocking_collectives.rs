@@ -51,7 +51,7 @@ pub trait NonblockingCollectives: Sealed {
     /// Begins to wait for all ranks: the request is over when every rank has called this.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §6.12.1 (`MPI_Ibarrier`).
     #[doc(alias = "MPI_Ibarrier")]
@@ -225,7 +225,7 @@ pub trait NonblockingCollectives: Sealed {
 
     /// Begins to send each rank its block of `send`, and to receive one of each in `recv`.
     ///
-    /// What `send_blocks` say of rank r here, `recv_blocks` say of this rank there.
+    /// The block for rank r in `send_blocks` is as long as that of this rank in `recv_blocks` there.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,

@@ -36,7 +36,7 @@ pub trait Ordered: Number + arithmetic::Compare {}
 )]
 pub trait Integer: Ordered + arithmetic::Bits {}
 
-/// What the in-process backend computes with; out of reach from outside, which seals [`Number`] and [`Integer`].
+/// The arithmetic of the in-process backend; out of reach from outside, which seals [`Number`] and [`Integer`].
 pub(crate) mod arithmetic {
     use ranks_mpi_sys::MPI_Datatype;
 
@@ -78,7 +78,7 @@ pub(crate) mod arithmetic {
         /// `self ^ other`
         #[must_use]
         fn bit_xor(self, other: Self) -> Self;
-        /// Whether this is not zero.
+        /// Returns `true` if this is not zero.
         #[must_use]
         fn truth(self) -> bool;
         /// 1 for true, 0 for false.

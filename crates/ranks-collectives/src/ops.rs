@@ -1,4 +1,4 @@
-//! What a reduction does with two elements: [`Sum`], [`Min`] and the others, each a type of its own.
+//! Operations of reductions: [`Sum`], [`Min`] and the others, each a type of its own.
 //!
 //! An operation that MPI does not define for an element type does not compile:
 //!
@@ -47,8 +47,8 @@ use crate::number::{Integer, Number, Ordered};
 pub use crate::average::Avg;
 pub use crate::user_op::UserOp;
 
-/// What [`allreduce`](crate::Collectives::allreduce), [`reduce`](crate::Collectives::reduce) and the reductions to shares of the
-/// result can make of the elements of all ranks: an [`Op`], or [`Avg`].
+/// An operation of [`allreduce`](crate::Collectives::allreduce), [`reduce`](crate::Collectives::reduce) and the reductions to shares of the
+/// result: an [`Op`], or [`Avg`].
 ///
 /// The trait is sealed.
 #[diagnostic::on_unimplemented(
@@ -68,7 +68,7 @@ pub trait Reduction<T: Pod>: Copy + Sync + description::Describe<T> {}
 )]
 pub trait Op<T: Pod>: Reduction<T> {}
 
-/// What the backends know of an operation; out of reach from outside, which seals [`Op`].
+/// An operation as the backends know it; out of reach from outside, which seals [`Op`].
 pub(crate) mod description {
     use super::{MPI_Datatype, MPI_Op};
 
@@ -78,9 +78,9 @@ pub(crate) mod description {
         ///
         /// An item of the datatype is an element: it has the size of `T`.
         fn predefined() -> Option<(MPI_Op, MPI_Datatype)>;
-        /// Whether the library may swap the operands.
+        /// Returns `true` if the library may swap the operands.
         fn commutes(&self) -> bool;
-        /// What is computed where MPI has no such operation; `left` comes from the lower ranks.
+        /// Combines two elements where MPI has no such operation; `left` comes from the lower ranks.
         #[must_use]
         fn combine(&self, left: T, right: T) -> T;
         /// A result in the form that it has on every machine.
@@ -88,7 +88,7 @@ pub(crate) mod description {
         fn canonical(&self, result: T) -> T {
             result
         }
-        /// Whether [`finish`](Self::finish) does anything.
+        /// `true` if [`finish`](Self::finish) does anything.
         const FINISHES: bool = false;
         /// Makes the results of what was combined of so many ranks.
         #[inline(always)]

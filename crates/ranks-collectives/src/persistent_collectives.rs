@@ -48,7 +48,7 @@ use crate::{barrier, moves, reductions};
 /// Several are started by one call with [`Persistent::start_all`], and waited for with
 /// [`Active::wait_all`](ranks_comm::Active::wait_all), if their buffers are of the same types.
 ///
-/// What is started and dropped is left to the runtime with its buffers, and ends when the other ranks take part. It cannot
+/// An operation that is started and dropped is left to the runtime with its buffers, and ends when the other ranks take part. It cannot
 /// be cancelled.
 ///
 /// # Where the library has no such operations
@@ -67,7 +67,7 @@ pub trait PersistentCollectives: Sealed {
     /// Prepares to wait for all ranks: what is started is over when every rank has started it.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §6.13.1 (`MPI_Barrier_init`).
     #[doc(alias = "MPI_Barrier_init")]

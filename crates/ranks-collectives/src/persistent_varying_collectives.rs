@@ -112,7 +112,7 @@ pub trait PersistentVaryingCollectives: Sealed {
 
     /// Prepares to send each rank its block of `send`, and to receive one of each in `recv`.
     ///
-    /// What `send_blocks` say of rank r here, `recv_blocks` say of this rank there.
+    /// The block for rank r in `send_blocks` is as long as that of this rank in `recv_blocks` there.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,

@@ -1,4 +1,4 @@
-//! What is still to be done with the result of a reduction that returned at once, when all ranks have taken part.
+//! Work on the result of a nonblocking or persistent reduction that is left to its end.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Finishing<T, O> {
         })
     }
 
-    /// What was `begun`, and this when it is over.
+    /// The operation that was started, and this when it is complete.
     pub(crate) fn after(finishing: Option<Self>, begun: StartedOp) -> StartedOp {
         match finishing {
             Some(finishing) => at_the_end(begun, Box::new(finishing)),
@@ -54,7 +54,7 @@ impl<T, O> fmt::Debug for Finishing<T, O> {
     }
 }
 
-/// What was `begun`, and what is called once all of it is over.
+/// The operation that was started, and a call once all of it is complete.
 fn at_the_end(begun: StartedOp, mut last: Box<dyn Keep>) -> StartedOp {
     match (parts_of(&begun), &begun) {
         (0, StartedOp::Over) => match last.ended("") {
@@ -72,7 +72,7 @@ fn at_the_end(begun: StartedOp, mut last: Box<dyn Keep>) -> StartedOp {
     }
 }
 
-/// How many operations it is made of that are under way.
+/// The number of operations in flight that it is made of.
 fn parts_of(begun: &StartedOp) -> usize {
     match begun {
         StartedOp::Mpi(_) | StartedOp::MpiKeeping(..) | StartedOp::InProcess(_) => 1,
@@ -105,9 +105,9 @@ fn at_the_end_of_each(begun: StartedOp, part: &Part) -> StartedOp {
 /// Operations that make one.
 struct Parts {
     parts: usize,
-    /// How many of them are not over.
+    /// The number of them that are in flight.
     under_way: usize,
-    /// What the last of them calls.
+    /// The work that the last of them calls.
     last: Box<dyn Keep>,
 }
 
@@ -133,7 +133,7 @@ impl fmt::Debug for Part {
     }
 }
 
-/// What there was to do among threads, and then that.
+/// The operation among threads, and then that.
 #[derive(Debug)]
 struct Then(Box<dyn Deferred>, Box<Part>);
 

@@ -144,7 +144,7 @@ fn call<R: Reducer, T, O>(operation: &'static str, with: R::With<'_>) -> Call {
     }
 }
 
-/// Whether this rank gets a result.
+/// Returns `true` if this rank gets a result.
 #[inline(always)]
 fn gets<R: Reducer>(comm: &Communicator, with: R::With<'_>) -> bool {
     R::root(with).is_none_or(|root| root == comm.rank())

@@ -77,7 +77,7 @@ impl<'a> Reproducible<'a> {
     /// The sum of the array; zero if it is empty.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     pub fn sum<T: Number>(&self, mine: &[T]) -> Result<T> {
         Ok(self.reduce(mine, Sum)?.unwrap_or(T::zeroed()))
     }
@@ -132,7 +132,7 @@ impl<'a> Reproducible<'a> {
     }
 }
 
-/// What the leaves that `fill` makes of the elements of all ranks, `length` of this one, come to. Collective.
+/// Combines the leaves that `fill` makes of the elements of all ranks, `length` of this one. Collective.
 fn reduced<N: Pod>(
     comm: &Communicator,
     operation: &'static str,

@@ -15,7 +15,7 @@ use crate::{moves, reductions};
 
 /// Collective operations on borrowed slices, begun in a [`Scope`] and over when it ends, or when they are waited for.
 ///
-/// What is said of [`NonblockingCollectives`](crate::NonblockingCollectives) holds here. A
+/// All that is said of [`NonblockingCollectives`](crate::NonblockingCollectives) holds here. A
 /// [`ScopedRequest`] gives back the slice that is received into; what is sent stays borrowed until the scope ends.
 ///
 /// ```
@@ -190,7 +190,7 @@ pub trait ScopedCollectives<'scope, 'env: 'scope>: ScopeSealed<'scope, 'env> {
 
     /// Begins to send each rank its block of `send`, and to receive one of each in `recv`.
     ///
-    /// What `send_blocks` say of rank r here, `recv_blocks` say of this rank there.
+    /// The block for rank r in `send_blocks` is as long as that of this rank in `recv_blocks` there.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if the lengths do not fit,

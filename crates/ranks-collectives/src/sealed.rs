@@ -1,4 +1,4 @@
-//! What keeps the traits of this crate to communicators and their scopes.
+//! Supertraits that keep the traits of this crate to communicators and their scopes.
 
 use ranks_comm::{Communicator, Intercommunicator, Scope};
 

@@ -6,7 +6,7 @@
 //!
 //! # Why no message is lost, and none comes in the wrong exchange
 //!
-//! When a rank sees the barrier of an exchange end, all ranks have entered it, so all sends of all ranks are over, and all
+//! If a rank sees the barrier of an exchange end, all ranks have entered it, so all sends of all ranks are over, and all
 //! messages have been received. None is left that a later exchange could find.
 //!
 //! The other way, a rank that has left exchange k may send messages of exchange k + 1 to one that still looks for those of k.
@@ -52,7 +52,7 @@ use crate::nonblocking_collectives::NonblockingCollectives;
 #[derive(Debug)]
 pub struct SparseExchange {
     comm: Communicator,
-    /// Whether the next exchange is the second, the fourth and so on.
+    /// `true` if the next exchange is the second, the fourth and so on.
     odd: AtomicBool,
 }
 
@@ -60,7 +60,7 @@ impl SparseExchange {
     /// Makes a channel among the ranks of `comm`. Collective.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_dup`).
     pub fn new(comm: &Communicator) -> Result<Self> {
@@ -170,7 +170,7 @@ impl SparseExchange {
 /// Messages, each with the rank that it comes from.
 type Arrived<T> = Vec<(usize, Vec<T>)>;
 
-/// How many elements this rank sends, of which the others need not know.
+/// The number of elements that this rank sends, of which the others need not know.
 struct Leaving(usize);
 
 impl Proven for Leaving {

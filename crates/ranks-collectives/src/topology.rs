@@ -16,7 +16,7 @@ pub(crate) mod fuzzing;
 mod report;
 mod topologies;
 
-/// Where every rank of a communicator runs, as one rank sees it: the same on all.
+/// The places of all ranks of a communicator, the same on each of them.
 ///
 /// Made by [`Topologies::topology`]; it is a value, and asks nobody any more. [`Display`](std::fmt::Display) is a report for people, and serde
 /// writes and reads it.
@@ -43,7 +43,7 @@ pub struct HostRanks {
     pub ranks: Vec<usize>,
 }
 
-/// Where one rank runs.
+/// The place of one rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RankPlace {
@@ -57,13 +57,13 @@ pub struct RankPlace {
     pub allowed: CpuSet,
     /// The GPUs that its environment lets it see, by the numbers or names there; `None` if nothing is said.
     pub visible_gpus: Option<Vec<String>>,
-    /// How many threads it should compute with.
+    /// The number of threads that it should compute with.
     pub threads: usize,
-    /// What carries its messages.
+    /// The library that carries its messages.
     pub library: Carrier,
 }
 
-/// What carries messages, and what started the rank.
+/// The library that carries messages, and the launcher of the rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Carrier {
@@ -73,11 +73,11 @@ pub struct Carrier {
     pub standard: Option<(i32, i32)>,
     /// The file that was opened.
     pub file: Option<String>,
-    /// Who started the rank: `MPICH's mpiexec`.
+    /// The launcher of the rank: `MPICH's mpiexec`.
     pub launcher: Option<String>,
 }
 
-/// What a rank tells of itself.
+/// The answer of a rank about itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Answer {
     host: Host,
@@ -166,7 +166,7 @@ impl Topology {
             .filter_map(|host| host.ranks.first().copied())
     }
 
-    /// How many threads this rank should compute with: its share of the cores that it may run on, with ranks that may run on the same ones,
+    /// The number of threads that this rank should compute with: its share of the cores that it may run on, with ranks that may run on the same ones,
     /// and no more than control groups and the batch system allow. At least one.
     pub fn recommended_threads(&self) -> usize {
         self.place().map_or(1, |place| place.threads)

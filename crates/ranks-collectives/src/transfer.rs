@@ -344,7 +344,7 @@ impl<'a, T> Transfer<'a, T> {
         self.root.rank
     }
 
-    /// Whether `recv` plays the part of `send`.
+    /// Returns `true` if `recv` plays the part of `send`.
     pub(crate) fn is_in_place(&self) -> bool {
         self.send.is_none()
     }
@@ -419,7 +419,7 @@ impl<'a, T> Transfer<'a, T> {
         outcome
     }
 
-    /// What is sent is this; what is received stays.
+    /// Replaces the slice that is sent; the other stays.
     pub(crate) fn sending(self, send: &'a [T]) -> Self {
         let send = Some(send);
         Transfer { send, ..self }

@@ -25,12 +25,12 @@ use crate::{
     PersistentVaryingCollectives, VaryingCollectives, mpi,
 };
 
-/// What this process knows of its library.
+/// The knowledge of this process about its library.
 const UNTRIED: u8 = 0;
 const PASSED: u8 = 1;
 const FAILED: u8 = 2;
 
-/// What trials of one rank and of two have shown.
+/// The outcome of trials of one rank and of two.
 static SHOWN: [AtomicU8; 2] = [AtomicU8::new(UNTRIED), AtomicU8::new(UNTRIED)];
 
 thread_local! {
@@ -38,7 +38,7 @@ thread_local! {
     static TRYING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What the library keeps, made by `over_mpi`, where that can be relied on; nothing elsewhere, and the operation is begun
+/// The persistent request of the library, made by `over_mpi`, where that can be relied on; nothing elsewhere, and the operation is begun
 /// anew at each start then. Collective; the same on all ranks.
 pub(crate) fn kept<P: Proven>(
     comm: &Communicator,
@@ -54,7 +54,7 @@ pub(crate) fn kept<P: Proven>(
     carry_out(comm, call, proven, over_mpi, |_, _| Ok(None))
 }
 
-/// Whether all ranks may leave persistent collectives to the library.
+/// Returns `true` if all ranks may leave persistent collectives to the library.
 fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
     if !matches!(comm.backend(), Backend::Mpi(_)) || !mpi::keeps_collectives() {
         return Ok(false);
@@ -103,10 +103,10 @@ fn elements(comm: &Communicator, length: usize, number: usize) -> Vec<usize> {
     (first..first + length).collect()
 }
 
-/// What stands where nothing has arrived.
+/// The element where nothing has arrived.
 const NOTHING: usize = usize::MAX;
 
-/// Whether two operations that `init` prepares leave what `once` does, at each start. `set` gives one other data, `left` says what it left.
+/// Returns `true` if two operations that `init` prepares leave what `once` does, at each start. `set` gives one other data, `left` says what it left.
 /// The same on all ranks.
 fn repeats<B: Send + 'static>(
     comm: &Communicator,
@@ -168,7 +168,7 @@ fn between(
     )
 }
 
-/// Whether all operations on blocks of that length repeat.
+/// Returns `true` if all operations on blocks of that length repeat.
 fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
     let whole = length * comm.size();
     let blocks = &Blocks::from_counts(&vec![length; comm.size()])?;
@@ -279,7 +279,7 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
     Ok(reduced && neighbors_exchange(comm, length)?)
 }
 
-/// Whether all operations among neighbours repeat: in a row of two, or on one rank that has none.
+/// Returns `true` if all operations among neighbours repeat: in a row of two, or on one rank that has none.
 fn neighbors_exchange(comm: &Communicator, length: usize) -> Result<bool> {
     let Some(row) = comm.cart_create(&[comm.size()], &[false], false)? else {
         return Ok(true);
@@ -315,7 +315,7 @@ fn neighbors_exchange(comm: &Communicator, length: usize) -> Result<bool> {
     )?)
 }
 
-/// Whether a barrier waits for who has not started it, at each start.
+/// Returns `true` if a barrier waits for who has not started it, at each start.
 fn barriers_wait(comm: &Communicator) -> Result<bool> {
     const LOOKS: usize = 100;
     let mut barrier = comm.barrier_init()?;

@@ -29,7 +29,7 @@ impl TwoLevelAlltoall {
     /// Makes communicators of the rows and the columns of the ranks of `comm`. Collective.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split`).
     pub fn new(comm: &Communicator) -> Result<Self> {
@@ -41,7 +41,7 @@ impl TwoLevelAlltoall {
         })
     }
 
-    /// How many rows and columns the grid has.
+    /// The numbers of rows and columns of the grid.
     #[must_use]
     pub fn shape(&self) -> [usize; 2] {
         [self.column.size(), self.row.size()]

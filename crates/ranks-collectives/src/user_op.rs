@@ -79,7 +79,7 @@ impl<F> UserOp<F> {
         }
     }
 
-    /// Whether operands may be swapped.
+    /// Returns `true` if operands may be swapped.
     ///
     /// MPI 5.0 §6.9.7 (`MPI_Op_commutative`).
     #[doc(alias = "MPI_Op_commutative")]
@@ -132,7 +132,7 @@ impl<T: Pod, F: Fn(T, T) -> T + Sync> Describe<T> for &UserOp<F> {
     }
 }
 
-/// What a closure said when it panicked.
+/// The message of a closure that panicked.
 pub(crate) struct Panicked(String);
 
 impl Panicked {

@@ -15,7 +15,7 @@ pub(crate) struct Divided<'a, S> {
 
 /// Blocks of all ranks, or at the root of all ranks, out of one of each.
 ///
-/// Where nothing is gathered, `recv` is empty and its blocks are the root's.
+/// If nothing is gathered here, `recv` is empty and its blocks are the root's.
 pub(crate) struct Gathering<'a, T> {
     pub(crate) operation: &'static str,
     /// This rank.
@@ -215,7 +215,7 @@ impl<'a, T> Scattering<'a, T> {
         })
     }
 
-    /// What the root sends.
+    /// The slice that the root sends.
     fn whole(
         operation: &'static str,
         comm: &Communicator,
@@ -229,7 +229,7 @@ impl<'a, T> Scattering<'a, T> {
         Ok(Divided { slice, blocks })
     }
 
-    /// What the others send: nothing.
+    /// The slice that the others send: nothing.
     fn elsewhere(
         operation: &'static str,
         comm: &Communicator,

@@ -28,7 +28,7 @@ use crate::{allgatherv, alltoallv, gatherv, moves, reductions, scatterv};
 ///   same counts; displacements may be each rank's own, and are not looked at where there is no slice that they are of.
 /// * `allgatherv_in_place` and the like are told them too, and need no second slice.
 ///
-/// What a rank can see for itself is checked before anything is sent, and is an `Err` on that rank alone:
+/// All that a rank can see for itself is checked before anything is sent, and is an `Err` on that rank alone:
 /// [`Root`](ranks_comm::ErrorKind::Root) for a root that does not exist;
 /// [`Length`](ranks_comm::ErrorKind::Length) if there is not a block for each rank, a block ends behind its slice, or a
 /// slice is not as long as the block that it stands for;
@@ -291,7 +291,7 @@ pub trait VaryingCollectives: Sealed {
 
     /// Sends each rank the block of `send` for it, and receives that of each rank in `recv`, where `recv_blocks` say.
     ///
-    /// What rank i says that it sends to rank j is as long as what rank j says that it receives from rank i. Blocks of
+    /// The block that rank i sends to rank j is as long as that in which rank j receives it. Blocks of
     /// `send` may overlap.
     ///
     /// # Errors
@@ -315,7 +315,7 @@ pub trait VaryingCollectives: Sealed {
 
     /// Sends each rank the block of `data` for it, and puts that of each rank in its place.
     ///
-    /// What rank i sends to rank j is as long as what rank j sends to rank i.
+    /// The block that rank i sends to rank j is as long as that which rank j sends to rank i.
     ///
     /// # Errors
     /// As [`alltoallv_into`](Self::alltoallv_into).
@@ -330,7 +330,7 @@ pub trait VaryingCollectives: Sealed {
 
     /// Sends each rank what the layout for it takes of `send`, and puts what comes from each where its layout says in `recv`.
     ///
-    /// What rank i says that it sends to rank j is as many elements as rank j says that it receives from rank i. Layouts of
+    /// The layout of rank i for rank j takes as many elements as that of rank j for rank i. Layouts of
     /// `send` may overlap, those of `recv` may not. A layout is made a datatype once, when it is first used.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Whether what ranks send to their neighbours is what those expect.
+//! Comparison of what ranks send to their neighbours with what those expect.
 
 use ranks_comm::backend::digest;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! What an operation asks of blocks: that they fit its slices and the ranks.
+//! The checks of blocks against the slices and ranks of an operation.
 
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 

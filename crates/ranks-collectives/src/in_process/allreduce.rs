@@ -13,7 +13,7 @@ use super::reduce::reduce_slices;
 use crate::ops::Reduction;
 use crate::reductions::Reducing;
 
-/// What rank 0 says before the result.
+/// The words of rank 0 before the result.
 const WELL: u8 = 0;
 const LENGTHS_DIFFER: u8 = 1;
 const FAILED: u8 = 2;

@@ -7,9 +7,9 @@ use ranks_comm::backend::{Deferred, InProcessComm as Comm, RawSlice, Spread, Sta
 
 use super::call::{Call, Outcome};
 
-/// Where a block goes.
+/// The place of a block.
 pub(super) trait Place: Send + Debug + 'static {
-    /// How long it is.
+    /// Its length in bytes.
     fn bytes(&self) -> usize;
     /// Puts there a block that is as long.
     fn fill(&self, block: &[u8]);

@@ -19,12 +19,12 @@ pub(super) struct Folding<T, O> {
     op: O,
     /// This rank's contribution, until its turn comes.
     own: Vec<u8>,
-    /// What the ranks before `next` came to.
+    /// The result of the ranks before `next`.
     sum: Vec<u8>,
     next: usize,
     /// The rank after the last one that counts.
     end: usize,
-    /// Where the result goes, as long as each contribution.
+    /// The place of the result, as long as each contribution.
     place: RawSlice,
     outcome: Outcome,
     elements: PhantomData<fn(T) -> T>,

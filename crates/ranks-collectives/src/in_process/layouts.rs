@@ -1,4 +1,4 @@
-//! What layouts take, as copies.
+//! Elements that layouts take, as copies.
 
 use bytemuck::Pod;
 use ranks_comm::Result;

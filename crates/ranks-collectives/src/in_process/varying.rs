@@ -9,7 +9,7 @@ use super::bytes::{bytes, bytes_mut};
 use crate::blocks::Blocks;
 use crate::varying::Divided;
 
-/// What is sent and the division of it, or of what is received, in bytes.
+/// The division of a slice, in bytes.
 pub(super) struct Places<'a> {
     blocks: &'a Blocks,
     width: usize,
@@ -23,20 +23,20 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Where the block of `rank` is.
+    /// The place of the block of `rank`.
     pub(super) fn place(&self, rank: usize) -> Range<usize> {
         let place = self.blocks.range(rank);
         place.start * self.width..place.end * self.width
     }
 }
 
-/// What is received into, in bytes; empty where it is not significant.
+/// The slice that is received into, in bytes; empty where it is not significant.
 pub(super) fn received<'a, T: Pod>(recv: Divided<'a, &'a mut [T]>) -> (&'a mut [u8], Places<'a>) {
     let slice = bytes_mut(recv.slice.unwrap_or_default());
     (slice, Places::of::<T>(recv.blocks))
 }
 
-/// What is sent, in bytes; in place, a copy of `own` of what is received into.
+/// The slice that is sent, in bytes; in place, a copy of `own` of what is received into.
 pub(super) fn sent<'a, T: Pod>(
     send: Option<&'a [T]>,
     recv: &[u8],

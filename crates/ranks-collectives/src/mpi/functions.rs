@@ -168,7 +168,7 @@ pub(crate) struct Reduced<A: Abi> {
     pub(super) root: c_int,
 }
 
-/// Whether the library itself has the function of that C name.
+/// Returns `true` if the library itself has the function of that C name.
 pub(super) fn is_in_library(name: &str) -> bool {
     sys::function(name).is_some_and(sys::Function::is_in_library)
 }

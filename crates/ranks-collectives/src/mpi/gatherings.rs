@@ -33,12 +33,12 @@ impl Gathers for Allgatherv {
     const TO_ALL: bool = true;
 }
 
-/// Whether the library puts received blocks where they belong.
+/// Returns `true` if the library puts received blocks where they belong.
 fn is_received_well<F: Gathers, T>(gathering: &Gathering<'_, T>) -> bool {
     !F::TO_ALL || gathering.recv.blocks.are_received_well()
 }
 
-/// Whether the blocks travel by derived types.
+/// Returns `true` if the blocks travel by derived types.
 fn is_through_types<T: Pod>(name: &str, gathering: &Gathering<'_, T>) -> bool {
     gathering.recv.blocks.are_large(TypeOf::<T>::items()) && !is_in_library(name)
 }

@@ -81,7 +81,7 @@ pub(super) fn iscattered<T: Pod>(
     unsafe { begin_exchange(comm, (send, sent), (recv, received), None) }
 }
 
-/// What each rank sends of `send` to those ranks that `receives` says, and where they put it.
+/// The types of what each rank sends of `send` to those ranks that `receives` says, and of where they put it.
 fn gathered_types<T: Pod>(
     me: usize,
     blocks: &Blocks,
@@ -98,7 +98,7 @@ fn gathered_types<T: Pod>(
     ))
 }
 
-/// What the root sends to each rank, and where that puts it: nowhere at the root that keeps its own.
+/// The types of what the root sends to each rank, and of where that puts it: nowhere at the root that keeps its own.
 fn dealt_types<T: Pod>(
     me: usize,
     root: usize,

@@ -33,7 +33,7 @@ impl Parts {
     }
 
     /// # Errors
-    /// What the library says of the datatypes.
+    /// Errors of the library about the datatypes.
     pub(super) fn of<'l, T: Pod>(
         comm: &Comm,
         layouts: impl Iterator<Item = &'l Layout>,
@@ -56,7 +56,7 @@ impl Parts {
         self.places.iter().map(int).collect()
     }
 
-    /// Where a part that is the only one begins, which is from there on. Open MPI 4.1 and 5.0 take the place of the only one for
+    /// The beginning of a part that is the only one, which is from there on. Open MPI 4.1 and 5.0 take the place of the only one for
     /// a number of items, and write behind the slice (`coll_self_alltoallw.c`).
     pub(super) fn begin(&mut self) -> MPI_Aint {
         match &mut self.places[..] {
@@ -70,7 +70,7 @@ impl Parts {
     }
 }
 
-/// What the library reads until the operation is over: counts, places and datatypes of what is sent and of what is received.
+/// Memory that the library reads until the operation is complete: counts, places and datatypes of what is sent and of what is received.
 #[derive(Debug)]
 pub(super) struct Sides<F> {
     pub(super) sent: Parts,
@@ -80,7 +80,7 @@ pub(super) struct Sides<F> {
     pub(super) form: F,
 }
 
-/// What is in the form of the function that is called: those among neighbours need nothing.
+/// Numbers in the form of the function that is called: those among neighbours need nothing.
 #[derive(Debug)]
 enum Reach {
     /// Places that an `int` can say.

@@ -50,7 +50,7 @@ pub(crate) use intercommunicators::{allgather_between, bcast_between};
 pub(crate) use operation::LastingOperation;
 pub(crate) use reduce_local::reduce_local;
 
-/// Whether the library has persistent collectives, good ones or bad. It is so on all ranks or on none: they use the same library.
+/// Returns `true` if the library has persistent collectives, good ones or bad. It is so on all ranks or on none: they use the same library.
 pub(crate) fn keeps_collectives() -> bool {
     functions::is_in_library("MPI_Gather_init")
 }

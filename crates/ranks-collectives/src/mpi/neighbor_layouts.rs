@@ -17,7 +17,7 @@ use crate::lasting::Lasting;
 use crate::layouts::Layouts;
 use crate::neighbors::Trade;
 
-/// What is sent to the neighbours, and what comes from them, in the order of the library.
+/// The parts that are sent to the neighbours, and those that come from them, in the order of the library.
 fn around<T: Pod>(
     comm: &Comm,
     form: Form,

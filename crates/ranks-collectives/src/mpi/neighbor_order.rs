@@ -39,7 +39,7 @@ static KNOWN: Mutex<[Option<Order>; 6]> = Mutex::new([None; 6]);
 /// The block that each of the library's blocks has to be; `None` if each is what it should be.
 ///
 /// # Errors
-/// What the library says of the question.
+/// Errors of the library in answer to the question.
 pub(super) fn slots_for(form: Form, around: &dyn Neighborhood) -> Result<Option<Vec<usize>>> {
     slots(around, || {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

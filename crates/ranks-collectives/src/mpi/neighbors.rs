@@ -19,7 +19,7 @@ use crate::neighbors::Trade;
 
 /// The sides of an operation that blocks of both are divided on.
 pub(crate) trait Trades: Moves {
-    /// Whether each neighbour is sent a block of its own, and whether blocks that are received have lengths of their own.
+    /// Two flags: each neighbour is sent a block of its own; blocks that are received have lengths of their own.
     const DIVIDES: [bool; 2];
 }
 

@@ -10,14 +10,14 @@ use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Op, native};
 use super::user_op::Registered;
 use crate::ops::Reduction;
 
-/// What `int` counts at most: the length of a piece of a reduction that goes piece by piece.
+/// The most that `int` counts: the length of a piece of a reduction that goes piece by piece.
 pub(super) const PIECE: usize = c_int::MAX.unsigned_abs() as usize;
 
 /// The operation of a blocking reduction. An item of the datatype is an element, and of its size.
 pub(super) struct Operation<'o> {
     pub(super) op: MPI_Op,
     pub(super) datatype: MPI_Datatype,
-    /// What the library calls back, if the operation is none of its own.
+    /// The function that the library calls back, if the operation is none of its own.
     registered: Option<Registered<'o>>,
 }
 
@@ -54,7 +54,7 @@ impl<'o> Operation<'o> {
     /// Ends the call `name`, which returned `code`.
     ///
     /// # Errors
-    /// What the library says, or that the program's operation panicked.
+    /// Errors of the library, and the panic of the program's operation.
     #[inline(always)]
     pub(super) fn end(self, code: c_int, name: &'static str) -> Result<()> {
         check(code, name)?;
@@ -69,7 +69,7 @@ impl<'o> Operation<'o> {
 pub(crate) struct LastingOperation {
     pub(super) op: MPI_Op,
     pub(super) datatype: MPI_Datatype,
-    /// What the library calls back until the reduction is complete or freed, if the operation is none of its own.
+    /// The function that the library calls back until the reduction is complete or freed, if the operation is none of its own.
     pub(super) keep: Option<Box<dyn Keep>>,
 }
 
@@ -146,7 +146,7 @@ pub(super) fn large_count<T>(elements: usize) -> MPI_Count {
     }
 }
 
-/// Whether an `int` can say how many `elements` there are.
+/// Returns `true` if an `int` can say how many `elements` there are.
 pub(super) fn is_small<T>(elements: usize) -> bool {
     elements <= PIECE || size_of::<T>() == 0
 }

@@ -15,7 +15,7 @@ use ranks_mpi_sys::native;
 static NOTHING_TO_SEND: AtomicU64 = AtomicU64::new(0);
 static NOTHING_TO_RECEIVE: AtomicU64 = AtomicU64::new(0);
 
-/// Where the functions of [`native`] read from.
+/// The address that the functions of [`native`] read from.
 #[inline(always)]
 pub(super) fn send_pointer<T>(send: Option<&[T]>) -> *const c_void {
     match send {
@@ -24,7 +24,7 @@ pub(super) fn send_pointer<T>(send: Option<&[T]>) -> *const c_void {
     }
 }
 
-/// Where the functions of [`native`] write to.
+/// The address that the functions of [`native`] write to.
 #[inline(always)]
 pub(super) fn recv_pointer<T>(recv: Option<&mut [T]>) -> *mut c_void {
     match recv {
@@ -33,12 +33,12 @@ pub(super) fn recv_pointer<T>(recv: Option<&mut [T]>) -> *mut c_void {
     }
 }
 
-/// Where the functions in the standard's terms read from.
+/// The address that the functions in the standard's terms read from.
 pub(super) fn standard_send_pointer<T>(send: Option<&[T]>) -> *const c_void {
     send.map_or(sys::MPI_IN_PLACE.cast_const(), read_from)
 }
 
-/// Where the functions in the standard's terms write to.
+/// The address that the functions in the standard's terms write to.
 pub(super) fn standard_recv_pointer<T>(recv: Option<&mut [T]>) -> *mut c_void {
     recv.map_or(sys::MPI_IN_PLACE, write_to)
 }

@@ -85,7 +85,7 @@ pub(crate) fn blocking<F: Reduces, T: Pod, O: Reduction<T>>(
     operation.end(code, F::BLOCKING)
 }
 
-/// Whether the library is one of those of which some read from `MPI_IN_PLACE` itself at roots that are not rank 0: MPICH
+/// Returns `true` if the library is one of those of which some read from `MPI_IN_PLACE` itself at roots that are not rank 0: MPICH
 /// from 4.0 to 4.1.1 (<https://github.com/pmodels/mpich/issues/6540>).
 fn loses_what_is_in_place() -> bool {
     sys::loaded().is_some_and(|loaded| loaded.family() == Family::Mpich)
@@ -107,7 +107,7 @@ pub(crate) fn small<F: Reduces, T: Pod, O: Reduction<T>>(
     operation.end(code, F::BLOCKING)
 }
 
-/// Where the library does not do it in one call, piece by piece, and what is dealt out block by block.
+/// Reduces in one call of the library, or else piece by piece, and what is dealt out block by block.
 fn large<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
     me: usize,
@@ -152,7 +152,7 @@ impl<C: Send + std::fmt::Debug> Keep for Counted<C> {
     }
 }
 
-/// What is kept until the reduction is complete. The counts stay where they are.
+/// Keeps counts and operation until the reduction is complete. The counts stay where they are.
 fn keep<C: Send + std::fmt::Debug + 'static>(
     counts: Option<Vec<C>>,
     operation: Option<Box<dyn Keep>>,

@@ -13,7 +13,7 @@ use super::varying::{self, Division, Side, Varying};
 use crate::lasting::Lasting;
 use crate::varying::Scattering;
 
-/// Whether the blocks travel by derived types: all ranks say the same, as they have the counts in common.
+/// Returns `true` if the blocks travel by derived types: all ranks say the same, as they have the counts in common.
 fn is_through_types<T: Pod>(name: &str, scattering: &Scattering<'_, T>) -> bool {
     scattering.send.blocks.are_large(TypeOf::<T>::items()) && !is_in_library(name)
 }

@@ -27,7 +27,7 @@ impl TypedBlocks {
     /// Blocks of `slice`.
     ///
     /// # Errors
-    /// What the library says of the types.
+    /// Errors of the library about the types.
     pub(super) fn new<T: Pod>(
         blocks: impl Iterator<Item = Option<Range<usize>>>,
         slice: &[T],
@@ -111,14 +111,14 @@ pub(super) fn exchange<T: Pod>(
     check(code, "MPI_Alltoallw")
 }
 
-/// What the library reads until an exchange is over.
+/// Memory that the library reads until an exchange is complete.
 #[derive(Debug)]
 struct Sides {
     sent: TypedBlocks,
     received: TypedBlocks,
     /// The datatypes of both, as the library reads them.
     types: [native::Datatypes; 2],
-    /// What is sent, where that is a copy.
+    /// The copy that is sent, if it is one.
     _copy: Option<Box<dyn Any + Send>>,
 }
 

@@ -170,7 +170,7 @@ fn element(size: usize) -> Result<MPI_Datatype> {
     Ok(datatype)
 }
 
-/// What the library calls for two blocks: `right[i] = left[i] op right[i]`.
+/// The function that the library calls for two blocks: `right[i] = left[i] op right[i]`.
 unsafe extern "C" fn call_back(
     left: *mut c_void,
     right: *mut c_void,

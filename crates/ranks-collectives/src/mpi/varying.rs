@@ -74,7 +74,7 @@ impl<'a, A: Abi> Numbers<'a, A> {
     }
 }
 
-/// What each slot of the library is, by the block that it has to be.
+/// Puts the number of each block into the slot in which the library has it.
 fn in_slots<'a, N: Copy>(of_blocks: Cow<'a, [N]>, slots: Option<&[usize]>) -> Cow<'a, [N]> {
     match slots {
         None => of_blocks,
@@ -198,7 +198,7 @@ pub(super) fn blocking<F: Moves, T: Pod>(comm: &Comm, varying: Varying<'_, T>) -
     check(code, F::BLOCKING_C)
 }
 
-/// What is sent is the copy, if there is one.
+/// Sends the copy, if there is one.
 pub(super) fn nonblocking<F: Moves, T: Pod>(
     comm: &Comm,
     varying: Lasting<Varying<'_, T>>,

@@ -27,9 +27,9 @@ pub(crate) struct Side<S, D> {
     pub(crate) blocks: D,
 }
 
-/// What says which part of a slice belongs to each neighbour.
+/// The division of a slice among neighbours.
 pub(crate) trait Division {
-    /// How many elements each part has.
+    /// The number of elements of each part.
     fn counts(&self) -> &[usize];
 }
 
@@ -167,7 +167,7 @@ impl<'a, T> Trade<'a, T> {
 }
 
 impl<'a, T: Pod> Trade<'a, T, &'a Layouts> {
-    /// What the layouts take of `send` goes to the neighbours, what they take of `recv` comes from them, and what this
+    /// Elements that the layouts take of `send` go to the neighbours, those that they take of `recv` come from them, and what this
     /// rank sends to itself is as long as where it goes.
     ///
     /// # Errors
@@ -219,12 +219,12 @@ impl<T, D: Division> Trade<'_, T, D> {
         Ok(())
     }
 
-    /// What this rank sends, in the order of blocks.
+    /// The edges on which this rank sends, in the order of blocks.
     pub(crate) fn outgoing(&self) -> impl Iterator<Item = Edge> {
         outgoing(self.around, self.send.blocks.counts())
     }
 
-    /// What it receives, so that what comes from one rank is in the order in which that sends it.
+    /// The edges on which it receives, those from one rank in the order in which that sends.
     pub(crate) fn incoming(&self) -> Vec<Edge> {
         incoming(self.around, self.recv.blocks.counts())
     }

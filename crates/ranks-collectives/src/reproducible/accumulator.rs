@@ -10,7 +10,7 @@
 
 use crate::fractional::fractions::Form;
 
-/// How many words an accumulator has. The sum of two accumulators, word by word, is that of what was added to them.
+/// The number of words of an accumulator. The sum of two accumulators, word by word, is that of what was added to them.
 pub(super) const WORDS: usize = LIMBS + 3;
 
 /// From 2^-1074, the lowest bit of the smallest `f64`, on.
@@ -19,12 +19,12 @@ const LOWEST: i32 = -1074;
 const LIMB: u32 = 32;
 const LOW: i64 = (1 << LIMB) - 1;
 
-/// Where it is counted how many were added of what is no finite number.
+/// The word that counts the NaNs that were added; infinities follow.
 const NAN: usize = LIMBS;
 const INFINITE: usize = LIMBS + 1;
 const NEGATIVE_INFINITE: usize = LIMBS + 2;
 
-/// How many numbers may be added before carries are passed on: each adds less than 2³² to a limb.
+/// The number of additions before carries are passed on: each adds less than 2³² to a limb.
 const BEFORE_CARRIES: u32 = 1 << 30;
 
 #[derive(Clone)]
@@ -39,14 +39,14 @@ impl Accumulator {
         added: 0,
     };
 
-    /// What has travelled, at the beginning of `words`.
+    /// The accumulator that has travelled, at the beginning of `words`.
     pub(super) fn from_words(words: &[i64]) -> Self {
         let mut sum = Self::ZERO;
         sum.words.copy_from_slice(&words[..WORDS]);
         sum
     }
 
-    /// What travels: limbs of 32 bits, the last one with the sign, and flags of one bit.
+    /// The words that travel: limbs of 32 bits, the last one with the sign, and flags of one bit.
     pub(super) fn into_words(mut self) -> [i64; WORDS] {
         self.pass_carries();
         for flag in &mut self.words[LIMBS..] {

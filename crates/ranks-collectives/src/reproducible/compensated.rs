@@ -13,7 +13,7 @@ use crate::fractional::Fractional;
 /// and log₂ n · 2^-104 times the sum of their magnitudes for `f64` (2^-46 for `f32`): cancellation costs digits only where the
 /// sum is smaller than that.
 ///
-/// What results depend on is the same as there. For results that do not depend on the order of elements either, there is
+/// Results depend on the same as there. For results that do not depend on the order of elements either, there is
 /// [`Exact`](crate::Exact).
 #[derive(Debug, Clone, Copy)]
 pub struct Compensated<'a> {
@@ -24,7 +24,7 @@ impl Compensated<'_> {
     /// The sum of a distributed array, of which each rank passes its piece; zero if it is empty.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     pub fn sum<T: Fractional>(&self, mine: &[T]) -> Result<T> {
         const OPERATION: &str = "Compensated::sum";
         all_ready(self.comm, Call::moving::<T>(OPERATION), Ok(()))?;

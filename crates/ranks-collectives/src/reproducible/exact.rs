@@ -8,7 +8,7 @@ use crate::fractional::Fractional;
 use crate::ops::Sum;
 use crate::{InPlaceCollectives, lengths};
 
-/// How many accumulators travel at once.
+/// The number of accumulators that travel together.
 const AT_ONCE: usize = 512;
 
 /// Sums that do not depend on the order of what is added; from [`Reproducible::exact`](crate::Reproducible::exact).
@@ -28,7 +28,7 @@ impl Exact<'_> {
     /// The sum of all elements of all ranks, however many each passes; zero if there are none.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     pub fn sum<T: Fractional>(&self, mine: &[T]) -> Result<T> {
         const OPERATION: &str = "Exact::sum";
         all_ready(self.comm, Call::moving::<T>(OPERATION), Ok(()))?;
@@ -45,7 +45,7 @@ impl Exact<'_> {
 
     /// The sums of the `send` of all ranks, element by element, in `recv` of every rank.
     ///
-    /// Where a plain [`allreduce`](crate::Collectives::allreduce) sends an element, this sends 568 bytes of each component.
+    /// For each element that a plain [`allreduce`](crate::Collectives::allreduce) sends, this sends 568 bytes of each component.
     ///
     /// # Errors
     /// [`Length`](ranks_comm::ErrorKind::Length) if `send` and `recv` differ in length; otherwise what the library reports.

@@ -112,7 +112,7 @@ fn top<N: Pod>(block: &mut [N; BLOCK], combine: impl Fn(N, N) -> N) -> N {
 mod tests {
     use super::*;
 
-    /// What is combined with what: the number of elements, and a digest of how.
+    /// The shape of a tree: the number of elements, and a digest of how they are combined.
     type Shape = [u64; 2];
 
     fn join(left: Shape, right: Shape) -> Shape {

@@ -4,7 +4,7 @@ use ranks_launch::{CpuSet, Domain};
 
 use super::Topology;
 
-/// What ranks are dealt among.
+/// The parts of a machine that ranks are dealt among.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Policy {

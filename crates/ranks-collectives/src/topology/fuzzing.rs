@@ -1,4 +1,4 @@
-//! What fuzz targets see of the answers that make a topology.
+//! The answers that make a topology, as fuzz targets see them.
 
 use super::{Answer, Topology, bind};
 use crate::topology::{Domain, Policy};
@@ -21,7 +21,7 @@ pub fn topology(rank: usize, answers: &[Vec<u8>]) -> Topology {
     topology
 }
 
-/// How many of the bytes are an answer, and written again are the same.
+/// The number of the byte strings that are an answer, and the same when written again.
 pub fn answers(answers: &[Vec<u8>]) -> usize {
     let answers = answers.iter().filter_map(|bytes| {
         let answer: Answer = postcard::from_bytes(bytes).ok()?;

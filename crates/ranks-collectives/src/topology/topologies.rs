@@ -6,7 +6,7 @@ use ranks_launch::Domain;
 use super::{Answer, Carrier, Policy, Topology, bind};
 use crate::allgatherv::allgatherv;
 
-/// Where the ranks of a communicator are.
+/// The places of the ranks of a communicator.
 pub trait Topologies {
     /// Every rank tells where it runs, in one exchange. Collective.
     ///
@@ -25,7 +25,7 @@ pub trait Topologies {
     /// ```
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     fn topology(&self) -> Result<Topology>;
 
     /// One communicator for each part of the machines that ranks are bound to, in the order of ranks; `None` on ranks that are bound to no single part of this kind. Collective.
@@ -34,7 +34,7 @@ pub trait Topologies {
     /// is asked for by [`split_type`](Communicator::split_type). For [`Domain::Gpu`] it is the one GPU that a rank's environment lets it see.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Errors of the library.
     ///
     /// MPI 5.0 §7.4.2 (`MPI_Comm_split`).
     fn split_by(&self, domain: Domain) -> Result<Option<Communicator>>;
