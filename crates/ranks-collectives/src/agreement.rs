@@ -57,6 +57,14 @@ impl Call {
         }
     }
 
+    /// The same with a root, if the operation has one.
+    pub(crate) fn rooted(self, root: Option<usize>) -> Self {
+        match root {
+            Some(root) => self.at(root),
+            None => self,
+        }
+    }
+
     /// The C name.
     pub(crate) fn operation(&self) -> &'static str {
         self.kind.operation

@@ -57,15 +57,6 @@ pub(crate) trait Mover: Named + 'static {
     ) -> Result<StartedOp>;
 }
 
-/// The call of that C name, as ranks compare it.
-fn call<T>(operation: &'static str, root: Option<usize>) -> Call {
-    let call = Call::moving::<T>(operation);
-    match root {
-        Some(root) => call.at(root),
-        None => call,
-    }
-}
-
 /// Blocking.
 pub(crate) fn moved<M: Mover, T: Pod>(
     comm: &Communicator,
@@ -85,7 +76,7 @@ pub(crate) fn carry_out<M: Mover, T: Pod>(
 ) -> Result<()> {
     carry_out_in_time(
         comm,
-        call::<T>(M::BLOCKING, root),
+        Call::moving::<T>(M::BLOCKING).rooted(root),
         proven,
         M::over_mpi::<T>,
         Some((M::NONBLOCKING_ROLE, M::nonblocking_over_mpi::<T>)),
@@ -138,7 +129,7 @@ fn begun<M: Mover, T: Pod>(
 ) -> Result<StartedOp> {
     begin(
         comm,
-        call::<T>(M::NONBLOCKING, M::root(with)),
+        Call::moving::<T>(M::NONBLOCKING).rooted(M::root(with)),
         slices.proven(|slices| M::prove(M::NONBLOCKING, comm, slices, with)),
         M::nonblocking_over_mpi::<T>,
         M::nonblocking_in_process::<T>,
@@ -201,7 +192,7 @@ pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 
     let init = |slices: Lasting<Slices<'_, T>>| {
         let with = with(&kept);
         let proven = slices.proven(|slices| M::prove(M::INIT, comm, slices, with));
-        let call = call::<T>(M::INIT, M::root(with));
+        let call = Call::moving::<T>(M::INIT).rooted(M::root(with));
         trial::kept(comm, call, proven, M::init_over_mpi::<T>)
     };
     lasting::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)

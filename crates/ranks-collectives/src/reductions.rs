@@ -112,15 +112,11 @@ pub(crate) trait Reducer: Reduces + 'static {
         with: Self::With<'w>,
     ) -> Result<Transfer<'a, T>>;
 
-    fn share<'a>(_: &Communicator, _: Self::With<'a>) -> Share<'a> {
-        Share::Whole
-    }
+    /// The part of the result that this rank gets.
+    fn share<'a>(comm: &Communicator, with: Self::With<'a>) -> Share<'a>;
 
     /// The rank that alone gets the result.
-    #[inline(always)]
-    fn root(_: Self::With<'_>) -> Option<usize> {
-        None
-    }
+    fn root(with: Self::With<'_>) -> Option<usize>;
 
     fn in_process<T: Pod, O: Reduction<T>>(
         comm: &InProcessComm,
@@ -137,11 +133,7 @@ pub(crate) trait Reducer: Reduces + 'static {
 
 /// The call of that C name, as ranks compare it.
 fn call<R: Reducer, T, O>(operation: &'static str, with: R::With<'_>) -> Call {
-    let call = Call::reducing::<T, O>(operation);
-    match R::root(with) {
-        Some(root) => call.at(root),
-        None => call,
-    }
+    Call::reducing::<T, O>(operation).rooted(R::root(with))
 }
 
 /// Returns `true` if this rank gets a result.
@@ -242,6 +234,7 @@ fn carry_out<R: Reducer, T: Pod, O: Reduction<T>>(
 }
 
 /// Nonblocking.
+#[inline]
 fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
     mut slices: Lasting<Slices<'_, T>>,
@@ -342,11 +335,10 @@ where
 /// The rows: what the program passes besides slices and operation, who gets the result, what part of it, what the slices must be, and the functions
 /// that do it in process.
 macro_rules! reducers {
-    ($($(#[$doc:meta])* $reducer:ident($with:pat in $type:ty) root($root:expr) share(|$c:pat_param| $share:expr)
+    ($($reducer:ident($with:pat in $type:ty) root($root:expr) share(|$c:pat_param| $share:expr)
        prove(|$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)
        in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr)
        in_process($blocking:ident, $nonblocking:ident);)*) => { $(
-        $(#[$doc])*
         impl Reducer for functions::$reducer {
             type With<'a> = $type;
 

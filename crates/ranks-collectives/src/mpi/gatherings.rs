@@ -13,8 +13,8 @@ use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf, check};
 use ranks_comm::record::Over;
 
-use super::functions::{Allgatherv, Gatherv, Moved, Moves, Native, is_in_library};
-use super::large_varying;
+use super::functions::{Allgatherv, Gatherv, Moved, Moves, Native};
+use super::large_varying::{self, is_through_types};
 use super::packed::{self, at_the_front};
 use super::varying::{self, Division, Side, Varying};
 use crate::lasting::Lasting;
@@ -36,11 +36,6 @@ impl Gathers for Allgatherv {
 /// Returns `true` if the library puts received blocks where they belong.
 fn is_received_well<F: Gathers, T>(gathering: &Gathering<'_, T>) -> bool {
     !F::TO_ALL || gathering.recv.blocks.are_received_well()
-}
-
-/// Returns `true` if the blocks travel by derived types.
-fn is_through_types<T: Pod>(name: &str, gathering: &Gathering<'_, T>) -> bool {
-    gathering.recv.blocks.are_large(TypeOf::<T>::items()) && !is_in_library(name)
 }
 
 /// As the function has it.
@@ -70,15 +65,12 @@ fn to_the_front<F: Gathers, T>(gathering: Gathering<'_, T>) -> Result<Varying<'_
 }
 
 pub(crate) fn blocking<F: Gathers, T: Pod>(comm: &Comm, gathering: Gathering<'_, T>) -> Result<()> {
-    let blocks = gathering.recv.blocks;
-    let (is_large, has_ints) = (
-        blocks.are_large(TypeOf::<T>::items()),
-        blocks.ints(TypeOf::<T>::items()).is_some(),
-    );
-    if !is_received_well::<F, T>(&gathering) || !(is_large || has_ints) {
+    let (blocks, items) = (gathering.recv.blocks, TypeOf::<T>::items());
+    let is_far = !blocks.are_large(items) && blocks.ints(items).is_none();
+    if is_far || !is_received_well::<F, T>(&gathering) {
         return packed::gathered(gathering, |gathering| blocking::<F, T>(comm, gathering));
     }
-    if is_through_types(F::BLOCKING_C, &gathering) {
+    if is_through_types::<T>(F::BLOCKING_C, blocks) {
         let root = gathering.root.rank;
         return large_varying::gathered(comm, gathering, |rank| F::TO_ALL || rank == root);
     }
@@ -111,7 +103,7 @@ pub(crate) fn nonblocking<F: Gathers, T: Pod>(
     comm: &Comm,
     gathering: Lasting<Gathering<'_, T>>,
 ) -> Result<StartedOp> {
-    if is_through_types(F::NONBLOCKING_C, gathering.get()) {
+    if is_through_types::<T>(F::NONBLOCKING_C, gathering.get().recv.blocks) {
         let root = gathering.get().root.rank;
         return large_varying::igathered(comm, gathering, |rank| F::TO_ALL || rank == root);
     }

@@ -5,14 +5,21 @@ use std::any::Any;
 use std::borrow::Cow;
 
 use bytemuck::Pod;
-use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp};
+use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp, TypeOf};
 use ranks_comm::{Result, SendBuffer};
 
+use super::functions::is_in_library;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use super::typed_blocks::{TypedBlocks, begin_exchange, exchange};
 use crate::blocks::Blocks;
 use crate::lasting::Lasting;
 use crate::varying::{Gathering, Scattering};
+
+/// Returns `true` if such blocks travel by derived types, as the library has no function of that name for so many items: all ranks say the same, as
+/// they have the counts in common.
+pub(super) fn is_through_types<T: Pod>(name: &str, blocks: &Blocks) -> bool {
+    blocks.are_large(TypeOf::<T>::items()) && !is_in_library(name)
+}
 
 /// Scatters.
 pub(super) fn scattered<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Result<()> {

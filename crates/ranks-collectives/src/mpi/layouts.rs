@@ -89,6 +89,18 @@ enum Reach {
     Far([Vec<MPI_Count>; 2]),
 }
 
+impl<F> Sides<F> {
+    /// The counts of what is sent and of what is received.
+    pub(super) fn counts(&self) -> [&Vec<c_int>; 2] {
+        [&self.sent.counts, &self.received.counts]
+    }
+
+    /// Their places.
+    pub(super) fn places(&self) -> [&Vec<MPI_Aint>; 2] {
+        [&self.sent.places, &self.received.places]
+    }
+}
+
 impl<F: Send + Debug> Keep for Sides<F> {
     fn ended(&mut self, _: &'static str) -> Result<()> {
         Ok(())
@@ -162,56 +174,56 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<(
     check(code, "MPI_Alltoallw")
 }
 
+/// Starts or prepares an operation on layouts by the C function of that name, with `sides` that are kept, counts and places of what is sent and of
+/// what is received, and where places count from. What a persistent one takes besides comes last.
+macro_rules! begin_layouts {
+    ($function:ident, $comm:expr, $sides:expr, $counts:expr, $places:expr, $from:expr, $to:expr $(, $info:expr)?) => {{
+        let [send_counts, recv_counts] = $counts.map(|counts| counts.as_ptr());
+        let [send_places, recv_places] = $places.map(|places| places.as_ptr());
+        let [send_types, recv_types] = $sides.types.each_ref().map(|types| types.as_ptr());
+        let (from, to) = ($from, $to);
+        begin_large(stringify!($function), Some($sides), |request| {
+            // SAFETY: what each part takes lies in its slice, and the parts of what is received have no element in common, as `Pattern` and `Trade` have proven; there is one for each rank or neighbour, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and the sides do.
+            unsafe {
+                sys::$function(
+                    from, send_counts, send_places, send_types, to, recv_counts, recv_places, recv_types, $comm.canonical,
+                    $($info,)? request,
+                )
+            }
+        })
+    }};
+}
+pub(super) use begin_layouts;
+
 pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
     pattern: Lasting<Pattern<'_, T>>,
 ) -> Result<StartedOp> {
-    let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
-    let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
-    match &keep.form {
-        Reach::Near([here, there]) => {
-            let (send_counts, recv_counts) =
-                (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
-            let (send_places, recv_places) = (here.as_ptr(), there.as_ptr());
-            begin_large("MPI_Ialltoallw", Some(keep), |request| {
-                // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and `keep` does.
-                unsafe {
-                    sys::MPI_Ialltoallw(
-                        from,
-                        send_counts,
-                        send_places,
-                        send_types,
-                        to,
-                        recv_counts,
-                        recv_places,
-                        recv_types,
-                        comm.canonical,
-                        request,
-                    )
-                }
-            })
+    let (from, to, sides) = Sides::of(comm, pattern.into_inner())?;
+    match &sides.form {
+        Reach::Near(places) => {
+            let places = places.each_ref();
+            begin_layouts!(
+                MPI_Ialltoallw,
+                comm,
+                sides,
+                sides.counts(),
+                places,
+                from,
+                to
+            )
         }
-        Reach::Far([here, there]) => {
-            let (send_counts, recv_counts) = (here.as_ptr(), there.as_ptr());
-            let (send_places, recv_places) =
-                (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
-            begin_large("MPI_Ialltoallw_c", Some(keep), |request| {
-                // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and `keep` does.
-                unsafe {
-                    sys::MPI_Ialltoallw_c(
-                        from,
-                        send_counts,
-                        send_places,
-                        send_types,
-                        to,
-                        recv_counts,
-                        recv_places,
-                        recv_types,
-                        comm.canonical,
-                        request,
-                    )
-                }
-            })
+        Reach::Far(counts) => {
+            let counts = counts.each_ref();
+            begin_layouts!(
+                MPI_Ialltoallw_c,
+                comm,
+                sides,
+                counts,
+                sides.places(),
+                from,
+                to
+            )
         }
     }
 }
@@ -220,58 +232,37 @@ pub(crate) fn init<T: Pod>(
     comm: &Comm,
     pattern: Lasting<Pattern<'_, T>>,
 ) -> Result<Option<StartedOp>> {
-    const NAME: &str = "MPI_Alltoallw_init";
-    if !is_in_library(NAME) {
+    if !is_in_library("MPI_Alltoallw_init") {
         return Ok(None);
     }
-    let (from, to, keep) = Sides::of(comm, pattern.into_inner())?;
-    let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
-    match &keep.form {
-        Reach::Near([here, there]) => {
-            let (send_counts, recv_counts) =
-                (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
-            let (send_places, recv_places) = (here.as_ptr(), there.as_ptr());
-            begin_large("MPI_Alltoallw_init", Some(keep), |request| {
-                // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and `keep` does.
-                unsafe {
-                    sys::MPI_Alltoallw_init(
-                        from,
-                        send_counts,
-                        send_places,
-                        send_types,
-                        to,
-                        recv_counts,
-                        recv_places,
-                        recv_types,
-                        comm.canonical,
-                        sys::MPI_INFO_NULL,
-                        request,
-                    )
-                }
-            })
+    let (from, to, sides) = Sides::of(comm, pattern.into_inner())?;
+    let info = sys::MPI_INFO_NULL;
+    match &sides.form {
+        Reach::Near(places) => {
+            let places = places.each_ref();
+            begin_layouts!(
+                MPI_Alltoallw_init,
+                comm,
+                sides,
+                sides.counts(),
+                places,
+                from,
+                to,
+                info
+            )
         }
-        Reach::Far([here, there]) => {
-            let (send_counts, recv_counts) = (here.as_ptr(), there.as_ptr());
-            let (send_places, recv_places) =
-                (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
-            begin_large("MPI_Alltoallw_init_c", Some(keep), |request| {
-                // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Pattern` has proven; there is one for each rank, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and `keep` does.
-                unsafe {
-                    sys::MPI_Alltoallw_init_c(
-                        from,
-                        send_counts,
-                        send_places,
-                        send_types,
-                        to,
-                        recv_counts,
-                        recv_places,
-                        recv_types,
-                        comm.canonical,
-                        sys::MPI_INFO_NULL,
-                        request,
-                    )
-                }
-            })
+        Reach::Far(counts) => {
+            let counts = counts.each_ref();
+            begin_layouts!(
+                MPI_Alltoallw_init_c,
+                comm,
+                sides,
+                counts,
+                sides.places(),
+                from,
+                to,
+                info
+            )
         }
     }
     .map(Some)

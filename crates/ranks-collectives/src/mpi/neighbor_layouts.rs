@@ -6,11 +6,10 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm as Comm, StartedOp, check};
 use ranks_mpi_sys as sys;
-use ranks_mpi_sys::native;
 
 use super::begun::begin_large;
 use super::functions::is_in_library;
-use super::layouts::{Parts, Sides};
+use super::layouts::{Parts, Sides, begin_layouts};
 use super::neighbor_order::{Form, slots_for};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use crate::lasting::Lasting;
@@ -49,6 +48,7 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layouts>) -> Re
     };
     check(code, "MPI_Neighbor_alltoallw")
 }
+
 impl Sides<()> {
     /// Those of the neighbours, and where places count from.
     fn around<T: Pod>(
@@ -75,59 +75,37 @@ pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
     trade: Lasting<Trade<'_, T, &Layouts>>,
 ) -> Result<StartedOp> {
-    const NAME: &str = "MPI_Ineighbor_alltoallw";
-    let (from, to, keep) = Sides::around(comm, Form::NonblockingLayouts, trade.into_inner())?;
-    let (send_counts, recv_counts) = (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
-    let (send_places, recv_places) = (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
-    let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
-    begin_large(NAME, Some(keep), |request| {
-        // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Trade` has proven; there is one for each neighbour; slices and arrays last, as `Lasting` says and `keep` does.
-        unsafe {
-            sys::MPI_Ineighbor_alltoallw(
-                from,
-                send_counts,
-                send_places,
-                send_types,
-                to,
-                recv_counts,
-                recv_places,
-                recv_types,
-                comm.canonical,
-                request,
-            )
-        }
-    })
+    let (from, to, sides) = Sides::around(comm, Form::NonblockingLayouts, trade.into_inner())?;
+    let (counts, places) = (sides.counts(), sides.places());
+    begin_layouts!(
+        MPI_Ineighbor_alltoallw,
+        comm,
+        sides,
+        counts,
+        places,
+        from,
+        to
+    )
 }
 
 pub(crate) fn init<T: Pod>(
     comm: &Comm,
     trade: Lasting<Trade<'_, T, &Layouts>>,
 ) -> Result<Option<StartedOp>> {
-    const NAME: &str = "MPI_Neighbor_alltoallw_init";
-    if !is_in_library(NAME) {
+    if !is_in_library("MPI_Neighbor_alltoallw_init") {
         return Ok(None);
     }
-    let (from, to, keep) = Sides::around(comm, Form::PersistentLayouts, trade.into_inner())?;
-    let (send_counts, recv_counts) = (keep.sent.counts.as_ptr(), keep.received.counts.as_ptr());
-    let (send_places, recv_places) = (keep.sent.places.as_ptr(), keep.received.places.as_ptr());
-    let [send_types, recv_types] = keep.types.each_ref().map(native::Datatypes::as_ptr);
-    begin_large(NAME, Some(keep), |request| {
-        // SAFETY: what each part takes lies in its slice, and the parts of `recv` have no element in common, as `Trade` has proven; there is one for each neighbour; slices and arrays last, as `Lasting` says and `keep` does.
-        unsafe {
-            sys::MPI_Neighbor_alltoallw_init(
-                from,
-                send_counts,
-                send_places,
-                send_types,
-                to,
-                recv_counts,
-                recv_places,
-                recv_types,
-                comm.canonical,
-                sys::MPI_INFO_NULL,
-                request,
-            )
-        }
-    })
+    let (from, to, sides) = Sides::around(comm, Form::PersistentLayouts, trade.into_inner())?;
+    let (counts, places, info) = (sides.counts(), sides.places(), sys::MPI_INFO_NULL);
+    begin_layouts!(
+        MPI_Neighbor_alltoallw_init,
+        comm,
+        sides,
+        counts,
+        places,
+        from,
+        to,
+        info
+    )
     .map(Some)
 }

@@ -75,6 +75,7 @@ pub(crate) struct LastingOperation {
 
 impl LastingOperation {
     /// An operation for blocks that an `int` can count.
+    #[inline]
     pub(crate) fn of<T: Pod, O: Reduction<T> + Send + 'static>(op: O) -> Result<Self> {
         if let Some((op, datatype)) = O::predefined() {
             let keep = None;
@@ -106,6 +107,7 @@ impl LastingOperation {
     }
 
     /// Both in the library's own form.
+    #[inline]
     pub(super) fn native(&self) -> (native::Op, native::Datatype) {
         native(self.op, self.datatype)
     }

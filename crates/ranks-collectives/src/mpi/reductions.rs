@@ -167,6 +167,7 @@ fn keep<C: Send + std::fmt::Debug + 'static>(
 }
 
 /// `make` makes the operation for blocks that an `int` can count.
+#[inline]
 pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
     make: impl FnOnce() -> Result<LastingOperation>,

@@ -6,17 +6,12 @@ use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{MpiComm as Comm, StartedOp, TypeOf};
 
-use super::functions::{Moves, Scatterv, is_in_library};
-use super::large_varying;
+use super::functions::{Moves, Scatterv};
+use super::large_varying::{self, is_through_types};
 use super::packed;
 use super::varying::{self, Division, Side, Varying};
 use crate::lasting::Lasting;
 use crate::varying::Scattering;
-
-/// Returns `true` if the blocks travel by derived types: all ranks say the same, as they have the counts in common.
-fn is_through_types<T: Pod>(name: &str, scattering: &Scattering<'_, T>) -> bool {
-    scattering.send.blocks.are_large(TypeOf::<T>::items()) && !is_in_library(name)
-}
 
 /// As the function has it.
 fn varying<'a, T>(scattering: Scattering<'a, T>) -> Varying<'a, T> {
@@ -39,7 +34,7 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Re
     if !blocks.are_large(items) && blocks.ints(items).is_none() {
         return packed::scattered(scattering, |scattering| blocking(comm, scattering));
     }
-    if is_through_types(Scatterv::BLOCKING_C, &scattering) {
+    if is_through_types::<T>(Scatterv::BLOCKING_C, blocks) {
         return large_varying::scattered(comm, scattering);
     }
     varying::blocking::<Scatterv, T>(comm, varying(scattering))
@@ -49,7 +44,7 @@ pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
     scattering: Lasting<Scattering<'_, T>>,
 ) -> Result<StartedOp> {
-    if is_through_types(Scatterv::NONBLOCKING_C, scattering.get()) {
+    if is_through_types::<T>(Scatterv::NONBLOCKING_C, scattering.get().send.blocks) {
         return large_varying::iscattered(comm, scattering);
     }
     varying::nonblocking::<Scatterv, T>(comm, scattering.map(varying), None)
