@@ -11,6 +11,10 @@ use crate::environment::{Environment, process_variable};
 use crate::installation::Installation;
 use crate::names::{self, Content, Names, Preference, Wanted};
 
+mod config_error;
+
+pub use config_error::ConfigError;
+
 /// The variable by which a user names the MPI: a file, a prefix, a family or an installation.
 pub(crate) const CHOICE: &str = "RANKS_MPI";
 
@@ -70,10 +74,9 @@ pub(crate) fn chosen_is_no_mpi(
     candidates: &[Candidate],
 ) -> Option<ConfigError> {
     let value = variable(CHOICE).filter(|value| !value.trim().is_empty())?;
-    let own = variable(LINKER_PATH).unwrap_or_default();
-    let own = std::env::split_paths(&own).filter(|folder| folder.is_absolute());
     let usual = ["/", "/usr"].map(|prefix| names::library_folders(Path::new(prefix)));
-    let folders: Vec<PathBuf> = own.chain(usual.into_iter().flatten()).collect();
+    let mut folders = absolute_ones(variable(LINKER_PATH));
+    folders.extend(usual.into_iter().flatten());
     let find = |candidate: &Candidate| {
         let lies = folders.iter().map(|folder| folder.join(&candidate.file));
         lies.into_iter().find(|file| file.is_file())
@@ -104,110 +107,6 @@ impl std::fmt::Debug for Search<'_> {
             .field("preference", &self.preference)
             .finish_non_exhaustive()
     }
-}
-
-/// The reason why `RANKS_MPI`, or another variable that names an MPI, cannot be followed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// It names a path that is not there.
-    #[error(
-        "RANKS_MPI={value}: there is no such file or folder; name the file of a libmpi, the prefix of an MPI, or a family: mpich, openmpi, intel, cray, abi"
-    )]
-    NotThere {
-        /// The value it was set to.
-        value: String,
-    },
-    /// It names a file that the dynamic linker cannot open.
-    #[error(
-        "RANKS_MPI={value}: this file is no library ({what}){}",
-        advice(instead)
-    )]
-    NotALibrary {
-        /// The value it was set to.
-        value: String,
-        /// The kind of file it is.
-        what: &'static str,
-        /// A library beside it.
-        instead: Option<PathBuf>,
-    },
-    /// It names a library that is no MPI.
-    #[error("RANKS_MPI={value}: {} is a library, but no MPI: it has no MPI_Init", file.display())]
-    NotAnMpi {
-        /// The value it was set to.
-        value: String,
-        /// The library.
-        file: PathBuf,
-    },
-    /// It names a folder without an MPI.
-    #[error(
-        "RANKS_MPI={value}: no MPI library lies in this folder nor in its {}",
-        folders(searched)
-    )]
-    NoLibraryIn {
-        /// The value it was set to.
-        value: String,
-        /// The folders that were searched.
-        searched: Vec<PathBuf>,
-    },
-    /// A variable holds a relative path.
-    #[error(
-        "{variable}={value} is relative, and leads elsewhere from each folder that a rank may start in; write it from the root: {variable}={}",
-        absolute(value)
-    )]
-    Relative {
-        /// The variable.
-        variable: &'static str,
-        /// The value it was set to.
-        value: String,
-    },
-    /// It is a word that names nothing.
-    #[error(
-        "RANKS_MPI={value} is no file, no family (mpich, openmpi, intel, cray, abi) and no installation; {}",
-        known(names)
-    )]
-    Unknown {
-        /// The value it was set to.
-        value: String,
-        /// The installations there are.
-        names: Vec<String>,
-    },
-}
-
-impl ConfigError {
-    /// Returns `true` if it is about `RANKS_MPI`, by which a user asks for an MPI, rather than about a
-    /// variable that a module may have set.
-    pub(crate) fn is_of_choice(&self) -> bool {
-        !matches!(self, ConfigError::Relative { variable, .. } if *variable != CHOICE)
-    }
-}
-
-fn advice(instead: &Option<PathBuf>) -> String {
-    let name = |file: &PathBuf| format!("; did you mean {}?", file.display());
-    instead.as_ref().map(name).unwrap_or_default()
-}
-
-fn absolute(value: &str) -> String {
-    let path = std::path::absolute(value).unwrap_or_else(|_| Path::new("/").join(value));
-    path.display().to_string()
-}
-
-fn folders(searched: &[PathBuf]) -> String {
-    if searched.is_empty() {
-        return "lib, lib64 and lib/release".into();
-    }
-    let names: Vec<String> = searched
-        .iter()
-        .map(|folder| folder.display().to_string())
-        .collect();
-    names.join(", ")
-}
-
-fn known(names: &[String]) -> String {
-    if names.is_empty() {
-        return "none is installed".into();
-    }
-    format!("installed are {}", names.join(", "))
 }
 
 /// Folders that are searched for one reason.
@@ -414,12 +313,9 @@ impl Search<'_> {
         Ok(places)
     }
 
-    /// The absolute ones of a list of folders.
+    /// The absolute ones of the folders in a variable.
     fn folders_in(&self, variable: &str) -> Vec<PathBuf> {
-        let paths = self.variable(variable).unwrap_or_default();
-        std::env::split_paths(&paths)
-            .filter(|folder| folder.is_absolute())
-            .collect()
+        absolute_ones(self.variable(variable))
     }
 
     /// The place of the library of the first `mpiexec` in `PATH`: a program that is started alone opens the
@@ -500,6 +396,13 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// The absolute ones of a list of folders.
+fn absolute_ones(folders: Option<String>) -> Vec<PathBuf> {
+    std::env::split_paths(&folders.unwrap_or_default())
+        .filter(|folder| folder.is_absolute())
+        .collect()
 }
 
 /// The path in a variable, which must be absolute.
