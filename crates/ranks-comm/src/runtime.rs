@@ -127,7 +127,6 @@ pub struct Facts {
     pub(crate) standard: Option<(i32, i32)>,
     pub(crate) thread_level: ThreadLevel,
     pub(crate) launcher: Option<String>,
-    pub(crate) alone: Option<String>,
     pub(crate) receives: String,
     pub(crate) rank: usize,
     pub(crate) size: usize,
@@ -177,7 +176,7 @@ impl Facts {
     /// its ranks are on that one, which may be meant so or not.
     #[must_use]
     pub fn alone(&self) -> Option<&str> {
-        self.alone.as_deref()
+        settings::alone()
     }
 
     /// The way in which messages are received, so that none is written past its slice: `posted` to the library, or `claimed` (by a
@@ -210,7 +209,7 @@ impl Display for Facts {
         if let Some(launcher) = &self.launcher {
             write!(f, ", started by {launcher}")?;
         }
-        if let Some(alone) = &self.alone {
+        if let Some(alone) = self.alone() {
             write!(f, ", {alone}")?;
         }
         write!(f, "; receives are {}", self.receives)
@@ -360,7 +359,6 @@ pub(crate) fn in_process(place: Place) -> Runtime {
         standard: None,
         thread_level: place.gate.level(),
         launcher: None,
-        alone: settings::alone(),
         receives: "posted".to_owned(),
         rank: place.rank,
         size: place.world.size(),

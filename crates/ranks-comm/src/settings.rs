@@ -48,10 +48,10 @@ pub(crate) fn faults_are_wanted() -> bool {
 }
 
 /// A line about a program that was started alone on one of several hosts of a batch job.
-pub(crate) fn alone() -> Option<String> {
+pub(crate) fn alone() -> Option<&'static str> {
     static ALONE: OnceLock<Option<String>> = OnceLock::new();
     let find = || Allocation::detect()?.alone(&Environment::detect());
-    ALONE.get_or_init(find).clone()
+    ALONE.get_or_init(find).as_deref()
 }
 
 /// Decides between MPI and threads: as the program asks, or else as [`Ground`] finds from how it was started.

@@ -33,7 +33,6 @@ use crate::mpi::status::CountWord;
 use crate::mpi::waitall;
 use crate::record::dump;
 use crate::runtime::{Backend, Facts, Runtime};
-use crate::settings;
 use crate::thread_level::ThreadLevel;
 
 /// The requirements of a program at the start.
@@ -278,7 +277,6 @@ fn take_over(
         standard: Some(loaded.standard()),
         thread_level: level,
         launcher: environment.launcher.as_ref().map(ToString::to_string),
-        alone: settings::alone(),
         receives: session.receives.told(&found),
         rank,
         size,
