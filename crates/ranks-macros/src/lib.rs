@@ -174,53 +174,48 @@ fn says_how_fields_lie(attribute: TokenTree) -> bool {
 
 /// The names of the fields, or their numbers.
 fn names(fields: &Group) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut tokens = fields.stream().into_iter().peekable();
-    while tokens.peek().is_some() {
-        let mut name = names.len().to_string();
-        // Up to the field's own name, or into its type.
-        loop {
-            match tokens.next() {
-                Some(TokenTree::Punct(hash)) if hash.as_char() == '#' => drop(tokens.next()),
-                Some(TokenTree::Ident(word)) if word.to_string() == "pub" => {
-                    let group = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
-                    let is_named = fields.delimiter() == Delimiter::Brace;
-                    // In `pub (u8, u8)` of a tuple it is the type, of which nothing is needed.
-                    if is_named {
-                        tokens.next_if(group);
-                    }
-                }
-                Some(TokenTree::Ident(word)) if fields.delimiter() == Delimiter::Brace => {
-                    name = word.to_string();
-                    break;
-                }
-                Some(_) => break,
-                None => return names,
-            }
+    let name = |(number, field): (usize, Vec<TokenTree>)| {
+        let is_colon =
+            |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':');
+        match field
+            .iter()
+            .position(is_colon)
+            .filter(|_| fields.delimiter() == Delimiter::Brace)
+        {
+            // Attributes and visibilities before it have theirs in groups.
+            Some(colon) => field.get(colon.saturating_sub(1)).map(TokenTree::to_string),
+            None => Some(number.to_string()),
         }
-        names.push(name);
-        to_the_comma(&mut tokens);
-    }
-    names
+    };
+    let fields = split(fields.stream()).into_iter().enumerate();
+    fields.filter_map(name).collect()
 }
 
-/// Goes to behind the comma that ends a field: not one between parameters of a type.
-fn to_the_comma(tokens: &mut impl Iterator<Item = TokenTree>) {
-    let (mut depth, mut before) = (0, ' ');
-    for token in tokens {
-        let TokenTree::Punct(mark) = &token else {
-            before = ' ';
-            continue;
+/// The fields, split at the commas between them: not at those between parameters of a type.
+fn split(fields: TokenStream) -> Vec<Vec<TokenTree>> {
+    let (mut split, mut depth, mut before) = (vec![Vec::new()], 0, ' ');
+    for token in fields {
+        let mark = match &token {
+            TokenTree::Punct(mark) => mark.as_char(),
+            _ => ' ',
         };
-        match mark.as_char() {
-            ',' if depth == 0 => return,
+        match mark {
+            ',' if depth == 0 => split.push(Vec::new()),
+            _ => split
+                .last_mut()
+                .into_iter()
+                .for_each(|field| field.push(token.clone())),
+        }
+        match mark {
             '<' => depth += 1,
             // That of `->` ends none.
             '>' if before != '-' => depth -= 1,
             _ => {}
         }
-        before = mark.as_char();
+        before = mark;
     }
+    split.retain(|field| !field.is_empty());
+    split
 }
 
 fn refused(needed: &str) -> TokenStream {

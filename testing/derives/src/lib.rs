@@ -7,7 +7,7 @@ use ranks::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, ranks::Pod, ranks::Zeroable)]
 #[repr(C)]
 pub struct Particle {
-    /// Where it is.
+    /// Its place.
     pub position: [f64; 3],
     pub(crate) charge: f32,
     #[allow(dead_code)]
@@ -24,12 +24,31 @@ pub struct Wrapped(pub Particle);
 #[repr(C, packed)]
 pub struct Packed(u8, u64);
 
+/// A type of which another one is a part.
+pub trait Holds {
+    /// That one.
+    type Part;
+}
+
+impl Holds for u8 {
+    type Part = u32;
+}
+
+/// Of types with commas, and one that begins with a bracket.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct Qualified(
+    pub <u8 as Holds>::Part,
+    pub std::marker::PhantomData<fn(u8) -> Result<u8, u16>>,
+    pub(crate) u32,
+);
+
 /// Nothing at all.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct Unit;
 
-/// What may be zero, and is no plain data.
+/// A struct that may be zero, and is no plain data.
 #[derive(Debug, Zeroable)]
 pub struct Flags {
     /// One of them.
@@ -41,7 +60,7 @@ pub struct Flags {
 /// Sends `mine` to the rank itself; whether it came as it was.
 ///
 /// # Errors
-/// What the library reports.
+/// Errors of the library.
 pub fn comes_back(world: &Communicator, mine: Wrapped) -> Result<bool> {
     let request = world.isend(vec![mine], world.rank(), 0)?;
     let mut came = [Wrapped::zeroed()];
@@ -76,6 +95,7 @@ mod tests {
             [1, 2, 2, 2, 2, 2, 2, 2, 2]
         );
         assert_eq!(bytes_of(&Unit), []);
+        assert_eq!(bytes_of(&Qualified::zeroed()), [0; 8]);
         let flags = Flags::zeroed();
         assert!(!flags.set && flags.number.is_none());
     }
