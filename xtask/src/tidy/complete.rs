@@ -65,7 +65,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether what the crate of a folder offers is to be in the umbrella.
+/// Returns `true` if the umbrella is to have what the crate of a folder offers.
 fn is_below(name: &str) -> bool {
     !BESIDE.contains(&name) && !name.ends_with("-sys")
 }
@@ -102,7 +102,7 @@ fn too_many_traits(tree: &Tree, umbrella: &[Export]) -> Option<Finding> {
 #[derive(Debug, Clone)]
 struct Export {
     name: String,
-    /// Where it comes from, as `pub use` has it.
+    /// The path that it comes from, as `pub use` has it.
     path: String,
     /// Else it is in a module.
     is_at_root: bool,

@@ -1,4 +1,4 @@
-//! How ranks tell each other what they need: over a communicator, as threads, and over a store.
+//! Exchanges of what ranks need from each other: over a communicator, as threads, and over a store.
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
