@@ -12,6 +12,7 @@ mod devices;
 mod docs;
 mod edges;
 mod finding;
+mod layers;
 mod length;
 mod links;
 mod manifests;
@@ -41,7 +42,7 @@ pub(crate) struct Arguments {
 /// A rule and what there is to say about this tree.
 type Check = (&'static str, fn(&Tree, &Metadata) -> Vec<Finding>);
 
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     (
         "nothing links a native library, and nothing runs at build time",
         links::check,
@@ -57,6 +58,9 @@ const CHECKS: [Check; 15] = [
         "crates depend on each other as the table says",
         |_, metadata| edges::check(metadata),
     ),
+    ("modules of a crate use those below", |tree, _| {
+        layers::check(tree)
+    }),
     ("a program for CPUs compiles no crate for GPUs", |_, _| {
         devices::check()
     }),

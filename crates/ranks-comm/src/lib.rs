@@ -1,113 +1,64 @@
 //! Communicators, point-to-point communication and the runtime, over MPI or in process (threads as ranks).
 #![deny(unsafe_code)]
 
-mod agree;
-mod attributes;
 #[doc(hidden)]
 pub mod backend;
-mod buffer;
-mod buffered;
-mod call_guard;
-mod callback;
-mod cartesian;
-mod checks;
+mod call;
 mod communicator;
-mod dims;
-mod dist_graph;
-pub mod element;
-mod environment;
-mod error;
-mod fast_path;
-mod fault_tolerance;
-#[cfg(feature = "async")]
-mod future;
-mod graph;
-mod grid;
-mod group;
-mod halo_exchange;
-mod identity;
-mod in_flight;
-mod in_process;
-mod inflight_calls;
-mod info;
-mod inside;
+mod data;
 mod intercommunicator;
 pub mod interop;
-mod irecv;
-mod isend;
 pub mod layout;
-mod lent;
-mod limit;
-mod message;
-mod mpi;
 mod observe;
-mod outbox;
-mod own_file;
-mod owned;
-mod partitioned;
-mod pending_op;
-mod persistent;
-mod probe;
-mod raw_slice;
-#[doc(hidden)]
-pub mod record;
-mod recv;
-mod request;
-mod requests;
-mod run;
+mod op;
+mod p2p;
+mod result;
 mod runtime;
-mod scope;
-mod send;
-mod sendrecv;
-mod settings;
-mod source;
-mod split;
-mod status;
-mod tag;
-mod thread_guard;
-mod thread_level;
-mod told;
 mod topology;
-mod trust_lengths;
-#[cfg(feature = "serde")]
-mod value;
+mod transport;
 
-pub use attributes::AttributeKey;
-pub use buffer::Buffer;
-pub use buffered::{AttachedBuffer, BSEND_OVERHEAD};
-pub use cartesian::Cartesian;
-pub use checks::Checks;
-pub use communicator::{Communicator, Comparison};
-pub use dims::balanced_dims;
-pub use dist_graph::DistGraph;
+pub use call::checks::Checks;
+pub use call::limit::OnTimeLimit;
+#[doc(hidden)]
+pub use call::record;
+pub use call::thread_level::ThreadLevel;
+pub use communicator::Communicator;
+pub use communicator::attributes::AttributeKey;
+pub use communicator::fault_tolerance::{Agreed, Shrunk};
+pub use communicator::group::Group;
+pub use communicator::split::SplitType;
+pub use data::buffer::Buffer;
+pub use data::element;
+pub use data::owned::{RecvBuffer, SendBuffer};
+pub use data::source::{Destination, Source};
+pub use data::tag::Tag;
 pub use element::{Pod, Zeroable};
-pub use error::{Error, ErrorKind, Result};
-pub use fault_tolerance::{Agreed, Shrunk};
-#[cfg(feature = "async")]
-pub use future::RequestFuture;
-pub use graph::Graph;
-pub use group::Group;
-pub use halo_exchange::HaloExchange;
-pub use info::Info;
 pub use intercommunicator::{Intercommunicator, IntercommunicatorScope};
 pub use layout::Layout;
-pub use limit::OnTimeLimit;
-pub use message::Message;
 #[cfg(feature = "tracing")]
 pub use observe::look_for_subscriber;
 pub use observe::{OperationStatistics, Statistics};
-pub use outbox::Outbox;
-pub use owned::{RecvBuffer, SendBuffer};
-pub use partitioned::{ActiveRecv, ActiveSend, PartitionWriter, PartitionedRecv, PartitionedSend};
-pub use persistent::{Active, Persistent};
-pub use request::Request;
-pub use requests::{Completed, Pending, Requests};
-pub use run::run;
-pub use runtime::{Backend, Builder, Facts, Runtime};
-pub use scope::{Borrowed, Scope, ScopedRequest};
-pub use source::{Destination, Source};
-pub use split::SplitType;
-pub use status::Status;
-pub use tag::Tag;
-pub use thread_level::ThreadLevel;
+#[cfg(feature = "async")]
+pub use op::future::RequestFuture;
+pub use op::partitioned::{
+    ActiveRecv, ActiveSend, PartitionWriter, PartitionedRecv, PartitionedSend,
+};
+pub use op::persistent::{Active, Persistent};
+pub use op::request::Request;
+pub use op::requests::{Completed, Pending, Requests};
+pub use op::scope::{Borrowed, Scope, ScopedRequest};
+pub use p2p::buffered::{AttachedBuffer, BSEND_OVERHEAD};
+pub use p2p::message::Message;
+pub use p2p::outbox::Outbox;
+pub use result::{Error, ErrorKind, Result, Status};
+pub use runtime::run::run;
+pub use runtime::{Builder, Runtime};
+pub use topology::cartesian::Cartesian;
+pub use topology::dims::balanced_dims;
+pub use topology::dist_graph::DistGraph;
+pub use topology::graph::Graph;
+pub use topology::halo_exchange::HaloExchange;
 pub use topology::{Neighborhood, VirtualTopology};
+pub use transport::comparison::Comparison;
+pub use transport::facts::{Backend, Facts};
+pub use transport::info::Info;

@@ -1,8 +1,8 @@
 //! Observation of a rank's calls: statistics (`RANKS_STATS`), a timeline (`RANKS_TIMELINE`) and spans of `tracing`.
 //!
-//! All of them observe the calls in flight (`under_way`): without one of them nothing here is reached. Data belongs to a
+//! All of them observe the calls in flight (`call/inflight_calls.rs`): without one of them nothing here is reached. Data belongs to a
 //! rank, of which an in-process world has several ([`Home`]). When communication ends it becomes one table and a file of
-//! each rank: here for ranks that are threads, in `mpi/backstage` for those that are processes.
+//! each rank: here for ranks that are threads, in `transport/mpi/gather_statistics.rs` for those that are processes.
 
 mod clock;
 mod facts;
@@ -22,7 +22,6 @@ use std::sync::PoisonError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) use clock::{Clock, Reading};
-pub(crate) use facts::host;
 pub(crate) use job::Job;
 use keeper::Keeper;
 pub(crate) use keeper::Who;
@@ -32,7 +31,7 @@ pub use spans::look_for_subscriber;
 pub use statistics::{OperationStatistics, Statistics};
 use wanted::Target;
 
-use crate::record::{Home, Recorder};
+use crate::call::record::{Home, Recorder};
 
 /// Reads the settings, before there are ranks whose calls could be observed.
 pub(crate) fn start() {
@@ -93,15 +92,6 @@ pub(crate) fn end(home: Home) {
         && let Some(kept) = keeper.take(home)
     {
         keeper.write(&kept.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-/// Writes the timelines of all ranks of this process as they are, before it is ended.
-pub(crate) fn write_timelines() {
-    if let Some(keeper) = Keeper::get() {
-        for home in keeper.homes() {
-            keeper.with(home, |kept| keeper.write(kept));
-        }
     }
 }
 

@@ -87,7 +87,10 @@ fn called(
 ) -> Vec<Finding> {
     // The first call of each function in each crate.
     let mut calls = BTreeMap::new();
-    for (path, text) in tree.rust().filter(|(path, _)| path.contains("/src/mpi/")) {
+    for (path, text) in tree
+        .rust()
+        .filter(|(path, _)| path.contains("/src/") && path.contains("/mpi/"))
+    {
         let Some(name) = crate_of(path) else { continue };
         for (line, code) in code::lines(&strip(text, Blank::CommentsAndStrings)) {
             for word in words(code).filter(|word| functions.contains(*word)) {
@@ -156,7 +159,7 @@ mod tests {
     }
 
     const CALL: (&str, &str) = (
-        "crates/ranks-comm/src/mpi/send.rs",
+        "crates/ranks-comm/src/transport/mpi/send.rs",
         "\n    let code = unsafe { native::MPI_Send(buf) };\n",
     );
 
@@ -178,12 +181,12 @@ mod tests {
     #[test]
     fn a_call_with_an_alias_is_in_order() {
         let alias = (
-            "crates/ranks-comm/src/send.rs",
+            "crates/ranks-comm/src/p2p/send.rs",
             "#[doc(alias = \"MPI_Send\")]\npub fn send() {}\n",
         );
         assert_eq!(findings(&[], &Tree::of(&[SYS, CALL, alias])), []);
         let in_words = (
-            "crates/ranks-comm/src/mpi/send.rs",
+            "crates/ranks-comm/src/transport/mpi/send.rs",
             "// MPI_Send\nconst OPERATION: &str = \"MPI_Send\";\n",
         );
         assert_eq!(findings(&[], &Tree::of(&[SYS, in_words])), []);
@@ -192,7 +195,7 @@ mod tests {
     #[test]
     fn an_alias_that_is_no_name_of_mpi_is_found() {
         let alias = (
-            "crates/ranks-comm/src/send.rs",
+            "crates/ranks-comm/src/p2p/send.rs",
             "\n#[doc(alias = \"MPI_Sned\")]\npub fn send() {}\n",
         );
         let found = findings(&[], &Tree::of(&[SYS, alias]));

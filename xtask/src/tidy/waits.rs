@@ -22,43 +22,47 @@ const WAITS: [&str; 7] = [
 const LOOPS: [&str; 2] = ["Pause::default", "mpsc::channel"];
 
 /// Files and folders that pass time, and why they may.
-const MAY: [(&str, &str); 32] = [
+const MAY: [(&str, &str); 33] = [
     // The wait itself.
     (
-        "crates/ranks-comm/src/pending_op.rs",
+        "crates/ranks-comm/src/call/limit/pause.rs",
         "the time between two looks",
     ),
     (
-        "crates/ranks-comm/src/limit/in_time.rs",
+        "crates/ranks-comm/src/call/limit/in_time.rs",
         "the wait: until something is there, or the limit",
     ),
     (
-        "crates/ranks-comm/src/in_process/world.rs",
+        "crates/ranks-comm/src/transport/in_process/world.rs",
         "what ranks that are threads rest on, by `Mailbox::rest`",
     ),
     (
-        "crates/ranks-comm/src/in_process/waiting.rs",
+        "crates/ranks-comm/src/transport/in_process/waiting.rs",
         "`Mailbox::rest`, which ends at the limit",
     ),
     (
-        "crates/ranks-comm/src/in_process/exchange.rs",
+        "crates/ranks-comm/src/transport/in_process/exchange.rs",
         "until the limit of the comparison",
     ),
     // Parts of a call whose thread looks at the limit, or is looked at by the watchdog.
     (
-        "crates/ranks-comm/src/mpi/claims.rs",
+        "crates/ranks-comm/src/transport/mpi/claims.rs",
         "without a limit: `Flight::wait` looks under one",
     ),
     (
-        "crates/ranks-comm/src/mpi/turn.rs",
+        "crates/ranks-comm/src/transport/mpi/turn.rs",
         "without a limit: probes look under one",
     ),
     (
-        "crates/ranks-comm/src/requests.rs",
+        "crates/ranks-comm/src/op/pending_op.rs",
+        "until the limit of the comparison",
+    ),
+    (
+        "crates/ranks-comm/src/op/requests.rs",
         "without a limit: `wait_any` looks under one",
     ),
     (
-        "crates/ranks-comm/src/scope/inner.rs",
+        "crates/ranks-comm/src/op/scope/inner.rs",
         "after a panic, with an end of its own",
     ),
     (
@@ -67,28 +71,34 @@ const MAY: [(&str, &str); 32] = [
     ),
     // Threads of ours, which nobody waits for.
     (
-        "crates/ranks-comm/src/future.rs",
+        "crates/ranks-comm/src/op/future.rs",
         "the thread that wakes futures",
     ),
-    ("crates/ranks-comm/src/limit/watchdog.rs", "the watchdog"),
     (
-        "crates/ranks-comm/src/mpi/progress.rs",
+        "crates/ranks-comm/src/call/limit/watchdog.rs",
+        "the watchdog",
+    ),
+    (
+        "crates/ranks-comm/src/transport/mpi/progress.rs",
         "the thread that looks after receives",
     ),
     (
-        "crates/ranks-comm/src/mpi/query_ranks.rs",
+        "crates/ranks-comm/src/transport/mpi/query_ranks.rs",
         "the watchdog's questions, each with an end",
     ),
     // The end of a job.
     (
-        "crates/ranks-comm/src/mpi/last_resort.rs",
+        "crates/ranks-comm/src/call/limit/last_resort.rs",
         "the thread that ends the process",
     ),
     (
-        "crates/ranks-comm/src/mpi/over_hosts.rs",
+        "crates/ranks-comm/src/transport/mpi/over_hosts.rs",
         "a tenth of a second before the end",
     ),
-    ("crates/ranks-comm/src/run.rs", "last words, to be read"),
+    (
+        "crates/ranks-comm/src/call/last_words.rs",
+        "last words, to be read",
+    ),
     // Limits of their own.
     ("crates/ranks-bootstrap/src/", "the limit of a bootstrap"),
     (
@@ -213,7 +223,7 @@ mod tests {
                      #[cfg(test)]\nmod tests {\n    fn f() { thread::sleep(LONG); }\n}\n";
         assert!(found(path, looks).is_empty());
         let sleeps = "fn f() { thread::sleep(LONG); }\n";
-        assert!(found("crates/ranks-comm/src/future.rs", sleeps).is_empty());
+        assert!(found("crates/ranks-comm/src/op/future.rs", sleeps).is_empty());
         assert!(found("crates/ranks-comm/tests/future.rs", sleeps).is_empty());
         assert!(found("xtask/src/run.rs", sleeps).is_empty());
     }

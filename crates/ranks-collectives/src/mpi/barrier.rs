@@ -10,7 +10,7 @@ use super::begun::{begin, begin_large};
 use super::functions::is_in_library;
 
 #[inline(always)]
-pub(crate) fn barrier(comm: impl Over) -> Result<()> {
+pub(crate) fn barrier(comm: impl Over<Target = Comm>) -> Result<()> {
     // SAFETY: no memory of ours is passed; the communicator is alive, as `Comm` is.
     let code = unsafe { native::MPI_Barrier(comm.native) };
     comm.over();

@@ -80,7 +80,7 @@ pub(crate) fn blocking<F: Gathers, T: Pod>(comm: &Comm, gathering: Gathering<'_,
 /// Blocks that `int`s can count and place: `ints`, made by the gathering's own blocks for this type.
 #[inline(always)]
 pub(crate) fn small<F: Gathers, T: Pod>(
-    comm: impl Over,
+    comm: impl Over<Target = Comm>,
     ints: &[c_int],
     gathering: Gathering<'_, T>,
 ) -> Result<()> {

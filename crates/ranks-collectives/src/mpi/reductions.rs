@@ -94,7 +94,7 @@ fn loses_what_is_in_place() -> bool {
 /// Blocks of one length, which an `int` can count together.
 #[inline(always)]
 pub(crate) fn small<F: Reduces, T: Pod, O: Reduction<T>>(
-    comm: impl Over,
+    comm: impl Over<Target = Comm>,
     op: &O,
     transfer: Transfer<'_, T>,
 ) -> Result<()> {

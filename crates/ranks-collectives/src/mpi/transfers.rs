@@ -38,7 +38,10 @@ pub(crate) fn blocking<F: Moves, T: Pod>(comm: &Comm, transfer: Transfer<'_, T>)
 
 /// A block that an `int` can count.
 #[inline(always)]
-pub(crate) fn small<F: Moves, T: Pod>(comm: impl Over, transfer: Transfer<'_, T>) -> Result<()> {
+pub(crate) fn small<F: Moves, T: Pod>(
+    comm: impl Over<Target = Comm>,
+    transfer: Transfer<'_, T>,
+) -> Result<()> {
     // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven.
     let code = unsafe { F::blocking(arguments::<Native, T>(transfer), comm.native) };
     comm.over();

@@ -1,9 +1,9 @@
 //! Checks of the ranks and tags that the caller passes.
 
-use super::Communicator;
-use crate::error::{Error, ErrorKind, Result};
-use crate::source::{Destination, Source};
-use crate::tag::Tag;
+use crate::communicator::Communicator;
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::result::{Error, ErrorKind, Result};
 
 impl Communicator {
     /// Returns `dest` if it is a rank of this communicator or null.

@@ -1,13 +1,18 @@
 //! The path from a call to the backend: the fast path, and the slow path with all checks.
 
-use super::Communicator;
-use crate::backend::Backend;
-use crate::call_guard::CallGuard;
-use crate::callback;
-use crate::error::{ErrorKind, Result};
-use crate::fast_path::FastPath;
-use crate::record::{Call, Class, Recorded};
-use crate::{in_process, mpi};
+use super::{Communicator, time_limit};
+use crate::call::call_guard::CallGuard;
+use crate::call::callback;
+use crate::call::fast_path::FastPath;
+use crate::call::inflight_calls::{Callee, Threads};
+use crate::call::limit::Limit;
+use crate::call::record::{Call, Class, Recorded, Recorder};
+use crate::call::thread_guard::THREAD_GUARD;
+use crate::result::{ErrorKind, Result};
+use crate::transport::backend::Backend;
+use crate::transport::in_process::world::World;
+use crate::transport::{in_process, mpi};
+use std::sync::Arc;
 
 impl Communicator {
     /// The library's communicator, if a call that moves `items` (of its datatype, in one block) may take the fast path;
@@ -46,7 +51,7 @@ impl Communicator {
     /// Records the start of a call on the fast path; `comm` is the library's communicator of this one.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn recorded<'a>(&'a self, comm: &'a mpi::Comm, call: Call) -> Recorded<'a> {
+    pub fn recorded<'a>(&'a self, comm: &'a mpi::Comm, call: Call) -> Recorded<'a, mpi::Comm> {
         let recorder = &*self.0.recorder;
         let ring = match call.kind.class {
             Class::Collective => &recorder.collectives,
@@ -90,8 +95,8 @@ impl Communicator {
         callback::none_is_under_way(operation)?;
         callback::do_what_is_left();
         match self.backend() {
-            Backend::Mpi(_) if mpi::THREAD_GUARD.is_open() => Ok(CallGuard::freely()),
-            Backend::Mpi(_) => mpi::THREAD_GUARD.enter(operation),
+            Backend::Mpi(_) if THREAD_GUARD.is_open() => Ok(CallGuard::freely()),
+            Backend::Mpi(_) => THREAD_GUARD.enter(operation),
             Backend::InProcess(comm) => comm.enter(operation),
         }
     }
@@ -164,5 +169,35 @@ impl Communicator {
         };
         entered.note(&result);
         result
+    }
+}
+
+impl<'a> mpi::Unclaimed<&'a mpi::Comm> {
+    /// Records the start of a call on this communicator of `whole`.
+    #[inline(always)]
+    pub(crate) fn recorded(
+        self,
+        whole: &'a Communicator,
+        call: Call,
+    ) -> mpi::Unclaimed<Recorded<'a, mpi::Comm>> {
+        mpi::Unclaimed(whole.recorded(self.0, call))
+    }
+}
+
+impl Callee for Communicator {
+    #[inline(always)]
+    fn recorder(&self) -> &Arc<Recorder> {
+        &self.0.recorder
+    }
+
+    fn limit(&self, operation: &str) -> Option<Limit> {
+        time_limit::limit_of(self).or_else(|| time_limit::of_what_is_not_compared(self, operation))
+    }
+
+    fn threads(&self) -> Option<Arc<dyn Threads>> {
+        match self.backend() {
+            Backend::Mpi(_) => None,
+            Backend::InProcess(comm) => Some(Arc::<World>::clone(comm.ranks())),
+        }
     }
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use super::Intercommunicator;
-use crate::element::Pod;
-use crate::error::{Error, Result};
-use crate::owned::{RecvBuffer, SendBuffer};
-use crate::request::Request;
-use crate::scope::{Scope, ScopedRequest};
-use crate::source::{Destination, Source};
-use crate::tag::Tag;
+use crate::data::element::Pod;
+use crate::data::owned::{RecvBuffer, SendBuffer};
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::op::request::Request;
+use crate::op::scope::{Scope, ScopedRequest};
+use crate::result::{Error, Result};
 
 impl Intercommunicator {
     /// Starts a nonblocking send of `buffer` to the rank `dest` of the remote group; see [`Communicator::isend`].

@@ -3,11 +3,11 @@
 use ranks_mpi_sys::MPI_Comm;
 use ranks_mpi_sys::native::CHandle;
 
-use super::no_handles;
-use crate::backend::Backend;
 use crate::communicator::Communicator;
-use crate::error::Result;
+use crate::interop::no_handles;
+use crate::result::Result;
 use crate::runtime::Runtime;
+use crate::transport::backend::Backend;
 
 /// The owner of a communicator that another part of the program has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -136,13 +136,12 @@ impl Runtime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
-    use crate::runtime;
+    use crate::result::ErrorKind;
 
     #[test]
     fn in_process_there_are_no_handles() {
         let runtime = Runtime::builder()
-            .backend(runtime::Backend::InProcess)
+            .backend(crate::Backend::InProcess)
             .ranks(1)
             .init()
             .unwrap();

@@ -3,12 +3,12 @@
 use ranks_mpi_sys::MPI_Datatype;
 use ranks_mpi_sys::native::CHandle;
 
-use super::no_handles;
 use crate::communicator::Communicator;
-use crate::element::Pod;
-use crate::error::Result;
+use crate::data::element::Pod;
+use crate::interop::mpi::foreign::SharedDatatype;
+use crate::interop::no_handles;
 use crate::layout::{Element, Fields, Layout};
-use crate::mpi::SharedDatatype;
+use crate::result::Result;
 
 /// A committed datatype for other parts of the program; from [`Communicator::datatype`].
 ///

@@ -7,15 +7,14 @@ use std::ops::Range;
 use ranks_mpi_sys::MPI_Datatype;
 use ranks_mpi_sys::native::CHandle;
 
-use super::no_handles;
 use crate::communicator::Communicator;
-use crate::element::Pod;
-use crate::error::{Error, ErrorKind, Result};
-use crate::mpi::ForeignHandle;
+use crate::data::element::Pod;
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::interop::mpi::foreign::ForeignHandle;
+use crate::interop::no_handles;
+use crate::result::{Error, ErrorKind, Result, Status};
 use crate::runtime::Runtime;
-use crate::source::{Destination, Source};
-use crate::status::Status;
-use crate::tag::Tag;
 
 /// A datatype that another part of the program has made, for slices of `T`; from [`Runtime::datatype_from_native_raw`].
 ///
@@ -237,12 +236,11 @@ impl<T> fmt::Debug for ForeignDatatype<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime;
 
     #[test]
     fn in_process_there_are_no_datatypes() {
         let runtime = Runtime::builder()
-            .backend(runtime::Backend::InProcess)
+            .backend(crate::Backend::InProcess)
             .ranks(1)
             .init()
             .unwrap();

@@ -30,6 +30,7 @@
 mod communicators;
 mod datatypes;
 mod foreign;
+mod mpi;
 mod requests;
 
 pub use communicators::Ownership;
@@ -40,7 +41,7 @@ pub use ranks_mpi_sys::native::CHandle;
 pub use ranks_mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Request};
 pub use requests::HandedOver;
 
-use crate::error::{Error, ErrorKind};
+use crate::result::{Error, ErrorKind};
 
 fn no_handles(operation: &'static str) -> Error {
     Error::new(

@@ -5,17 +5,17 @@ use std::fmt;
 use ranks_mpi_sys::MPI_Request;
 use ranks_mpi_sys::native::CHandle;
 
-use super::no_handles;
-use crate::backend::{Backend, Keep};
+use super::mpi::interop::{request_c_handle, request_handle};
 use crate::communicator::Communicator;
-use crate::error::{Error, ErrorKind, Result};
-use crate::in_flight::{InFlight, Over};
-use crate::irecv::receive_of;
-use crate::mpi;
-use crate::owned::RecvBuffer;
-use crate::pending_op::PendingOp;
-use crate::raw_slice::OpInfo;
-use crate::request::Request;
+use crate::data::in_flight::{InFlight, Keep, Over};
+use crate::data::owned::RecvBuffer;
+use crate::data::raw_slice::{OpInfo, receive_of};
+use crate::interop::no_handles;
+use crate::op::request::Request;
+use crate::result::{Error, ErrorKind, Result};
+use crate::transport::backend::Backend;
+use crate::transport::mpi;
+use crate::transport::pending_op::PendingOp;
 
 /// The name of an operation of another part of the program in texts.
 static FOREIGN: OpInfo = OpInfo::of("MPI_Wait");
@@ -79,13 +79,13 @@ impl<B: Send + 'static> HandedOver<B> {
     /// library.
     #[must_use]
     pub fn as_raw(&self) -> MPI_Request {
-        mpi::request_handle(&self.cell)
+        request_handle(&self.cell)
     }
 
     /// The library's own handle, for a C function that was compiled with the library's `mpi.h`.
     #[must_use]
     pub fn as_native_raw(&self) -> CHandle {
-        mpi::request_c_handle(&self.cell)
+        request_c_handle(&self.cell)
     }
 
     /// The memory, after the other part has completed the request.
@@ -233,13 +233,12 @@ impl<B: Send + 'static> fmt::Debug for HandedOver<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime;
     use crate::runtime::Runtime;
 
     #[test]
     fn in_process_the_request_comes_back() {
         let runtime = Runtime::builder()
-            .backend(runtime::Backend::InProcess)
+            .backend(crate::Backend::InProcess)
             .ranks(1)
             .init()
             .unwrap();

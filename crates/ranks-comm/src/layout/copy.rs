@@ -1,9 +1,8 @@
 //! Copies of the elements that a layout selects: the derived datatypes of the in-process backend.
 
-use super::view::Taken;
-use super::{Element, View, ViewMut};
-use crate::element::Pod;
-use crate::error::{self, Result};
+use crate::data::element::Pod;
+use crate::layout::{Element, Taken, View, ViewMut};
+use crate::result::{Result, error};
 
 impl<T: Pod> View<'_, T> {
     /// Appends the selected bytes.

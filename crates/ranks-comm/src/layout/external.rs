@@ -1,10 +1,8 @@
 //! The portable representation `external32`: big-endian and without gaps.
 
-use super::view::Taken;
-use super::{Element, View, ViewMut};
-use crate::element::Pod;
-use crate::error::Result;
-use crate::layout::pack::advance;
+use crate::data::element::Pod;
+use crate::layout::{Element, Taken, View, ViewMut};
+use crate::result::{Error, ErrorKind, Result};
 
 impl<T: Pod> View<'_, T> {
     /// Appends the selected elements in the representation `external32`, [`bytes`](Self::bytes) bytes of it.
@@ -13,7 +11,7 @@ impl<T: Pod> View<'_, T> {
     /// are written byte by byte, so name the [fields](View::fields) of structs. Local; needs no runtime.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it.
+    /// [`ErrorKind::Length`] if there is no memory for it.
     ///
     /// MPI 5.0 §5.3 (`MPI_Pack_external`).
     #[doc(alias = "MPI_Pack_external")]
@@ -32,7 +30,7 @@ impl<T: Pod> ViewMut<'_, T> {
     /// Unpacks elements of [`View::pack_external`] from `position` in `packed` on, and moves `position` behind them.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`](crate::ErrorKind::Length) if `packed` ends before all elements are there; nothing is
+    /// [`ErrorKind::Length`] if `packed` ends before all elements are there; nothing is
     /// written then.
     ///
     /// MPI 5.0 §5.3 (`MPI_Unpack_external`).
@@ -73,6 +71,25 @@ fn reverse(items: &mut [u8], width: usize) {
     if width > 1 {
         items.chunks_exact_mut(width).for_each(<[u8]>::reverse);
     }
+}
+
+/// The end of the next `bytes` of a packed buffer.
+pub(crate) fn advance(
+    operation: &'static str,
+    length: usize,
+    position: usize,
+    bytes: usize,
+) -> Result<usize> {
+    let end = position.checked_add(bytes);
+    end.filter(|&end| end <= length).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Length,
+            operation,
+            format_args!(
+                "{bytes} bytes are to be unpacked from position {position} on, but {length} bytes are packed"
+            ),
+        )
+    })
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::element::Pod;
-use crate::error::{Error, ErrorKind, Result};
-use crate::mpi::{Item, TypeOf};
+use crate::data::datatype::{Item, TypeOf};
+use crate::data::element::Pod;
+use crate::result::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "MPI_Type_create_struct";
 

@@ -1,8 +1,8 @@
 //! The faces of a block that is surrounded by a halo of its neighbours' cells.
 
-use super::subarray::argument;
-use super::{Layout, Order};
-use crate::error::Result;
+use crate::layout::subarray::argument;
+use crate::layout::{Layout, Order};
+use crate::result::Result;
 
 /// One of the two ends of a dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -34,11 +34,6 @@ mod copy;
 mod external;
 mod fields;
 mod halo;
-pub(crate) mod nonblocking;
-mod pack;
-mod recv;
-mod send;
-mod sendrecv;
 pub(crate) mod shape;
 mod subarray;
 mod view;
@@ -48,10 +43,10 @@ use std::sync::{Arc, OnceLock};
 
 use shape::{Placed, Shape, TooLarge};
 
+pub(crate) use external::advance;
 pub(crate) use fields::Element;
 pub use fields::{Field, Fields};
 pub use halo::{Halo, Side};
-pub(crate) use nonblocking::Scatter;
 pub use subarray::Order;
 pub(crate) use view::Taken;
 pub use view::{View, ViewMut};

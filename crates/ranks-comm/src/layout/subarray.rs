@@ -1,8 +1,8 @@
 //! Subarrays: blocks of an array of any number of dimensions.
 
-use super::Layout;
-use super::shape::{Shape, TooLarge};
-use crate::error::{Error, ErrorKind, Result};
+use crate::layout::Layout;
+use crate::layout::shape::{Shape, TooLarge};
+use crate::result::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "MPI_Type_create_subarray";
 

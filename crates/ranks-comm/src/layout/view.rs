@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::{Element, Fields, Layout};
-use crate::element::Pod;
-use crate::error::{self, Error, ErrorKind, Result};
+use crate::data::element::Pod;
+use crate::layout::{Element, Fields, Layout};
+use crate::result::{Error, ErrorKind, Result, error};
 
 const OPERATION: &str = "a layout";
 

@@ -1,9 +1,7 @@
 //! The facts about a call that are reported.
 
-use std::path::Path;
-
-use crate::inflight_calls::UnderWay;
-use crate::record::{Class, Recorder};
+use crate::call::inflight_calls::UnderWay;
+use crate::call::record::{Class, Recorder};
 
 /// A call, in the terms of a report.
 #[derive(Debug)]
@@ -51,10 +49,4 @@ pub(super) fn label(recorder: &Recorder) -> String {
     } else {
         name
     }
-}
-
-/// The name of this machine; empty if it is unknown.
-pub(crate) fn host() -> String {
-    let name = std::fs::read_to_string(Path::new("/proc/sys/kernel/hostname"));
-    name.map(|name| name.trim().to_owned()).unwrap_or_default()
 }

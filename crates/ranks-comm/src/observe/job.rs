@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::part::Part;
-use super::statistics::{Sum, sizes};
-use super::text::{self, Column, Side};
+use crate::observe::part::Part;
+use crate::observe::statistics::{Sum, sizes};
+use crate::observe::text::{self, Column, Side};
 
 /// The key of a row: an operation on communicators of one name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use super::clock::Clock;
-use super::facts::{self, Facts};
-use super::part::{Line, Part};
-use super::statistics::{OperationStatistics, Statistics, Table, sizes};
-use super::timeline::{self, Event, Events, Member, Whose};
-use super::wanted::Wanted;
-use crate::error::ErrorKind;
-use crate::inflight_calls::{self, Observer, UnderWay};
-use crate::record::{Home, Recorder};
+use crate::call::inflight_calls::{self, Observer, UnderWay};
+use crate::call::record::{Home, Recorder, host};
+use crate::observe::clock::Clock;
+use crate::observe::facts::{self, Facts};
+use crate::observe::part::{Line, Part};
+use crate::observe::statistics::{OperationStatistics, Statistics, Table, sizes};
+use crate::observe::timeline::{self, Event, Events, Member, Whose};
+use crate::observe::wanted::Wanted;
+use crate::result::ErrorKind;
 
 /// The collector of a process, made once it is known that anything is wanted.
 pub(super) struct Keeper {
@@ -131,7 +131,7 @@ impl Keeper {
         communicators.sort_by_key(|member| member.id);
         let whose = Whose {
             who: &kept.who,
-            host: &facts::host(),
+            host: &host(),
             clock: kept.clock,
             communicators: &communicators,
         };
@@ -174,6 +174,12 @@ impl Observer for Keeper {
                 ended: begun.saturating_add(took),
                 error: failed,
             });
+        }
+    }
+
+    fn process_ends(&self) {
+        for home in self.homes() {
+            self.with(home, |kept| self.write(kept));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use super::statistics::Sum;
+use crate::observe::statistics::Sum;
 
 /// A rank's part.
 #[derive(Debug, Clone, PartialEq, Eq)]

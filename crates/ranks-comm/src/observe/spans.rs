@@ -8,10 +8,10 @@ use std::time::Duration;
 use tracing::Level;
 use tracing::span::EnteredSpan;
 
-use super::facts::{self, Facts};
-use crate::error::ErrorKind;
-use crate::inflight_calls::{self, Observer, UnderWay};
-use crate::record::Home;
+use crate::call::inflight_calls::{self, Observer, UnderWay};
+use crate::call::record::Home;
+use crate::observe::facts::{self, Facts};
+use crate::result::ErrorKind;
 
 /// The target that spans and events are filtered by.
 const TARGET: &str = "ranks::comm";

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::text;
+use crate::observe::text;
 
 /// The sums of the calls of one operation on one communicator, where each moved about as many bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

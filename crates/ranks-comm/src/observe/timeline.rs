@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use super::clock::Clock;
-use super::keeper::Who;
-use crate::error::ErrorKind;
-use crate::own_file;
+use crate::call::record::own_file;
+use crate::observe::clock::Clock;
+use crate::observe::keeper::Who;
+use crate::result::ErrorKind;
 
 /// The number of calls that are kept of a rank: about twelve megabytes.
 const KEPT: usize = 1 << 17;

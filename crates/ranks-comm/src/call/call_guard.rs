@@ -1,0 +1,116 @@
+//! The guard of a call.
+
+use crate::call::inflight_calls::{self, Callee, Held};
+use crate::call::inside::Inside;
+use crate::call::record::{Call, Class, Recorder, Ring};
+use crate::result::{Error, Result};
+
+/// Guard for one call of the library; dropping it ends the call.
+#[must_use = "the call is over as soon as this is dropped"]
+#[derive(Debug)]
+pub struct CallGuard<'a> {
+    serialized: Option<&'a Inside>,
+    /// The lock of the communicator's collectives, if this is one.
+    collective: Option<&'a Inside>,
+    /// The ring that the call is recorded in.
+    recorded: Option<&'a Ring>,
+    /// The entry among the calls in flight, where one is kept.
+    held: Option<Box<Held>>,
+}
+
+impl<'a> CallGuard<'a> {
+    /// A guard with nothing to undo.
+    #[inline(always)]
+    pub(crate) fn freely() -> Self {
+        Self {
+            serialized: None,
+            collective: None,
+            recorded: None,
+            held: None,
+        }
+    }
+
+    /// The guard of a thread that is alone inside, until it is dropped.
+    pub(crate) fn alone(inside: &'a Inside) -> Self {
+        Self {
+            serialized: Some(inside),
+            collective: None,
+            recorded: None,
+            held: None,
+        }
+    }
+
+    /// Records the call, and adds it to the calls in flight, if those are kept.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) if it is a collective, and another thread is in one.
+    #[inline]
+    pub(crate) fn begin(&mut self, on: &'a impl Callee, call: Call) -> Result<()> {
+        if inflight_calls::is_wanted() {
+            self.begin_watched(on, call)
+        } else {
+            self.record(on.recorder(), call)
+        }
+    }
+
+    /// Adds a part of an operation, which is recorded itself, to the calls in flight.
+    #[inline]
+    pub(crate) fn begin_part(&mut self, on: &impl Callee, operation: &'static str) {
+        if inflight_calls::is_wanted() {
+            self.hold(on, operation.into(), false);
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, recorder: &'a Recorder, call: Call) -> Result<()> {
+        if call.kind.class == Class::Collective {
+            self.collective = Some(recorder.one_collective(call.operation())?);
+        }
+        if let Some(ring) = recorder.ring_of(&call) {
+            ring.begin(call);
+            self.recorded = Some(ring);
+        }
+        Ok(())
+    }
+
+    /// A call inside another call of this thread, such as a wait for an operation that it has started, is a part of that one.
+    /// Collectives always count as calls, since all ranks number them alike, whether calls in flight are kept or not.
+    #[cold]
+    #[inline(never)]
+    fn begin_watched(&mut self, on: &'a impl Callee, call: Call) -> Result<()> {
+        let whole = call.kind.class == Class::Collective || !inflight_calls::is_within_another();
+        if whole {
+            self.record(on.recorder(), call)?;
+        }
+        self.hold(on, call, whole);
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hold(&mut self, on: &impl Callee, call: Call, whole: bool) {
+        let number = self.recorded.map(|ring| ring.begun().saturating_sub(1));
+        self.held = Some(Box::new(Held::enter(on, call, number, whole)));
+    }
+
+    /// Notes the outcome.
+    #[doc(hidden)]
+    #[inline]
+    pub fn note<R>(&mut self, result: &Result<R>) {
+        if let Some(held) = &mut self.held {
+            held.note(result.as_ref().err().map(Error::kind));
+        }
+    }
+}
+
+impl Drop for CallGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(ring) = self.recorded {
+            ring.end();
+        }
+        for inside in [self.collective, self.serialized].into_iter().flatten() {
+            inside.leave();
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The calls in flight: one list of the calls that the threads of this process are in.
+//!
+//! Its users are time limits (`limit`) and observation (`observe`). While there is neither, nothing here is reached:
+//! calls of ordinary sizes take the fast path. A [`Hold`] keeps that closed, so that every call passes
+//! `Communicator::enter`, which adds it to the list until its [`Held`] is dropped.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use crate::call::limit::Limit;
+use crate::call::record::{Call, Class, Recorder};
+use crate::call::thread_guard::THREAD_GUARD;
+use crate::call::thread_level::this_thread;
+use crate::result::ErrorKind;
+
+/// A call that a thread is in, or was in.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    pub(crate) what: Call,
+    /// The number of collectives, or other calls, on this communicator before it, if it is recorded.
+    pub(crate) number: Option<u64>,
+    /// The recorder of the communicator.
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) thread: u64,
+    /// `true` if observers are told of it: it is a call, and not a part of one.
+    pub(crate) is_whole: bool,
+    /// The number of calls of this thread around it.
+    pub(crate) depth: usize,
+    pub(crate) started: Instant,
+    /// The world, in process.
+    pub(crate) world: Option<Arc<dyn Threads>>,
+    /// The time limit, if no call is around it, whose limit holds for it too.
+    pub(crate) limit: Option<Limit>,
+    /// `true` if its own thread polls and watches the clock, besides the watchdog.
+    pub(crate) is_looked_at: AtomicBool,
+    /// `true` if it was reported as timed out; it has no further effect then.
+    pub(crate) is_reported: AtomicBool,
+    /// `true` if its own thread knows that it has timed out.
+    pub(crate) is_told: AtomicBool,
+    /// The operation that it waits for, if that is another one.
+    pub(crate) end_of: Mutex<Option<&'static str>>,
+}
+
+/// A world of threads.
+pub(crate) trait Threads: Send + Sync + Debug {
+    /// Returns `true` if that rank has ended.
+    fn has_ended(&self, rank: usize) -> bool;
+}
+
+/// A communicator, as its calls know it.
+pub(crate) trait Callee {
+    /// The recorder of its calls.
+    fn recorder(&self) -> &Arc<Recorder>;
+
+    /// The time limit of this thread's calls of that operation.
+    fn limit(&self, operation: &str) -> Option<Limit>;
+
+    /// The world, in process.
+    fn threads(&self) -> Option<Arc<dyn Threads>>;
+}
+
+/// Observes calls. Must not itself communicate. A panic ends after the panic hook.
+pub(crate) trait Observer: Send + Sync {
+    /// Called at the start of a call, on its thread.
+    fn begun(&self, _call: &UnderWay) {}
+
+    /// Called at the end of a call, on the same thread.
+    fn ended(&self, call: &UnderWay, took: Duration, failed: Option<ErrorKind>);
+
+    /// Called before the process is ended from outside.
+    fn process_ends(&self) {}
+}
+
+/// The number of holds.
+static HOLDS: AtomicUsize = AtomicUsize::new(0);
+static OBSERVERS: RwLock<Vec<(Arc<dyn Observer>, Hold)>> = RwLock::new(Vec::new());
+/// The calls, the oldest first.
+static ALL: Mutex<Vec<Arc<UnderWay>>> = Mutex::new(Vec::new());
+
+fn all() -> MutexGuard<'static, Vec<Arc<UnderWay>>> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps every call in the list while it lives.
+#[derive(Debug)]
+pub(crate) struct Hold(());
+
+impl Hold {
+    pub(crate) fn new() -> Self {
+        HOLDS.fetch_add(1, Ordering::Relaxed);
+        THREAD_GUARD.hold_express();
+        Self(())
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        THREAD_GUARD.release_express();
+        HOLDS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Returns `true` if calls are listed.
+#[inline]
+pub(crate) fn is_wanted() -> bool {
+    HOLDS.load(Ordering::Relaxed) > 0
+}
+
+/// Registers an observer of every later call.
+pub(crate) fn tell(observer: Arc<dyn Observer>) {
+    let mut observers = OBSERVERS.write().unwrap_or_else(PoisonError::into_inner);
+    observers.push((observer, Hold::new()));
+}
+
+/// Tells the observers that the process is about to be ended.
+pub(crate) fn the_process_ends() {
+    for_observers(|observer| observer.process_ends());
+}
+
+/// The calls of this process, the oldest first.
+pub(crate) fn of_this_process() -> Vec<Arc<UnderWay>> {
+    all().clone()
+}
+
+/// The outermost call of each thread of this process: those that the program has made.
+pub(crate) fn of_the_program() -> Vec<Arc<UnderWay>> {
+    let mut calls = of_this_process();
+    let mut threads = HashSet::new();
+    calls.retain(|call| threads.insert(call.thread));
+    calls
+}
+
+/// Returns `true` if this thread is in a call.
+pub(crate) fn is_within_another() -> bool {
+    around().0 > 0
+}
+
+/// The outermost call of this thread that has a limit.
+pub(crate) fn limited_here() -> Option<Arc<UnderWay>> {
+    let thread = this_thread();
+    let limited = |call: &&Arc<UnderWay>| call.thread == thread && call.limit.is_some();
+    all().iter().find(limited).cloned()
+}
+
+/// The outermost call of this thread.
+pub(crate) fn here() -> Option<Arc<UnderWay>> {
+    if !is_wanted() {
+        return None;
+    }
+    let thread = this_thread();
+    all().iter().find(|call| call.thread == thread).cloned()
+}
+
+/// Guard of a call in the list; dropping it ends the call.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) call: Arc<UnderWay>,
+    failed: Option<ErrorKind>,
+}
+
+impl Held {
+    /// Enters a call, with its number if it is recorded, or a part of one that is recorded itself.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enter(on: &impl Callee, call: Call, number: Option<u64>, whole: bool) -> Self {
+        let (around, depth) = around();
+        Self::hold(UnderWay {
+            number,
+            is_whole: whole,
+            depth,
+            limit: on.limit(call.operation()).filter(|_| around == 0),
+            world: on.threads(),
+            ..UnderWay::new(call, Arc::clone(on.recorder()))
+        })
+    }
+
+    /// Enters something that is no operation on a communicator, with this limit; observers are not told.
+    pub(crate) fn at_the_end(
+        operation: &'static str,
+        recorder: Arc<Recorder>,
+        limit: Option<Limit>,
+    ) -> Self {
+        Self::hold(UnderWay {
+            limit,
+            ..UnderWay::new(operation.into(), recorder)
+        })
+    }
+
+    fn hold(call: UnderWay) -> Self {
+        let call = Arc::new(call);
+        all().push(Arc::clone(&call));
+        if call.is_whole {
+            for_observers(|observer| observer.begun(&call));
+        }
+        Self { call, failed: None }
+    }
+
+    /// Notes the outcome.
+    pub(crate) fn note(&mut self, failed: Option<ErrorKind>) {
+        self.failed = failed;
+    }
+}
+
+impl Drop for Held {
+    #[cold]
+    #[inline(never)]
+    fn drop(&mut self) {
+        let took = self.call.started.elapsed();
+        all().retain(|other| !Arc::ptr_eq(other, &self.call));
+        if self.call.is_whole {
+            for_observers(|observer| observer.ended(&self.call, took, self.failed));
+        }
+    }
+}
+
+/// The number of this thread's calls in the list, and of those that are not parts.
+fn around() -> (usize, usize) {
+    let thread = this_thread();
+    let all = all();
+    let here = all.iter().filter(|call| call.thread == thread);
+    here.fold((0, 0), |(calls, whole), call| {
+        (calls + 1, whole + usize::from(call.is_whole))
+    })
+}
+
+/// Calls the observers. A panic of one ends here, after the panic hook: they are called while the library has addresses
+/// (`in_flight`).
+fn for_observers(what: impl Fn(&dyn Observer)) {
+    let observers = OBSERVERS.read().unwrap_or_else(PoisonError::into_inner);
+    for (observer, _) in observers.iter() {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| what(&**observer))) {
+            // The panic's payload may panic when it is dropped.
+            std::mem::forget(panic);
+        }
+    }
+}
+
+impl UnderWay {
+    fn new(what: Call, recorder: Arc<Recorder>) -> Self {
+        Self {
+            what,
+            number: None,
+            recorder,
+            thread: this_thread(),
+            is_whole: false,
+            depth: 0,
+            started: Instant::now(),
+            world: None,
+            limit: None,
+            is_looked_at: AtomicBool::new(false),
+            is_reported: AtomicBool::new(false),
+            is_told: AtomicBool::new(false),
+            end_of: Mutex::new(None),
+        }
+    }
+
+    /// Returns `true` if it is still in the list.
+    pub(crate) fn goes_on(&self) -> bool {
+        all().iter().any(|one| std::ptr::eq(&**one, self))
+    }
+
+    /// The rank of the communicator that it receives from or sends to.
+    pub(crate) fn peer(&self) -> Option<usize> {
+        let peer = usize::try_from(self.what.peer).ok();
+        peer.filter(|_| self.what.kind.class == Class::Message)
+    }
+
+    /// The world rank of a rank of its communicator, if that is known.
+    pub(crate) fn world_rank(&self, rank: usize) -> Option<usize> {
+        self.recorder.world_ranks.get(rank).copied()
+    }
+}

@@ -1,0 +1,189 @@
+//! The effect of a time limit on a call.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::last_resort::abort_for_sure;
+use super::processes::processes;
+use super::report::{Report, State};
+use super::{Limit, OnTimeLimit, Origin, Pause, lock};
+use crate::call::inflight_calls::{self, Held, UnderWay};
+use crate::call::last_words::last_words;
+use crate::call::record::Home;
+use crate::call::record::dump::{self, Reason};
+use crate::result::{Error, ErrorKind, Result};
+
+/// The outermost call of this thread with a limit.
+pub(crate) fn in_time() -> Option<Arc<UnderWay>> {
+    if !inflight_calls::is_wanted() {
+        return None;
+    }
+    inflight_calls::limited_here()
+}
+
+/// As [`in_time`], if the call may end with an error at its limit.
+pub(crate) fn may_end() -> Option<Arc<UnderWay>> {
+    in_time().filter(|call| {
+        call.limit
+            .is_some_and(|limit| limit.then == OnTimeLimit::Error)
+    })
+}
+
+/// Polls until `look` returns a value, or until the time limit of the call that this thread has entered.
+///
+/// # Errors
+/// That of `look`, or [`ErrorKind::TimedOut`].
+pub fn look<R>(mut look: impl FnMut() -> Result<Option<R>>) -> Result<R> {
+    if let Some(call) = in_time() {
+        return call.look(look);
+    }
+    let mut pause = Pause::default();
+    loop {
+        if let Some(found) = look()? {
+            return Ok(found);
+        }
+        pause.rest();
+    }
+}
+
+/// The calls of this process over MPI, the oldest first.
+pub(super) fn over_mpi() -> Vec<Arc<UnderWay>> {
+    let mut all = inflight_calls::of_this_process();
+    all.retain(|call| call.world.is_none());
+    all
+}
+
+/// The state of this process over MPI, as it answers others.
+pub(crate) fn own_state() -> State {
+    over_mpi().first().map_or(State::Idle, |call| call.state())
+}
+
+impl Held {
+    /// Applies the effect of the limit to the call.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`].
+    pub(crate) fn is_late(&self) -> Result<()> {
+        self.call.is_looked_at.store(true, Ordering::Relaxed);
+        self.call.is_late(&self.call.states())
+    }
+}
+
+impl UnderWay {
+    /// Notes the operation that a wait completes.
+    pub(crate) fn is_end_of(&self, operation: &'static str) {
+        if self.what.operation().starts_with("MPI_Wait") {
+            *lock(&self.end_of) = Some(operation);
+        }
+    }
+
+    fn state(&self) -> State {
+        State::Waits(self.what.operation().to_owned(), self.started.elapsed())
+    }
+
+    /// The time that it has left; `None` without a limit.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let limit = self
+            .limit
+            .filter(|_| !self.is_reported.load(Ordering::Relaxed))?;
+        Some(limit.duration.saturating_sub(self.started.elapsed()))
+    }
+
+    /// Polls until `look` returns a value.
+    ///
+    /// # Errors
+    /// That of `look`, or [`ErrorKind::TimedOut`].
+    pub(crate) fn look<R>(&self, mut look: impl FnMut() -> Result<Option<R>>) -> Result<R> {
+        self.is_looked_at.store(true, Ordering::Relaxed);
+        let mut pause = Pause::default();
+        loop {
+            if let Some(found) = look()? {
+                return Ok(found);
+            }
+            if self.left() == Some(Duration::ZERO) {
+                let states = self.states();
+                // It may have completed while the others were asked.
+                if let Some(found) = look()? {
+                    return Ok(found);
+                }
+                self.is_late(&states)?;
+            }
+            pause.rest();
+        }
+    }
+
+    /// The states of the other ranks of the communicator, by their ranks in the world. Over MPI they are asked, and waited for
+    /// briefly.
+    pub(crate) fn states(&self) -> Vec<(usize, State)> {
+        let me = self.world_rank(self.recorder.rank);
+        let others = self.recorder.world_ranks.iter().copied();
+        let others: Vec<usize> = others.filter(|&rank| Some(rank) != me).collect();
+        let Some(world) = &self.world else {
+            let unknown = || others.iter().map(|&rank| (rank, State::Unknown)).collect();
+            return processes()
+                .map_or_else(unknown, |processes| processes.ask(&others, &self.state()));
+        };
+        let all = inflight_calls::of_this_process();
+        let state = |rank: usize| {
+            let home = Home {
+                rank,
+                ..self.recorder.home
+            };
+            match all.iter().find(|call| call.recorder.home == home) {
+                Some(call) => call.state(),
+                None if world.has_ended(rank) => State::Ended,
+                None => State::Idle,
+            }
+        };
+        others.into_iter().map(|rank| (rank, state(rank))).collect()
+    }
+
+    /// Writes the dump. At the limit of a communicator or of a call the program handles the error itself, and there is none.
+    pub(super) fn dump(&self, limit: Limit, report: &Report<'_>) {
+        if matches!(limit.origin, Origin::Environment | Origin::Builder) {
+            let rank = self.recorder.place().0;
+            dump::write(Reason::TimeLimit, Some(report), Some(rank));
+        }
+    }
+
+    /// Applies the effect that was chosen for the limit.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`].
+    #[cold]
+    pub(crate) fn is_late(&self, states: &[(usize, State)]) -> Result<()> {
+        let Some(limit) = self.limit else {
+            return Ok(());
+        };
+        let report = Report {
+            of: self,
+            limit,
+            states,
+        };
+        self.dump(limit, &report);
+        if self.world.is_none() {
+            crate::call::limit::has_passed(limit);
+        }
+        self.is_told.store(true, Ordering::Relaxed);
+        match limit.then {
+            OnTimeLimit::Error => Err(Error::with_text(
+                ErrorKind::TimedOut,
+                self.what.operation(),
+                report.to_string(),
+            )),
+            OnTimeLimit::Warn => {
+                self.is_reported.store(true, Ordering::Relaxed);
+                eprintln!("ranks: {report}; it goes on");
+                Ok(())
+            }
+            OnTimeLimit::Abort => {
+                last_words(format_args!("{report}; the job is aborted"));
+                if self.world.is_some() {
+                    std::process::exit(crate::call::limit::STATUS);
+                }
+                abort_for_sure(crate::call::limit::STATUS)
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The report on an operation that has timed out: its name, the ranks that wait too, and those that are silent.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{Limit, lock};
+use crate::call::inflight_calls::UnderWay;
+use crate::call::record::Class;
+
+/// The state of another rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum State {
+    /// In an operation (the C name), for so long.
+    Waits(String, Duration),
+    /// In no operation, while its process lives.
+    Idle,
+    /// Ended.
+    Ended,
+    /// It does not answer.
+    Unheard,
+    /// It could not be asked.
+    Unknown,
+}
+
+/// An operation that has timed out.
+pub(super) struct Report<'a> {
+    pub(super) of: &'a UnderWay,
+    pub(super) limit: Limit,
+    /// The states of the other ranks, by their ranks in the world.
+    pub(super) states: &'a [(usize, State)],
+}
+
+/// The number of ranks that are named one by one.
+const MOST: usize = 8;
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { of, limit, .. } = self;
+        let about = &of.recorder;
+        f.write_str(of.what.operation())?;
+        if let Some(other) = *lock(&of.end_of) {
+            write!(f, " (of {other})")?;
+        }
+        let (duration, origin) = (limit.duration, limit.origin);
+        write!(
+            f,
+            ": not over within the time limit of {duration:?} ({origin}) on rank {}",
+            about.rank
+        )?;
+        write!(f, " of {} of ", about.size)?;
+        match about.name().as_str() {
+            "" => f.write_str("a communicator without a name")?,
+            name => f.write_str(name)?,
+        }
+        if let (Some(number), Class::Collective) = (of.number, of.what.kind.class) {
+            write!(f, ", whose collective number {number} it is")?;
+        }
+        let others = Others(Some(of), self.states);
+        others.whose(f)?;
+        if let Some(peer) = of.peer() {
+            let rank = of.world_rank(peer).unwrap_or(peer);
+            write!(f, "; it waits for rank {rank}")?;
+        }
+        others.waiting(f)?;
+        others.silent(f)
+    }
+}
+
+/// The states of the other ranks, by their ranks in the world, while this one is in a call; each part with a separator before it.
+pub(crate) struct Others<'a>(
+    pub(crate) Option<&'a UnderWay>,
+    pub(crate) &'a [(usize, State)],
+);
+
+impl fmt::Display for Others<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.whose(f)?;
+        self.waiting(f)?;
+        self.silent(f)
+    }
+}
+
+impl Others<'_> {
+    /// Says so if they are not the ranks of the communicator.
+    fn whose(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(of) = self.0 else { return Ok(()) };
+        let mut ranks = of.recorder.world_ranks.iter().enumerate();
+        if ranks.all(|(index, rank)| index == *rank) {
+            return Ok(());
+        }
+        f.write_str(" (ranks that follow are those of the world)")
+    }
+
+    fn waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = self.1.iter().filter_map(|(rank, state)| match state {
+            State::Waits(operation, since) => Some(format!(
+                "rank {rank} in {operation} for {:.1} s",
+                since.as_secs_f64()
+            )),
+            _ => None,
+        });
+        list(f, "; waiting too: ", waiting.collect())
+    }
+
+    fn silent(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.1.iter().any(|(_, state)| *state == State::Unknown) {
+            return f.write_str(
+                "; what the other ranks do is not known, because no time limit is set for the job (RANKS_TIMEOUT)",
+            );
+        }
+        let silent = self.1.iter().filter_map(|(rank, state)| match state {
+            State::Waits(..) | State::Unknown => None,
+            State::Idle => Some(format!("rank {rank} (alive, in no operation)")),
+            State::Ended => Some(format!("rank {rank} (has ended)")),
+            State::Unheard => Some(format!("rank {rank} (does not answer)")),
+        });
+        let silent: Vec<String> = silent.collect();
+        if silent.is_empty() && !self.1.is_empty() {
+            return f.write_str("; no rank is silent: each waits for what none of them does");
+        }
+        list(f, "; silent: ", silent)
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, title: &str, items: Vec<String>) -> fmt::Result {
+    if items.is_empty() {
+        return Ok(());
+    }
+    f.write_str(title)?;
+    let named = items.len().min(MOST);
+    f.write_str(&items[..named].join(", "))?;
+    match items.len() - named {
+        0 => Ok(()),
+        more => write!(f, " and {more} more"),
+    }
+}

@@ -1,0 +1,199 @@
+//! The watchdog: a thread that aborts the job when a call over MPI that cannot be left times out, and that answers other ranks.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::in_time::over_mpi;
+use super::last_resort::{abort_for_sure, end_now};
+use super::processes::{Processes, processes};
+use super::report::{Report, State};
+use super::{Limit, OnTimeLimit, STATUS, has_passed, lock};
+use crate::call::inflight_calls::UnderWay;
+use crate::call::last_words::last_words;
+
+thread_local! {
+    static IS_WATCHDOG: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns `true` on the thread of the watchdog.
+pub(crate) fn is_watchdog() -> bool {
+    IS_WATCHDOG.get()
+}
+
+/// The interval of its checks.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// The extra time of a call that its own thread polls, and the extra time while that thread asks other ranks.
+const MORE: Duration = Duration::from_millis(500);
+const MORE_TO_ASK: Duration = Duration::from_secs(2);
+
+/// The longest time that asking takes.
+const MOST: Duration = Duration::from_millis(700);
+
+/// The time for the library to start sending a question when the job is to be aborted anyway.
+const HASTY: Duration = Duration::from_millis(150);
+
+/// The time for the library to start sending one: it has to return immediately, but Intel's does not while a host cannot be
+/// reached.
+const STUCK: Duration = Duration::from_millis(300);
+
+#[derive(PartialEq, Eq)]
+enum Phase {
+    Absent,
+    Running,
+    Stopping,
+}
+
+static PHASE: Mutex<Phase> = Mutex::new(Phase::Absent);
+static CHANGED: Condvar = Condvar::new();
+
+/// Starts it, unless it runs.
+pub(crate) fn watch() {
+    let mut phase = lock(&PHASE);
+    if *phase != Phase::Absent {
+        return;
+    }
+    let thread = thread::Builder::new().name("ranks-limit".to_owned());
+    // Without it, calls that can end with an error still do.
+    if thread.spawn(run).is_ok() {
+        *phase = Phase::Running;
+    }
+}
+
+/// Ends it; it makes no calls afterwards.
+pub(crate) fn stop() {
+    let mut phase = lock(&PHASE);
+    if *phase == Phase::Running {
+        *phase = Phase::Stopping;
+        CHANGED.notify_all();
+        while *phase == Phase::Stopping {
+            phase = CHANGED.wait(phase).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn run() {
+    IS_WATCHDOG.set(true);
+    let mut phase = lock(&PHASE);
+    while *phase == Phase::Running {
+        drop(phase);
+        if let Some(processes) = processes() {
+            processes.listen();
+        }
+        let all = over_mpi();
+        if let Some(rank) = stuck(STUCK) {
+            all.iter()
+                .filter(|one| is_over(one))
+                .for_each(|late| end_stuck(late, rank));
+        } else {
+            all.iter().filter(|one| is_late(one)).for_each(end);
+        }
+        phase = lock(&PHASE);
+        if *phase == Phase::Running {
+            phase = CHANGED
+                .wait_timeout(phase, PERIOD)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+    *phase = Phase::Absent;
+    CHANGED.notify_all();
+}
+
+fn stuck(patience: Duration) -> Option<usize> {
+    processes()?.stuck(patience)
+}
+
+fn is_asking() -> bool {
+    processes().is_some_and(Processes::is_asking)
+}
+
+fn is_late(one: &UnderWay) -> bool {
+    let more = match one.is_looked_at.load(Ordering::Relaxed) {
+        true if is_asking() || one.is_told.load(Ordering::Relaxed) => MORE_TO_ASK,
+        true => MORE,
+        false => Duration::ZERO,
+    };
+    has_passed_by(one, more)
+}
+
+/// Returns `true` if its limit has passed, with no extra time.
+fn is_over(one: &UnderWay) -> bool {
+    has_passed_by(one, Duration::ZERO)
+}
+
+fn has_passed_by(one: &UnderWay, more: Duration) -> bool {
+    one.limit
+        .is_some_and(|limit| one.started.elapsed() >= limit.duration.saturating_add(more))
+        && !one.is_reported.load(Ordering::Relaxed)
+}
+
+/// Has another thread abort the job if this one does not return from asking.
+fn see_to_the_end_of(late: &Arc<UnderWay>) {
+    let late = Arc::clone(late);
+    let look = move || {
+        let begun = Instant::now();
+        while begun.elapsed() < MOST {
+            thread::sleep(PERIOD);
+            if let Some(rank) = stuck(HASTY).filter(|_| is_over(&late) && late.goes_on()) {
+                return end_stuck(&late, rank);
+            }
+        }
+    };
+    // Without it, a library that never returns is left to the user who started the job.
+    let _ = thread::Builder::new()
+        .name("ranks-limit end".to_owned())
+        .spawn(look);
+}
+
+/// Reports a call that has timed out while its thread does not return from asking `rank`, and ends this process unless the effect
+/// is a warning: the library is not called any more.
+fn end_stuck(late: &UnderWay, rank: usize) {
+    let Some(limit) = late.limit else { return };
+    report(
+        late,
+        limit,
+        &[(rank, State::Unheard)],
+        "the library does not return from asking that rank, and the process ends",
+    );
+    if limit.then != OnTimeLimit::Warn {
+        end_now(STATUS);
+    }
+}
+
+/// Reports a call that has timed out, and aborts the job unless the effect is a warning.
+fn end(late: &Arc<UnderWay>) {
+    let Some(limit) = late.limit else { return };
+    see_to_the_end_of(late);
+    let states = late.states();
+    if !late.goes_on() {
+        return;
+    }
+    let then = match limit.then {
+        OnTimeLimit::Warn | OnTimeLimit::Abort => "the job is aborted",
+        OnTimeLimit::Error => "the job is aborted, because the library has no other way out of it",
+    };
+    report(late, limit, &states, then);
+    if limit.then != OnTimeLimit::Warn {
+        abort_for_sure(STATUS);
+    }
+}
+
+/// Reports a call that has timed out and, unless the effect is a warning, what happens then.
+fn report(late: &UnderWay, limit: Limit, states: &[(usize, State)], then: &str) {
+    late.is_reported.store(true, Ordering::Relaxed);
+    has_passed(limit);
+    let report = Report {
+        of: late,
+        limit,
+        states,
+    };
+    late.dump(limit, &report);
+    match limit.then {
+        OnTimeLimit::Warn => eprintln!("ranks: {report}; it goes on"),
+        OnTimeLimit::Abort | OnTimeLimit::Error => last_words(format_args!("{report}; {then}")),
+    }
+}

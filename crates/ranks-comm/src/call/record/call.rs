@@ -1,0 +1,136 @@
+//! The record of a call.
+
+use super::kind::Kind;
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+
+/// Any source or any tag, in the place of a rank or a tag.
+pub(crate) const ANY: i32 = -1;
+/// No rank, or not given, in the place of a rank or a tag.
+pub(crate) const NONE: i32 = -2;
+
+/// The description of a call that a rank is about to make.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    pub(crate) kind: &'static Kind,
+    /// The number of elements.
+    pub(crate) items: u32,
+    /// The root, or the source or destination of a message.
+    pub(crate) peer: i32,
+    pub(crate) tag: i32,
+    /// The destination of a message, if another one comes from `peer`: observers see it, the recorder does not keep it.
+    pub(crate) dest: i32,
+}
+
+impl Call {
+    /// A call of that kind, without ranks and lengths.
+    #[inline(always)]
+    #[must_use]
+    pub const fn of(kind: &'static Kind) -> Self {
+        Self {
+            kind,
+            items: 0,
+            peer: NONE,
+            tag: NONE,
+            dest: NONE,
+        }
+    }
+
+    /// Adds the number of elements; beyond 32 bits it is recorded as the largest number that they hold.
+    #[inline(always)]
+    #[must_use]
+    pub fn items(mut self, items: usize) -> Self {
+        self.items = u32::try_from(items).unwrap_or(u32::MAX);
+        self
+    }
+
+    /// Adds the number of elements of a call on the fast path, which takes less than 2^31.
+    #[inline(always)]
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "else what is recorded is not used"
+    )]
+    pub fn count_u32(mut self, items: usize) -> Self {
+        self.items = items as u32;
+        self
+    }
+
+    /// Adds the root.
+    #[inline(always)]
+    #[must_use]
+    pub fn root(mut self, root: usize) -> Self {
+        self.peer = rank(root);
+        self
+    }
+
+    /// Adds the destination and the tag of a message.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn to(mut self, dest: Destination, tag: i32) -> Self {
+        self.peer = destination(dest);
+        self.tag = tag;
+        self
+    }
+
+    /// Adds the source and the tag of a message.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn from(mut self, source: Source, tag: Tag) -> Self {
+        self.peer = match source {
+            Source::Rank(source) => rank(source),
+            Source::Any => ANY,
+            Source::Null => NONE,
+        };
+        self.tag = match tag {
+            Tag::Value(tag) => tag,
+            Tag::Any => ANY,
+        };
+        self
+    }
+
+    /// Adds the destination of a second message.
+    #[must_use]
+    pub(crate) fn and_to(mut self, dest: Destination) -> Self {
+        self.dest = destination(dest);
+        self
+    }
+
+    /// The C name.
+    #[must_use]
+    pub fn operation(&self) -> &'static str {
+        self.kind.operation
+    }
+}
+
+impl From<&'static str> for Call {
+    fn from(operation: &'static str) -> Self {
+        Self::of(Kind::named(operation))
+    }
+}
+
+impl From<&'static Kind> for Call {
+    #[inline(always)]
+    fn from(kind: &'static Kind) -> Self {
+        Self::of(kind)
+    }
+}
+
+#[inline(always)]
+fn destination(dest: Destination) -> i32 {
+    match dest {
+        Destination::Rank(dest) => rank(dest),
+        Destination::Null => NONE,
+    }
+}
+
+/// A rank of a communicator: less than a size that MPI gave as an `int`.
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "less than a size that MPI gave as an int"
+)]
+fn rank(rank: usize) -> i32 {
+    rank as i32
+}

@@ -1,0 +1,169 @@
+//! The recorder of a communicator.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::call::Call;
+use super::kind::Class;
+use super::ring::Ring;
+use crate::call::identity::digest;
+use crate::call::inside::Inside;
+use crate::result::{Error, ErrorKind, Result};
+
+/// A rank of the world: a process is one over MPI, an in-process world has several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Home {
+    /// The number of the in-process world in this process; 0 for MPI.
+    pub(crate) world: u64,
+    /// The rank there; 0 for MPI.
+    pub(crate) rank: usize,
+}
+
+impl Home {
+    /// The rank of this process over MPI.
+    pub(crate) const MPI: Self = Self { world: 0, rank: 0 };
+
+    fn of(world: u64, rank: usize) -> Self {
+        if world == Self::MPI.world {
+            Self::MPI
+        } else {
+            Self { world, rank }
+        }
+    }
+}
+
+/// The rings of a communicator, and its identity.
+pub(crate) struct Recorder {
+    pub(crate) collectives: Ring,
+    pub(crate) messages: Ring,
+    /// The thread that is in a collective on the slow path.
+    inside: Inside,
+    /// The rank that it belongs to.
+    pub(crate) home: Home,
+    /// Equal on all its ranks, and different for each communicator.
+    pub(crate) id: u64,
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+    /// Its ranks in the world; empty if they are not known.
+    pub(crate) world_ranks: Arc<[usize]>,
+    /// This rank in the world, and the size of the world.
+    place: (usize, usize),
+    name: Mutex<String>,
+}
+
+/// The recorders of all live communicators of this process.
+static RECORDERS: Mutex<Vec<Weak<Recorder>>> = Mutex::new(Vec::new());
+
+impl Recorder {
+    /// A recorder for a communicator of these ranks of the world, if they are known, which was made in the same way on all of
+    /// them; `world` as in [`Home`].
+    pub(crate) fn new(
+        world: u64,
+        origin: u64,
+        rank: usize,
+        size: usize,
+        world_ranks: Arc<[usize]>,
+        place: (usize, usize),
+    ) -> Arc<Self> {
+        let ranks = world_ranks.iter().map(|&rank| rank as u64);
+        let recorder = Arc::new(Self {
+            collectives: Ring::new(),
+            messages: Ring::new(),
+            inside: Inside::new(),
+            home: Home::of(world, place.0),
+            id: digest([origin, size as u64].into_iter().chain(ranks)),
+            rank,
+            size,
+            world_ranks,
+            place,
+            name: Mutex::default(),
+        });
+        let mut all = RECORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == all.capacity() {
+            all.retain(|one| one.strong_count() > 0);
+        }
+        all.push(Arc::downgrade(&recorder));
+        recorder
+    }
+
+    /// A recorder for the communicator of all ranks.
+    pub(crate) fn of_world(world: u64, rank: usize, all: Arc<[usize]>) -> Arc<Self> {
+        let size = all.len();
+        let recorder = Self::new(world, 0, rank, size, all, (rank, size));
+        recorder.set_name("MPI_COMM_WORLD");
+        recorder
+    }
+
+    /// A number shared by the communicators that the collective makes from this one that this rank is in.
+    pub(crate) fn origin(&self) -> u64 {
+        digest([self.id, self.collectives.begun()])
+    }
+
+    /// This rank in the world, and the size of the world.
+    pub(crate) fn place(&self) -> (usize, usize) {
+        self.place
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.name
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn set_name(&self, name: &str) {
+        name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Enters a collective on this thread, until it [leaves](Inside::leave); within a collective of this thread too.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`] while another thread is in one.
+    #[inline]
+    pub(crate) fn one_collective(&self, operation: &'static str) -> Result<&Inside> {
+        match self.inside.enter() {
+            Some(0) if !self.collectives.is_idle() => self.inside.leave(),
+            Some(_) => return Ok(&self.inside),
+            None => {}
+        }
+        Err(self.two_collectives(operation))
+    }
+
+    #[cold]
+    fn two_collectives(&self, operation: &'static str) -> Error {
+        let last = self.collectives.entries().pop();
+        let other = last.map_or("a collective", |last| last.call.operation());
+        Error::new(
+            ErrorKind::WrongThread,
+            operation,
+            format_args!(
+                "called while another thread is, or was at the same time as one before, in {other} on this communicator; \
+                 collectives of one communicator follow each other: give each thread one of its own (Communicator::dup)"
+            ),
+        )
+    }
+
+    /// The ring of a call, if it is recorded.
+    pub(crate) fn ring_of(&self, call: &Call) -> Option<&Ring> {
+        match call.kind.class {
+            Class::Collective => Some(&self.collectives),
+            Class::Message => Some(&self.messages),
+            Class::Local => None,
+        }
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder")
+            .field("rank", &self.rank)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The recorders of all live communicators.
+pub(crate) fn recorders() -> Vec<Arc<Recorder>> {
+    let all = RECORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    all.iter().filter_map(Weak::upgrade).collect()
+}

@@ -1,0 +1,61 @@
+//! Agreement before a collective call whose arguments must be equal on all ranks.
+
+use crate::call::identity::digest;
+use crate::communicator::Communicator;
+use crate::result::{Error, ErrorKind, Result};
+
+/// The operator that joins the words of all ranks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Join {
+    And,
+    Sum,
+}
+
+impl Join {
+    pub(crate) fn of(self, one: u64, other: u64) -> u64 {
+        match self {
+            Self::And => one & other,
+            Self::Sum => one.wrapping_add(other),
+        }
+    }
+}
+
+impl Communicator {
+    /// Joins the words of all ranks. Collective.
+    pub(crate) fn join(
+        &self,
+        operation: &'static str,
+        words: [u64; 2],
+        join: Join,
+    ) -> Result<[u64; 2]> {
+        self.dispatch(
+            operation,
+            |comm| {
+                self.all_call(operation, Ok(()))?;
+                comm.join(words, join)
+            },
+            |comm| {
+                self.all_call(operation, Ok(()))?;
+                comm.join(words, join)
+            },
+        )
+    }
+
+    /// Returns the same error on every rank unless all of them pass the same words. Collective.
+    pub(crate) fn agree_on(
+        &self,
+        operation: &'static str,
+        words: impl IntoIterator<Item = u64>,
+    ) -> Result<()> {
+        let digest = digest(words);
+        let [ones, zeros] = self.join(operation, [digest, !digest], Join::And)?;
+        if ones == !zeros {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Argument,
+            operation,
+            "ranks passed different arguments; all must pass the same",
+        ))
+    }
+}

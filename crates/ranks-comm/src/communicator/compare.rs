@@ -1,0 +1,239 @@
+//! Comparison of the collective calls of all ranks before they start, and exchanges of bytes.
+
+use std::fmt::{Display, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::Communicator;
+use crate::call::checks::{get_text, not_all_came, put_text};
+use crate::call::record::{Class, Kind};
+use crate::call::told::Told;
+use crate::call::{inflight_calls, limit};
+use crate::data::in_flight::InFlight;
+use crate::data::raw_slice::OpInfo;
+use crate::result::{Error, ErrorKind, Result};
+use crate::transport::backend::{Backend, StartedOp};
+use crate::transport::pending_op::PendingOp;
+
+static AGREE: Kind = Kind::of(Class::Collective, "Communicator::agree");
+
+impl Communicator {
+    /// Combines the results of all ranks: `Ok` if it is `Ok` everywhere; otherwise the same error on all of them,
+    /// which names the first rank that failed, in rank order, and its error. Collective.
+    ///
+    /// For work that only one rank does, or that may fail on some, so that the others do not go on alone:
+    ///
+    /// ```
+    /// # ranks_comm::run(|world| {
+    /// let found = if world.rank() == 0 { "12".parse::<u32>() } else { Ok(0) };
+    /// let found = world.agree(found)?; // had it failed, all ranks would leave here
+    /// # assert!(found == 12 || world.rank() > 0);
+    /// # Ok::<(), ranks_comm::Error>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::PeerFailed`] if any rank passes an `Err`; its text is cut after about a thousand bytes.
+    pub fn agree<T, E: Display>(&self, result: Result<T, E>) -> Result<T> {
+        const OPERATION: &str = "Communicator::agree";
+        const ROOM: usize = 1024;
+        let mut told = [0u8; ROOM];
+        let value = result
+            .map_err(|error| {
+                told[0] = 1;
+                put_text(&mut told[1..], &error.to_string());
+            })
+            .ok();
+        let _entered = self.enter(&AGREE)?;
+        self.all_call(OPERATION, Ok(()))?;
+        let all = self.exchange_within(OPERATION, &told)?;
+        let mut failed = all
+            .chunks(ROOM)
+            .enumerate()
+            .filter(|(_, told)| told.first() == Some(&1));
+        match (failed.next(), value) {
+            (None, Some(value)) => Ok(value),
+            (first, _) => {
+                let (rank, text) = first.map_or((self.rank(), ""), |(rank, told)| {
+                    (rank, get_text(told.get(1..).unwrap_or_default()))
+                });
+                let mut detail = format!("rank {rank} of {} failed: {text}", self.size());
+                match failed.count() {
+                    0 => {}
+                    // Writing to a string does not fail.
+                    more => drop(write!(detail, " (and so did {more} more)")),
+                }
+                Err(Error::new(ErrorKind::PeerFailed, OPERATION, detail))
+            }
+        }
+    }
+
+    /// Returns `true` if ranks compare their collective calls on this communicator.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn compares_calls(&self) -> bool {
+        self.size() > 1
+            && !self.is_between()
+            && match self.backend() {
+                Backend::Mpi(comm) => comm.compares(),
+                Backend::InProcess(comm) => comm.compares(),
+            }
+    }
+
+    /// Returns `true` if the library may write past a slice in collectives whose ranks pass different lengths: such collectives are
+    /// always compared, nonblocking ones too, which therefore wait for the other ranks.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn may_overrun(&self) -> bool {
+        match self.backend() {
+            Backend::Mpi(comm) => comm.may_overrun(),
+            Backend::InProcess(_) => false,
+        }
+    }
+
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] after a collective that has left the ranks out of step.
+    #[doc(hidden)]
+    pub fn must_be_in_step(&self, operation: &'static str) -> Result<()> {
+        if !self.is_out_of_step() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TimedOut,
+            operation,
+            "ranks are out of step on this communicator: at a collective before, not all of them came in time, or some began another one",
+        ))
+    }
+
+    /// Runs the collective of that C name among threads, unless an earlier one has timed out.
+    #[doc(hidden)]
+    pub fn keeping_step<R>(
+        &self,
+        operation: &'static str,
+        collective: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        self.must_be_in_step(operation)?;
+        let result = collective();
+        if let Err(error) = &result
+            && error.kind() == ErrorKind::TimedOut
+        {
+            self.lose_step();
+        }
+        result
+    }
+
+    /// Returns `true` if the call that this thread is in may time out, so that it must not block in a library.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn ends_in_time(&self) -> bool {
+        limit::may_end().is_some()
+    }
+
+    /// Exchanges bytes: returns those of all ranks, in rank order; all pass as many. Collective.
+    #[doc(hidden)]
+    pub fn exchange(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
+        let _entered = self.enter(operation)?;
+        self.all_call(operation, Ok(()))?;
+        self.exchange_within(operation, mine)
+    }
+
+    /// As [`exchange`](Self::exchange), within `operation`, which has been entered.
+    #[doc(hidden)]
+    pub fn exchange_within(&self, operation: &'static str, mine: &[u8]) -> Result<Arc<[u8]>> {
+        self.must_be_in_step(operation)?;
+        let limited = limit::may_end();
+        let left = limited.as_ref().and_then(|under_way| under_way.left());
+        let left = left.unwrap_or(Duration::MAX);
+        let exchanged = match self.backend() {
+            Backend::Mpi(comm) => comm.exchange(mine, self.size(), left)?.map(Into::into),
+            Backend::InProcess(comm) => comm.exchange(mine, left)?,
+        };
+        if let (None, Some(under_way)) = (&exchanged, limited)
+            && under_way.left() == Some(Duration::ZERO)
+        {
+            self.lose_step();
+            under_way.is_late(&under_way.states())?;
+        }
+        exchanged.ok_or_else(|| self.not_all_came(operation))
+    }
+
+    /// The time that ranks wait for each other where they compare their calls; [`Duration::MAX`] is for ever.
+    pub(crate) fn check_limit(&self) -> Duration {
+        match self.backend() {
+            Backend::Mpi(comm) => comm.check_limit(),
+            Backend::InProcess(comm) => comm.check_limit(),
+        }
+    }
+
+    /// The error of a comparison that timed out; later exchanges of the ranks would not match, so that they are out of step.
+    #[cold]
+    pub(crate) fn not_all_came(&self, operation: &'static str) -> Error {
+        self.lose_step();
+        let size = self.size();
+        let call = inflight_calls::here();
+        let others = call.as_ref().map(|call| call.states());
+        let others = limit::Others(call.as_deref(), others.as_deref().unwrap_or_default());
+        not_all_came(operation, size, &others)
+    }
+}
+
+impl Communicator {
+    /// Compares the calls that all ranks are about to make, as a part of `operation`, which was entered. Collective.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
+    #[doc(hidden)]
+    pub fn compare_told(&self, operation: &'static str, told: &Told) -> Result<()> {
+        let all = self.exchange_within(operation, told.bytes())?;
+        compare_all(self.step(), operation, &all)
+    }
+
+    /// Starts the comparison of a nonblocking call, which is complete when all ranks have described theirs. Collective.
+    ///
+    /// # Errors
+    /// Errors of the library. The operation ends in an [`ErrorKind::Mismatch`] if two ranks call differently.
+    #[doc(hidden)]
+    pub fn begin_comparing(&self, operation: &'static str, told: &Told) -> Result<StartedOp> {
+        let step = Arc::clone(self.step());
+        let compare = move |all: &[u8]| compare_all(&step, operation, all);
+        match self.backend() {
+            Backend::Mpi(over) => over.begin_exchange(told.bytes(), self.size(), compare),
+            Backend::InProcess(over) => over.begin_exchange(told.bytes(), compare),
+        }
+    }
+
+    /// Leaves a comparison to the runtime.
+    #[doc(hidden)]
+    pub fn leave_comparing(&self, begun: StartedOp) {
+        static COMPARING: OpInfo = OpInfo::of("MPI_Iallgather");
+        PendingOp::begun(self, &COMPARING, begun)
+            .abandon(self, InFlight::new(()).into_keep_alive());
+    }
+
+    /// Compares a call of which only the name must be equal, where ranks compare their calls; `ready` may be an
+    /// error, which is sent to the other ranks then.
+    pub(crate) fn all_call<A>(&self, operation: &'static str, ready: Result<A>) -> Result<A> {
+        if !self.compares_calls() {
+            return ready;
+        }
+        let told = match &ready {
+            Ok(_) => Told::named(operation),
+            Err(error) => Told::refusing(error),
+        };
+        let compared = self.compare_told(operation, &told);
+        // This rank's own reason is more to the point than that a rank refuses.
+        let ready = ready?;
+        compared.map(|()| ready)
+    }
+}
+
+/// Compares the descriptions of all ranks. If they differ, and some ranks have started an operation that others never will,
+/// no later operation on the communicator would match, and it is out of step.
+fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) -> Result<()> {
+    let compared = Told::compare(operation, all);
+    if compared.is_err() && Told::any_begins(all) {
+        out_of_step.store(true, Ordering::Relaxed);
+    }
+    compared
+}

@@ -1,0 +1,383 @@
+//! Communicators: groups of ranks with a context of their own, in which their messages stay apart from all others.
+
+pub(crate) mod agree;
+mod arguments;
+pub(crate) mod attributes;
+mod compare;
+mod environment;
+pub(crate) mod fault_tolerance;
+pub(crate) mod group;
+mod in_process;
+mod info;
+mod mpi;
+pub(crate) mod split;
+mod time_limit;
+mod ways;
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use crate::call::limit::{self, Limit, OwnLimit};
+use crate::call::record::Recorder;
+use crate::call::record::dump::{self, Reason};
+use crate::call::thread_guard::THREAD_GUARD;
+use crate::call::thread_level::ThreadLevel;
+use crate::observe::{self, Statistics};
+use crate::result::{Error, ErrorKind, Result};
+use crate::transport;
+use crate::transport::backend::Backend;
+use crate::transport::comparison::Comparison;
+use attributes::Attributes;
+use group::Group;
+
+/// A communicator: ranks `0..size`, and a context of its own in which their messages travel.
+///
+/// A clone is another handle of the same communicator; [`dup`](Self::dup) makes a new one. Handles can be sent to other threads and
+/// keep the runtime alive. Dropping the last handle never blocks: the free is deferred to a later collective call that makes
+/// communicators from the same parent, once no operation is pending on the communicator, or to the end of the runtime. Deferred
+/// frees are made in the order of creation.
+///
+/// MPI 5.0 §7.
+#[doc(alias = "MPI_Comm")]
+#[derive(Clone)]
+pub struct Communicator(Arc<Inner>);
+
+struct Inner {
+    way: transport::mpi::Way,
+    rank: usize,
+    size: usize,
+    /// The number of ranks that messages go to and come from: all of them, or those of the remote group.
+    peers: usize,
+    max_tag: i32,
+    attributes: Arc<Attributes>,
+    recorder: Arc<Recorder>,
+    /// `true` once some rank has missed a collective at its time limit: later messages may then belong to different calls.
+    out_of_step: Arc<AtomicBool>,
+    limit: OwnLimit,
+}
+
+impl Communicator {
+    pub(crate) fn over_mpi(
+        comm: transport::mpi::Comm,
+        rank: usize,
+        size: usize,
+        peers: usize,
+        max_tag: i32,
+        recorder: Arc<Recorder>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            recorder,
+            way: transport::mpi::Way::over_mpi(comm),
+            rank,
+            size,
+            peers,
+            max_tag,
+            attributes: Arc::default(),
+            out_of_step: Arc::default(),
+            limit: OwnLimit::default(),
+        }))
+    }
+
+    /// This communicator with these attributes, which others may share; unchanged if it has other handles.
+    #[must_use]
+    pub(crate) fn with_attributes(mut self, attributes: Arc<Attributes>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.attributes = attributes;
+        }
+        self
+    }
+
+    /// This communicator with a mark that others share: it is out of step when they are. Unchanged if it has other handles.
+    #[must_use]
+    pub(crate) fn with_step(mut self, out_of_step: Arc<AtomicBool>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.out_of_step = out_of_step;
+        }
+        self
+    }
+
+    pub(crate) fn in_process(comm: transport::in_process::Comm) -> Self {
+        Self(Arc::new(Inner {
+            rank: comm.rank(),
+            size: comm.size(),
+            peers: comm.peers(),
+            max_tag: i32::MAX,
+            attributes: Arc::default(),
+            recorder: comm.recorder(),
+            out_of_step: Arc::default(),
+            limit: OwnLimit::default(),
+            way: transport::mpi::Way::in_process(comm),
+        }))
+    }
+
+    /// The rank of this process (or thread), from 0 to `size - 1`. Known since the communicator was made; no call of the library.
+    #[doc(alias = "MPI_Comm_rank")]
+    #[inline]
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.0.rank
+    }
+
+    /// The number of ranks. Known since the communicator was made; no call of the library.
+    #[doc(alias = "MPI_Comm_size")]
+    #[inline]
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.0.size
+    }
+
+    /// The largest tag that a message may have.
+    #[doc(alias = "MPI_TAG_UB")]
+    #[must_use]
+    pub fn max_tag(&self) -> i32 {
+        self.0.max_tag
+    }
+
+    /// The transport of the messages: the MPI library's name and version, such as `Open MPI 5.0.11`, or `in process`.
+    #[must_use]
+    pub fn library(&self) -> &'static str {
+        match self.backend() {
+            Backend::Mpi(_) => ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name),
+            Backend::InProcess(_) => transport::in_process::LIBRARY,
+        }
+    }
+
+    /// The ranks of this communicator. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// MPI 5.0 §7.3.2 (`MPI_Comm_group`).
+    #[doc(alias = "MPI_Comm_group")]
+    pub fn group(&self) -> Result<Group> {
+        let members = self.dispatch(
+            "MPI_Comm_group",
+            |comm| comm.world_ranks(),
+            |comm| Ok(comm.members().to_vec()),
+        )?;
+        Ok(Group::new(members, self.rank()))
+    }
+
+    /// Returns `true` if both are handles of one communicator.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Compares this communicator with `other`. Local.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// MPI 5.0 §7.4.1 (`MPI_Comm_compare`).
+    #[doc(alias = "MPI_Comm_compare")]
+    pub fn compare(&self, other: &Self) -> Result<Comparison> {
+        self.dispatch(
+            "MPI_Comm_compare",
+            |comm| match other.backend() {
+                Backend::Mpi(other) => comm.compare(other),
+                Backend::InProcess(_) => Ok(Comparison::Unequal),
+            },
+            |comm| match other.backend() {
+                Backend::InProcess(other) => Ok(comm.compare(other)),
+                Backend::Mpi(_) => Ok(Comparison::Unequal),
+            },
+        )
+    }
+
+    /// The name that tools and messages show; empty if none was set.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Finalized`], [`ErrorKind::WrongThread`], or what the library reports.
+    ///
+    /// MPI 5.0 §7.8 (`MPI_Comm_get_name`).
+    #[doc(alias = "MPI_Comm_get_name")]
+    pub fn name(&self) -> Result<String> {
+        self.dispatch("MPI_Comm_get_name", transport::mpi::Comm::name, |comm| {
+            Ok(comm
+                .name
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone())
+        })
+    }
+
+    /// Sets the name of the communicator, on this rank only.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if the name holds a zero byte; libraries cut names of more than 63 bytes.
+    ///
+    /// MPI 5.0 §7.8 (`MPI_Comm_set_name`).
+    #[doc(alias = "MPI_Comm_set_name")]
+    pub fn set_name(&self, name: &str) -> Result<()> {
+        const OPERATION: &str = "MPI_Comm_set_name";
+        if name.contains('\0') {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                "a name cannot hold a zero byte",
+            ));
+        }
+        self.0.recorder.set_name(name);
+        self.dispatch(
+            OPERATION,
+            |comm| comm.set_name(name),
+            |comm| {
+                *comm.name.lock().unwrap_or_else(PoisonError::into_inner) = name.to_owned();
+                Ok(())
+            },
+        )
+    }
+
+    /// Frees the communicator now, without deferring it. Collective over its ranks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if other handles of it exist, or if it is the world; the communicator lives on then.
+    ///
+    /// MPI 5.0 §7.4.3 (`MPI_Comm_free`).
+    #[doc(alias = "MPI_Comm_free")]
+    pub fn free(self) -> Result<()> {
+        const OPERATION: &str = "MPI_Comm_free";
+        let others = Arc::strong_count(&self.0) - 1;
+        let ready = match others {
+            0 => Ok(()),
+            _ => Err(Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                format_args!("{others} other handles of this communicator exist; drop them first"),
+            )),
+        };
+        self.dispatch_together(
+            OPERATION,
+            ready,
+            transport::mpi::Comm::free,
+            transport::in_process::Comm::free,
+        )
+    }
+
+    /// The counts and times of this rank's calls on this communicator so far; empty without `RANKS_STATS`. Local.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        observe::statistics(self.recorder(), false)
+    }
+
+    /// Aborts the job: ends all of its processes with `code`. In process it ends this process.
+    ///
+    /// MPI 5.0 §9.3.4 (`MPI_Abort`).
+    #[doc(alias = "MPI_Abort")]
+    pub fn abort(&self, code: i32) -> ! {
+        let rank = self.0.recorder.place().0;
+        let code_given = format!("aborted with code {code}");
+        dump::write(Reason::Abort, Some(&code_given), Some(rank));
+        if let Backend::Mpi(comm) = self.backend() {
+            if limit::one_has_passed() {
+                limit::end_soon(code);
+            }
+            comm.abort(code);
+        }
+        std::process::exit(code)
+    }
+
+    /// Returns `true` if messages go to the ranks of a remote group, which is so inside an `Intercommunicator`.
+    pub(crate) fn is_between(&self) -> bool {
+        match self.backend() {
+            Backend::Mpi(comm) => comm.between,
+            Backend::InProcess(comm) => comm.is_between(),
+        }
+    }
+
+    /// The number of ranks that messages go to and come from.
+    pub(crate) fn peers(&self) -> usize {
+        self.0.peers
+    }
+
+    pub(crate) fn is_out_of_step(&self) -> bool {
+        self.0.out_of_step.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn lose_step(&self) {
+        self.step().store(true, Ordering::Relaxed);
+    }
+
+    /// The mark that says that the ranks are out of step.
+    pub(crate) fn step(&self) -> &Arc<AtomicBool> {
+        &self.0.out_of_step
+    }
+
+    /// The attributes that its users have set.
+    pub(crate) fn attributes(&self) -> &Attributes {
+        &self.0.attributes
+    }
+
+    /// The number of handles of this communicator besides this one.
+    pub(crate) fn other_handles(&self) -> usize {
+        Arc::strong_count(&self.0).saturating_sub(1)
+    }
+
+    /// The backend, if this is the last handle.
+    pub(crate) fn into_backend(self) -> Option<Backend> {
+        Arc::into_inner(self.0).map(|inner| inner.way.into_backend())
+    }
+
+    /// The backend of this communicator.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub fn backend(&self) -> &Backend {
+        self.0.way.backend()
+    }
+
+    pub(crate) fn limit(&self) -> &OwnLimit {
+        &self.0.limit
+    }
+
+    /// The time limit of operations on this communicator, if one was set for it.
+    pub(crate) fn own_limit(&self) -> Option<Limit> {
+        self.0.limit.get()
+    }
+
+    /// The recorder of its calls.
+    pub(crate) fn recorder(&self) -> &Arc<Recorder> {
+        &self.0.recorder
+    }
+
+    /// The thread level that the library has granted, which may be less than was asked for.
+    #[doc(alias = "MPI_Query_thread")]
+    #[must_use]
+    pub fn thread_level(&self) -> ThreadLevel {
+        match self.backend() {
+            Backend::Mpi(_) => THREAD_GUARD.level(),
+            Backend::InProcess(comm) => comm.thread_level(),
+        }
+    }
+
+    /// Returns `true` if any thread may communicate at any time (`MPI_THREAD_MULTIPLE`).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn lets_threads_call(&self) -> bool {
+        self.thread_level() == ThreadLevel::Multiple
+    }
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Communicator")
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn communicators_cross_threads_and_live_in_structs() {
+        fn crosses<T: Clone + Send + Sync + 'static>() {}
+        crosses::<Communicator>();
+        assert_eq!(size_of::<Communicator>(), size_of::<usize>());
+    }
+}

@@ -1,0 +1,208 @@
+//! Communicators of some ranks of another one, intercommunicators, and the public communicator of a new one.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Comm;
+
+use super::split::nothing_made;
+use crate::call::record::{Home, Recorder};
+use crate::communicator::Communicator;
+use crate::communicator::agree::Join;
+use crate::result::Result;
+use crate::transport::mpi::children::Children;
+use crate::transport::mpi::communicator::{Comm, Group, Origin, rank_and_size};
+use crate::transport::mpi::error::check;
+use crate::transport::mpi::free_by_group::{Members, of_both};
+use crate::transport::mpi::{peer, session};
+
+/// The number of words that the first rank sends: the number of the new one, and of those that it proposes to free.
+const WORDS: usize = 16;
+
+impl Comm {
+    /// Makes a communicator of the processes with these world ranks; only they call.
+    pub(crate) fn create_group(
+        &self,
+        parent: &Communicator,
+        world_ranks: &[usize],
+        tag: i32,
+    ) -> Result<Communicator> {
+        let ranks: Vec<c_int> = world_ranks.iter().map(|&rank| peer::rank(rank)).collect();
+        let group = Group::of(sys::MPI_COMM_WORLD)?.include(&ranks)?;
+        let mut new = sys::MPI_COMM_NULL;
+        // SAFETY: communicator and group are alive, and the new handle is ours.
+        let code =
+            unsafe { sys::MPI_Comm_create_group(self.canonical, group.0, tag, &raw mut new) };
+        check(code, "MPI_Comm_create_group")?;
+        self.adopt(new, world_ranks.into(), false, parent.max_tag())
+    }
+
+    /// Makes an intercommunicator of the ranks of this communicator and those of another one, whose leader is `remote_leader` of
+    /// `peer`.
+    pub(crate) fn intercomm_create(
+        &self,
+        parent: &Communicator,
+        local_leader: usize,
+        peer: &Self,
+        remote_leader: usize,
+        tag: i32,
+    ) -> Result<Communicator> {
+        let (local_leader, remote_leader) = (peer::rank(local_leader), peer::rank(remote_leader));
+        let mut new = sys::MPI_COMM_NULL;
+        // SAFETY: both communicators are alive; the leaders are their ranks; the new handle is ours.
+        let code = unsafe {
+            sys::MPI_Intercomm_create(
+                self.canonical,
+                local_leader,
+                peer.canonical,
+                remote_leader,
+                tag,
+                &raw mut new,
+            )
+        };
+        check(code, "MPI_Intercomm_create")?;
+        let mine = Group::of(new)?.world_ranks()?;
+        let theirs = Group::remote(new)?.world_ranks()?;
+        self.adopt(new, of_both(&mine, &theirs), true, parent.max_tag())
+    }
+
+    /// Wraps a new communicator, and frees old ones of the same ranks.
+    fn adopt(
+        &self,
+        new: MPI_Comm,
+        members: Members,
+        between: bool,
+        max_tag: i32,
+    ) -> Result<Communicator> {
+        let origin = Origin::Apart {
+            members: Arc::clone(&members),
+            number: 0,
+        };
+        let key = self.session.key();
+        let session = Arc::clone(&self.session);
+        let children = Arc::new(Children::default());
+        let mut comm = Comm::new(new, session, children, Some((key, origin)));
+        comm.between = between;
+        self.session.return_errors(new)?;
+        let number = comm.free_old(&members, key)?;
+        comm.origin = Some((key, Origin::Apart { members, number }));
+        comm.into_communicator(max_tag, number)
+    }
+
+    /// Frees old communicators of the same ranks as this new one, and returns the number of the new one.
+    fn free_old(&self, members: &Members, key: u64) -> Result<u64> {
+        let me = session::whoami().map_or(0, |(rank, _)| rank);
+        let is_first = members.first() == Some(&me);
+        let mut words = [0u64; WORDS];
+        let mut old = Vec::new();
+        if is_first {
+            old = self.session.apart.take_some(members, WORDS - 1);
+            words[0] = (me as u64) << 32 | (key & u64::from(u32::MAX));
+            for (word, &(number, _)) in words[1..].iter_mut().zip(&old) {
+                *word = number;
+            }
+        }
+        // All but the first pass zeros.
+        let numbers = self.join_all(words, Join::Sum)?;
+        let proposed: Vec<u64> = numbers[1..]
+            .iter()
+            .copied()
+            .filter(|&number| number != 0)
+            .collect();
+        if proposed.is_empty() {
+            return Ok(numbers[0]);
+        }
+        if !is_first {
+            let apart = &self.session.apart;
+            let mine = |&number: &u64| apart.take(members, number).map(|key| (number, key));
+            old = proposed.iter().filter_map(mine).collect();
+        }
+        let mut mask = [0u64];
+        for (bit, number) in proposed.iter().enumerate() {
+            if old.iter().any(|(mine, _)| mine == number) {
+                mask[0] |= 1 << bit;
+            }
+        }
+        let [agreed] = self.join_all(mask, Join::And)?;
+        let mut outcome = Ok(());
+        for (bit, &number) in proposed.iter().enumerate() {
+            let Some(&(_, key)) = old.iter().find(|(mine, _)| *mine == number) else {
+                continue;
+            };
+            if agreed & 1 << bit == 0 {
+                self.session.apart.is_dropped(members, number, key);
+            } else {
+                outcome = outcome.and(self.session.free(key));
+            }
+        }
+        outcome.map(|()| numbers[0])
+    }
+
+    /// Joins the words of all ranks of this new communicator. Collective.
+    pub(crate) fn join_all<const N: usize>(&self, words: [u64; N], join: Join) -> Result<[u64; N]> {
+        if self.between {
+            self.join_groups(words, join)
+        } else {
+            self.join(words, join)
+        }
+    }
+
+    /// Makes the public communicator, with rank and size from the library.
+    ///
+    /// `origin` is the same on all its ranks.
+    pub(crate) fn into_communicator(self, max_tag: i32, origin: u64) -> Result<Communicator> {
+        let (rank, size) = rank_and_size(self.canonical)?;
+        let peers = if self.between {
+            self.remote_size()?
+        } else {
+            size
+        };
+        let recorder = self.recorder(origin, rank, size);
+        Ok(Communicator::over_mpi(
+            self, rank, size, peers, max_tag, recorder,
+        ))
+    }
+
+    pub(crate) fn recorder(&self, origin: u64, rank: usize, size: usize) -> Arc<Recorder> {
+        /// The largest size of a communicator for which the world ranks are kept.
+        const MOST: usize = 1 << 16;
+        // Ranks of another world are unknown.
+        let ranks = (size <= MOST).then(|| self.world_ranks().ok()).flatten();
+        Recorder::new(
+            Home::MPI.world,
+            origin,
+            rank,
+            size,
+            ranks.unwrap_or_default().into(),
+            session::whoami().unwrap_or((rank, size)),
+        )
+    }
+
+    pub(crate) fn remote_size(&self) -> Result<usize> {
+        let mut size: c_int = 0;
+        // SAFETY: an intercommunicator, which is alive; the number is ours.
+        let code = unsafe { sys::MPI_Comm_remote_size(self.canonical, &raw mut size) };
+        check(code, "MPI_Comm_remote_size")?;
+        Ok(usize::try_from(size).unwrap_or(0))
+    }
+
+    /// The world ranks of the remote group.
+    pub(crate) fn remote_world_ranks(&self) -> Result<Vec<usize>> {
+        Group::remote(self.canonical)?.world_ranks()
+    }
+
+    /// Makes one communicator of both groups; the one that passes `high` comes second.
+    pub(crate) fn intercomm_merge(
+        &self,
+        parent: &Communicator,
+        high: bool,
+    ) -> Result<Communicator> {
+        const OPERATION: &str = "MPI_Intercomm_merge";
+        let made = self.make(parent, OPERATION, |new| {
+            // SAFETY: an intercommunicator, which is alive; the new handle is ours.
+            unsafe { sys::MPI_Intercomm_merge(self.canonical, c_int::from(high), new) }
+        })?;
+        made.ok_or_else(|| nothing_made(OPERATION))
+    }
+}

@@ -1,0 +1,259 @@
+//! The memory of a buffer: its allocation, and the elements that are initialised.
+//!
+//! # Safety
+//!
+//! This module keeps four facts about a [`Memory`], and the rest of the crate has no way to break them:
+//!
+//! * `start` is aligned for `T` and never dangles while there is room: `capacity` elements from there on belong to the
+//!   block at `base`, which this value alone owns.
+//! * The block was allocated with the layout that [`Block::of`] gives for `capacity`, and is freed once, with the same.
+//! * The first `length` elements are initialised, and `length` is no more than `capacity`.
+//! * Elements of size zero, and none at all, have no block: `start` dangles, aligned.
+//!
+//! `T` is [`Pod`]: nothing is to be dropped, and any bytes are a value.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::slice;
+
+use crate::data::element::Pod;
+
+/// The alignment of blocks: a cache line.
+pub(super) const LINE: usize = 64;
+
+/// The size of a huge page, and the alignment of blocks from this size on.
+pub(super) const HUGE: usize = 2 << 20;
+
+/// Memory for elements, of which the first are initialised.
+pub(crate) struct Memory<T> {
+    start: NonNull<T>,
+    length: usize,
+    capacity: usize,
+    base: NonNull<u8>,
+}
+
+/// The reason why an allocation failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoMemory {
+    #[error("that is more than the address space holds")]
+    TooMuch,
+    #[error("the allocator has no {} bytes", .0.size())]
+    Refused(Layout),
+}
+
+/// The layout that is requested of the allocator; `huge` if the elements start at the first multiple of [`HUGE`] in it.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    layout: Layout,
+    huge: bool,
+}
+
+impl Block {
+    /// The block of so many elements of `T`; `None` if they take no memory.
+    ///
+    /// A large block is requested with room to find the alignment in it, because allocators work best with
+    /// small alignments: zeroed memory then comes untouched from the system.
+    fn of<T>(capacity: usize) -> Result<Option<Self>, NoMemory> {
+        let elements = Layout::array::<T>(capacity).map_err(|_| NoMemory::TooMuch)?;
+        let bytes = elements.size();
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let huge = bytes >= HUGE && align_of::<T>() <= HUGE;
+        let (size, align) = if huge {
+            let size = bytes.checked_add(HUGE).ok_or(NoMemory::TooMuch)?;
+            (size, align_of::<u128>())
+        } else {
+            (bytes, LINE.max(align_of::<T>()))
+        };
+        let layout = Layout::from_size_align(size, align).map_err(|_| NoMemory::TooMuch)?;
+        Ok(Some(Self { layout, huge }))
+    }
+}
+
+impl<T: Pod> Memory<T> {
+    /// No capacity and no allocation.
+    pub(crate) const fn new() -> Self {
+        let capacity = if size_of::<T>() == 0 { usize::MAX } else { 0 };
+        Self {
+            start: NonNull::dangling(),
+            length: 0,
+            capacity,
+            base: NonNull::dangling(),
+        }
+    }
+
+    /// Memory for `capacity` elements, none of which is initialised.
+    pub(crate) fn with_room(capacity: usize) -> Result<Self, NoMemory> {
+        // SAFETY: `Block::of` gives no layout of size zero.
+        Self::allocate(capacity, |layout| unsafe { alloc(layout) })
+    }
+
+    /// `length` elements of zeros.
+    pub(crate) fn zeroed(length: usize) -> Result<Self, NoMemory> {
+        // SAFETY: `Block::of` gives no layout of size zero.
+        let mut memory = Self::allocate(length, |layout| unsafe { alloc_zeroed(layout) })?;
+        // The block holds zeros only, and zeros are a value of `T` (`Zeroable`).
+        memory.length = length;
+        Ok(memory)
+    }
+
+    fn allocate(
+        capacity: usize,
+        allocator: impl FnOnce(Layout) -> *mut u8,
+    ) -> Result<Self, NoMemory> {
+        let Some(block) = Block::of::<T>(capacity)? else {
+            return Ok(Self::new());
+        };
+        let layout = block.layout;
+        let base = NonNull::new(allocator(layout)).ok_or(NoMemory::Refused(layout))?;
+        let start = if block.huge {
+            let address = base.addr().get();
+            let skipped = address.next_multiple_of(HUGE) - address;
+            // SAFETY: less than `HUGE` is skipped, and the block is that much longer than the elements.
+            let start = unsafe { base.add(skipped) };
+            advise_huge_pages(start, capacity * size_of::<T>());
+            start
+        } else {
+            base
+        };
+        Ok(Self {
+            start: start.cast(),
+            length: 0,
+            capacity,
+            base,
+        })
+    }
+
+    /// Memory with `length` elements, each the result of `value` for its index.
+    pub(super) fn from_fn(
+        length: usize,
+        mut value: impl FnMut(usize) -> T,
+    ) -> Result<Self, NoMemory> {
+        let mut memory = Self::with_room(length)?;
+        for (index, place) in memory.spare()[..length].iter_mut().enumerate() {
+            place.write(value(index));
+        }
+        // Every place was written by the loop.
+        memory.length = length;
+        Ok(memory)
+    }
+
+    /// A copy of `values`.
+    pub(crate) fn copy_of(values: &[T]) -> Result<Self, NoMemory> {
+        let mut memory = Self::with_room(values.len())?;
+        // SAFETY: there is room for as many, which nobody else knows of yet.
+        unsafe {
+            memory
+                .start
+                .as_ptr()
+                .copy_from_nonoverlapping(values.as_ptr(), values.len());
+        }
+        memory.length = values.len();
+        Ok(memory)
+    }
+
+    /// Memory with `length` elements whose bytes are those of `bytes`, which must be exactly as many.
+    pub(crate) fn of_bytes(length: usize, bytes: &[u8]) -> Result<Self, NoMemory> {
+        assert_eq!(Some(bytes.len()), length.checked_mul(size_of::<T>()));
+        let mut memory = Self::with_room(length)?;
+        let start = memory.start.cast::<u8>();
+        // SAFETY: there is room for `length` elements, which are as many bytes; nobody else knows of it yet.
+        unsafe {
+            start
+                .as_ptr()
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+        // Any bytes are a value of `T` (`Pod`).
+        memory.length = length;
+        Ok(memory)
+    }
+
+    /// Moves the elements to memory for `capacity` elements; no fewer than there are.
+    pub(super) fn grown(self, capacity: usize) -> Result<Self, NoMemory> {
+        let mut grown = Self::with_room(capacity.max(self.length))?;
+        // SAFETY: there is room for as many in the new block, of which nobody else knows yet.
+        unsafe {
+            grown
+                .start
+                .as_ptr()
+                .copy_from_nonoverlapping(self.start.as_ptr(), self.length);
+        }
+        grown.length = self.length;
+        Ok(grown)
+    }
+
+    /// The number of elements that it can hold without another allocation.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Appends `value`; the capacity must allow it.
+    #[inline]
+    pub(super) fn push(&mut self, value: T) {
+        assert!(self.length < self.capacity);
+        // SAFETY: this place is in the block, as just compared.
+        let place = unsafe { self.start.add(self.length) };
+        // SAFETY: the place is aligned, ours, and holds nothing that is to be dropped.
+        unsafe { place.write(value) };
+        self.length += 1;
+    }
+
+    /// The capacity that is not initialised yet.
+    pub(crate) fn spare(&mut self) -> &mut [MaybeUninit<T>] {
+        // SAFETY: `length` is no more than `capacity`.
+        let spare = unsafe { self.start.add(self.length) }.cast();
+        // SAFETY: so many elements belong to the block from there on, and may hold anything; `self` is borrowed.
+        unsafe { slice::from_raw_parts_mut(spare.as_ptr(), self.capacity - self.length) }
+    }
+
+    /// Marks the first `length` elements as initialised.
+    ///
+    /// # Safety
+    /// There is room for them, and all of them were written.
+    pub(crate) unsafe fn set_length(&mut self, length: usize) {
+        debug_assert!(length <= self.capacity, "more than there is room for");
+        self.length = length;
+    }
+
+    #[inline(always)]
+    pub(super) fn as_slice(&self) -> &[T] {
+        // SAFETY: `length` elements are initialised from `start` on; `self` is borrowed.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+
+    #[inline(always)]
+    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+        // SAFETY: `length` elements are initialised from `start` on; `self` is borrowed for writing.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl<T> Drop for Memory<T> {
+    fn drop(&mut self) {
+        // The layout was valid when the block was allocated, so it is now.
+        if let Ok(Some(block)) = Block::of::<T>(self.capacity) {
+            // SAFETY: the block at `base` was allocated with this layout and is ours (see the module).
+            unsafe { dealloc(self.base.as_ptr(), block.layout) };
+        }
+    }
+}
+
+// SAFETY: the block belongs to this value alone, as that of a `Vec` does.
+unsafe impl<T: Send> Send for Memory<T> {}
+// SAFETY: a shared reference only reads it.
+unsafe impl<T: Sync> Sync for Memory<T> {}
+
+/// Requests huge pages for the whole ones among `bytes`. It is advice: a system that cannot follow it returns an error, and
+/// nothing changes.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn advise_huge_pages(start: NonNull<u8>, bytes: usize) {
+    let whole = bytes / HUGE * HUGE;
+    // SAFETY: the range is part of a block that is ours; what its pages hold does not change.
+    unsafe { libc::madvise(start.as_ptr().cast(), whole, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn advise_huge_pages(_: NonNull<u8>, _: usize) {}

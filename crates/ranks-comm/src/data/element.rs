@@ -1,0 +1,70 @@
+//! Element types of messages: any `bytemuck::Pod`.
+//!
+//! A message should be received as the type that was sent. In process, numbers of one type that arrive for numbers of another are
+//! an error of the receiver, [`ErrorKind::Type`](crate::ErrorKind::Type). Bytes, arrays and structs may be received as any type
+//! of which they are a whole number. Over MPI a message has no element type: there a length that does not fit is an error, and no
+//! other mismatch is detected. Collectives compare the names of types under [`Checks::Collective`](crate::Checks::Collective).
+//!
+//! Sending needs a value without uninitialised bytes, receiving needs that any bytes make a value; [`Pod`] is both.
+//! `bool`, `char`, enums, references and padded structs are refused by the compiler:
+//!
+//! ```compile_fail,E0277
+//! fn receive_a_bool(world: &ranks_comm::Communicator) {
+//!     let mut flag = [false];
+//!     world.recv(&mut flag, 0, 0).unwrap(); // a byte 2 would make an invalid value
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! fn send_a_string(world: &ranks_comm::Communicator) {
+//!     world.send(&[String::from("x")], 0, 0).unwrap(); // a pointer means nothing elsewhere
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! fn receive_a_char(world: &ranks_comm::Communicator) {
+//!     world.recv_vec::<char>(0, 0).unwrap();
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! #[derive(Clone, Copy)]
+//! struct Padded { small: u8, large: u64 }
+//! fn send_padding(world: &ranks_comm::Communicator) {
+//!     world.send(&[Padded { small: 1, large: 2 }], 0, 0).unwrap(); // seven bytes of it are uninitialised
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! fn receive_nonzero(world: &ranks_comm::Communicator) {
+//!     world.recv_vec::<std::num::NonZeroU8>(0, 0).unwrap();
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! fn receive_references(world: &ranks_comm::Communicator) {
+//!     world.recv_vec::<&'static u8>(0, 0).unwrap();
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! fn receive_an_enum(world: &ranks_comm::Communicator) {
+//!     world.irecv_vec::<std::cmp::Ordering>(0, 0).unwrap(); // most bytes are none of its three values
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! fn receive_a_bool_later(world: &ranks_comm::Communicator) {
+//!     world.irecv(vec![false], 0, 0).unwrap();
+//! }
+//! ```
+
+pub use bytemuck::{Pod, Zeroable};
+
+/// Checks that derives of `ranks` call, each of a field by how it is read.
+#[doc(hidden)]
+pub mod derive {
+    use bytemuck::{Pod, Zeroable};
+
+    /// The size of a field, which must be plain data.
+    #[must_use]
+    pub const fn size_of_pod<S, T: Pod>(_: fn(S) -> T) -> usize {
+        size_of::<T>()
+    }
+
+    /// Accepts a field whose zeroed bytes are a value.
+    pub const fn is_zeroable<S, T: Zeroable>(_: fn(S) -> T) {}
+}

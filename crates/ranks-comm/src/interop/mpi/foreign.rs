@@ -1,0 +1,243 @@
+//! Datatypes shared with other parts of the program, in both directions.
+
+use std::ffi::c_int;
+use std::fmt;
+use std::sync::Arc;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::native::{self, CHandle};
+use ranks_mpi_sys::{MPI_Count, MPI_Datatype};
+
+use crate::data::element::Pod;
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::interop::Bounds;
+use crate::layout::{Element, Layout};
+use crate::result::{Error, ErrorKind, Result, Status, error};
+use crate::transport::mpi::buffer::{to_read, to_write};
+use crate::transport::mpi::communicator::Comm;
+use crate::transport::mpi::datatypes::{Committed, Description, Frame, Items};
+use crate::transport::mpi::error::{check, check_with, library};
+use crate::transport::mpi::peer::to_standard;
+use crate::transport::mpi::session::Session;
+
+/// A datatype for other parts of the program. MPI is not finalized while it is kept.
+pub(crate) struct SharedDatatype {
+    handle: MPI_Datatype,
+    _committed: Option<Arc<Committed>>,
+    _session: Arc<Session>,
+}
+
+/// A duplicate of a datatype of another part of the program.
+pub(crate) struct ForeignHandle {
+    handle: MPI_Datatype,
+    session: Arc<Session>,
+}
+
+impl SharedDatatype {
+    pub(crate) fn canonical(&self) -> MPI_Datatype {
+        self.handle
+    }
+
+    /// The handle, as C code has it.
+    pub(crate) fn c_handle(&self) -> CHandle {
+        // SAFETY: the library is loaded, as there is a session.
+        unsafe { native::datatype_to_c(self.handle) }
+    }
+}
+
+impl Drop for ForeignHandle {
+    fn drop(&mut self) {
+        // This thread may be one that must not call.
+        self.session.datatypes.retire(self.handle);
+    }
+}
+
+impl Comm {
+    /// The datatype of a layout from the beginning of a slice on, for other parts of the program.
+    pub(crate) fn share_datatype(
+        &self,
+        element: Element,
+        layout: &Layout,
+    ) -> Result<SharedDatatype> {
+        let single = layout.true_extent() == (0..1) && layout.elements() == 1;
+        if single
+            && layout.extent() == 1
+            && let Element::Whole { size, item } = &element
+            && item.width() == *size
+        {
+            return Ok(SharedDatatype {
+                handle: item.datatype(),
+                _committed: None,
+                _session: Arc::clone(&self.session),
+            });
+        }
+        let bytes = |elements: usize| {
+            let bytes = elements.checked_mul(element.size())?;
+            isize::try_from(bytes).is_ok().then_some(bytes)
+        };
+        let frame = bytes(layout.start()).zip(bytes(layout.extent()));
+        let (Some((start, extent)), Some(_), false) = (
+            frame,
+            bytes(layout.true_extent().end),
+            layout.is_too_large(),
+        ) else {
+            return Err(Error::new(
+                ErrorKind::Length,
+                "MPI_Type_commit",
+                "the layout reaches beyond what memory can hold",
+            ));
+        };
+        let committed = self.session.datatypes.get(Description {
+            known: Arc::clone(layout.known()),
+            element,
+            items: Items::Typed,
+            frame: Some(Frame { start, extent }),
+        })?;
+        Ok(SharedDatatype {
+            handle: committed.handle(),
+            _committed: Some(committed),
+            _session: Arc::clone(&self.session),
+        })
+    }
+
+    /// Duplicates a datatype of another part of the program, and returns its bounds.
+    ///
+    /// # Safety
+    /// That of `Runtime::datatype_from_raw`.
+    pub(crate) unsafe fn duplicate_datatype(
+        &self,
+        operation: &'static str,
+        raw: MPI_Datatype,
+    ) -> Result<(ForeignHandle, Bounds)> {
+        if raw == sys::MPI_DATATYPE_NULL || raw.0.is_null() {
+            let why = "the handle is MPI_DATATYPE_NULL, which is no datatype";
+            return Err(Error::new(ErrorKind::Argument, operation, why));
+        }
+        self.session.datatypes.free_retired()?;
+        // SAFETY: the datatype is alive, by this function's contract.
+        let bounds = unsafe { bounds(operation, raw) }?;
+        let mut made = sys::MPI_DATATYPE_NULL;
+        // SAFETY: the datatype is alive, by this function's contract, and there is a place for the new one.
+        let code = unsafe { sys::MPI_Type_dup(raw, &raw mut made) };
+        check(code, "MPI_Type_dup")?;
+        let handle = ForeignHandle {
+            handle: made,
+            session: Arc::clone(&self.session),
+        };
+        Ok((handle, bounds))
+    }
+
+    /// # Safety
+    /// The bytes that `count` of the datatype cover are inside of `data`.
+    pub(crate) unsafe fn send_foreign<T: Pod>(
+        &self,
+        data: &[T],
+        count: usize,
+        datatype: &ForeignHandle,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let (from, to) = (to_read(data), to_standard::destination(dest));
+        let code = match c_int::try_from(count) {
+            // SAFETY: by this function's contract; rank and tag are checked.
+            Ok(count) => unsafe {
+                sys::MPI_Send(from, count, datatype.handle, to, tag, self.canonical)
+            },
+            Err(_) => {
+                let count = large(count);
+                // SAFETY: as above.
+                unsafe { sys::MPI_Send_c(from, count, datatype.handle, to, tag, self.canonical) }
+            }
+        };
+        check_with(code, "MPI_Send", || {
+            format!("sending {count} of a datatype")
+        })
+    }
+
+    /// Matches the message first and compares its length, as for every derived datatype (see `layout`).
+    ///
+    /// # Safety
+    /// The bytes that `count` of the datatype cover, each of them `size` bytes, are inside of `buf`.
+    pub(crate) unsafe fn recv_foreign<T: Pod>(
+        &self,
+        buf: &mut [T],
+        count: usize,
+        datatype: &ForeignHandle,
+        size: usize,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Recv";
+        let (message, status) = self.mprobe_in_turn(source, tag)?;
+        let bytes = status.bytes();
+        if bytes > size.saturating_mul(count) {
+            message.discard(&status);
+            let error = error::truncated(OPERATION, Some(bytes), count, size, library());
+            return Err(error.with_class(sys::MPI_ERR_TRUNCATE));
+        }
+        // Less than one of them may end the process on MPICH, see `recv`.
+        if bytes.checked_rem(size).unwrap_or(bytes) != 0 {
+            message.discard(&status);
+            return Err(error::not_whole(OPERATION, bytes, size, "a datatype"));
+        }
+        // SAFETY: what is written is inside of `buf`, by this function's contract, and the message is no longer.
+        let code = unsafe { message.receive(to_write(buf), large(count), datatype.handle) };
+        check(code, OPERATION)?;
+        Ok(status)
+    }
+}
+
+/// A count of items in memory.
+fn large(count: usize) -> MPI_Count {
+    MPI_Count::try_from(count).unwrap_or(MPI_Count::MAX)
+}
+
+/// The bounds of a datatype in bytes; an error if it starts before the beginning.
+///
+/// # Safety
+/// The datatype is alive.
+unsafe fn bounds(operation: &'static str, datatype: MPI_Datatype) -> Result<Bounds> {
+    let (mut size, mut first, mut extent): (MPI_Count, MPI_Count, MPI_Count) = (0, 0, 0);
+    // SAFETY: the datatype is alive, and the number is ours.
+    let code = unsafe { sys::MPI_Type_size_x(datatype, &raw mut size) };
+    check(code, "MPI_Type_size_x")?;
+    // SAFETY: as above.
+    let code = unsafe { sys::MPI_Type_get_extent_x(datatype, &raw mut first, &raw mut extent) };
+    check(code, "MPI_Type_get_extent_x")?;
+    let (mut start, mut length): (MPI_Count, MPI_Count) = (0, 0);
+    // SAFETY: as above.
+    let code =
+        unsafe { sys::MPI_Type_get_true_extent_x(datatype, &raw mut start, &raw mut length) };
+    check(code, "MPI_Type_get_true_extent_x")?;
+    let found = (
+        usize::try_from(size),
+        usize::try_from(extent),
+        usize::try_from(start),
+        usize::try_from(length),
+    );
+    if let (Ok(size), Ok(extent), Ok(start), Ok(length)) = found
+        && let Some(end) = start.checked_add(length)
+    {
+        return Ok(Bounds {
+            size,
+            extent,
+            start,
+            end,
+        });
+    }
+    Err(Error::new(
+        ErrorKind::Argument,
+        operation,
+        format_args!(
+            "the datatype has {size} bytes, {length} bytes from byte {start} on, and the next one is {extent} bytes \
+             further; none of these may be negative"
+        ),
+    ))
+}
+
+impl fmt::Debug for SharedDatatype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedDatatype").field(&self.handle).finish()
+    }
+}

@@ -1,0 +1,162 @@
+//! Communicators and requests shared with other parts of the program, in both directions.
+
+use std::sync::Arc;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::native::{self, CHandle};
+use ranks_mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Request};
+
+use crate::communicator::Communicator;
+use crate::data::in_flight::{InFlight, Keep};
+use crate::data::raw_slice::OpInfo;
+use crate::interop::Ownership;
+use crate::result::{Error, ErrorKind, Result, Status};
+use crate::transport::mpi::children::Children;
+use crate::transport::mpi::communicator::{Comm, Origin, is_between, rank_and_size};
+use crate::transport::mpi::error::library;
+use crate::transport::mpi::pending_op::{Cell, PendingOp};
+use crate::transport::pending_op;
+
+/// The origin, in records, of communicators of other parts of the program.
+const ADOPTED: u64 = u64::MAX;
+
+impl Comm {
+    /// The handle, as C code has it.
+    pub(crate) fn c_handle(&self) -> CHandle {
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        unsafe { native::comm_to_c(self.canonical) }
+    }
+
+    /// The standard's form of a handle that C code has.
+    pub(crate) fn canonical_of(&self, operation: &'static str, raw: CHandle) -> Result<MPI_Comm> {
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let canonical = unsafe { native::comm_from_c(raw) };
+        canonical.ok_or_else(|| other_form(operation, raw))
+    }
+
+    /// The standard's form of a datatype that C code has.
+    pub(crate) fn canonical_datatype(
+        &self,
+        operation: &'static str,
+        raw: CHandle,
+    ) -> Result<MPI_Datatype> {
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let canonical = unsafe { native::datatype_from_c(raw) };
+        canonical.ok_or_else(|| other_form(operation, raw))
+    }
+
+    /// The standard's form of a request that C code has.
+    pub(crate) fn canonical_request(
+        &self,
+        operation: &'static str,
+        raw: CHandle,
+    ) -> Result<MPI_Request> {
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let canonical = unsafe { native::request_from_c(raw) };
+        canonical.ok_or_else(|| other_form(operation, raw))
+    }
+
+    /// Wraps a pending operation of another part of the program; a null request is complete.
+    ///
+    /// # Safety
+    /// That of `Communicator::request_from_raw`; if the role has an element, it is a receive of at most `capacity`.
+    pub(crate) unsafe fn take_over_request(
+        &self,
+        raw: MPI_Request,
+        role: &'static OpInfo,
+        capacity: usize,
+    ) -> pending_op::PendingOp {
+        if raw == sys::MPI_REQUEST_NULL || raw.0.is_null() {
+            return pending_op::PendingOp::over(Status::null());
+        }
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        let cell = unsafe { Cell::holding(raw) };
+        self.native(cell, role, capacity)
+    }
+
+    /// Wraps a communicator of another part of the program.
+    ///
+    /// # Safety
+    /// That of `Runtime::communicator_from_raw`.
+    pub(crate) unsafe fn take_over(
+        &self,
+        operation: &'static str,
+        raw: MPI_Comm,
+        ownership: Ownership,
+        max_tag: i32,
+    ) -> Result<Communicator> {
+        let refused = |why: &str| Err(Error::new(ErrorKind::Argument, operation, why));
+        if raw == sys::MPI_COMM_NULL || raw.0.is_null() {
+            return refused("the handle is MPI_COMM_NULL, which is no communicator");
+        }
+        let predefined = [sys::MPI_COMM_WORLD, sys::MPI_COMM_SELF].contains(&raw);
+        if predefined && ownership == Ownership::Owned {
+            return refused(
+                "MPI_COMM_WORLD and MPI_COMM_SELF cannot be owned, as nobody may free them",
+            );
+        }
+        if is_between(raw)? {
+            return refused("this communicator connects two groups; pass one of a single group");
+        }
+        let (rank, size) = rank_and_size(raw)?;
+        self.session.return_errors(raw)?;
+        // No parent of ours agrees on when it is freed: nobody else knows of these siblings.
+        let origin = (ownership == Ownership::Owned).then(|| {
+            let (siblings, number) = (Arc::default(), 0);
+            (self.session.key(), Origin::Parent { siblings, number })
+        });
+        let children = Arc::new(Children::default());
+        let mut comm = Comm::new(raw, Arc::clone(&self.session), children, origin);
+        // The other part may take part in the same collectives, and compares nothing.
+        comm.compares = false;
+        let recorder = comm.recorder(ADOPTED, rank, size);
+        Ok(Communicator::over_mpi(
+            comm, rank, size, size, max_tag, recorder,
+        ))
+    }
+}
+
+impl PendingOp {
+    /// Releases a request that another part completes from now on; an error if the library does not have it.
+    pub(crate) fn hand_over(&mut self) -> Result<Handed> {
+        match self {
+            Self::Native(native) if native.ended.is_none() && !native.persistent => {
+                let cell = std::mem::replace(&mut native.cell, Cell::new());
+                Ok((cell, native.keep.take()))
+            }
+            flight => Err(Error::new(
+                ErrorKind::NotInLibrary,
+                flight.operation(),
+                format_args!(
+                    "{} does not have this request: its message is looked for here; wait for it",
+                    library()
+                ),
+            )),
+        }
+    }
+}
+
+/// A request, and the value that the library uses until completion.
+pub(crate) type Handed = (Cell, Option<InFlight<Box<dyn Keep>>>);
+
+/// The handle of a pending request, in the standard ABI.
+pub(crate) fn request_handle(cell: &Cell) -> MPI_Request {
+    // SAFETY: the library is loaded and has written the request, as it comes from `hand_over`.
+    unsafe { cell.get() }
+}
+
+/// The handle of a pending request, as C code has it.
+pub(crate) fn request_c_handle(cell: &Cell) -> CHandle {
+    // SAFETY: the library is loaded, as it has begun a request.
+    unsafe { native::request_to_c(request_handle(cell)) }
+}
+
+#[cold]
+fn other_form(operation: &'static str, raw: CHandle) -> Error {
+    let (is, are) = match raw {
+        CHandle::Int(_) => ("an int", "pointers"),
+        CHandle::Pointer(_) => ("a pointer", "ints"),
+    };
+    let detail = format_args!("the handle is {is}; those of {} are {are}", library());
+    Error::new(ErrorKind::Argument, operation, detail)
+}

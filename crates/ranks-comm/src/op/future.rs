@@ -1,0 +1,149 @@
+//! Requests as futures, for any executor.
+//!
+//! MPI has no notification of completion; it must be polled. A future tests its request when it is polled. While any is
+//! pending, one thread wakes them at intervals, which grow as long as nothing completes; while none is,
+//! it sleeps.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use std::{fmt, thread};
+
+use crate::op::request::Request;
+use crate::result::{Error, ErrorKind, Result, Status};
+
+/// A [`Request`] as a future.
+///
+/// `request.await` returns the result of [`Request::wait`]. It is polled on the thread of the executor, so that the thread level
+/// must allow that thread to communicate: `MPI_THREAD_MULTIPLE`, unless the executor runs on the thread that initialised.
+///
+/// Dropping the future drops the request, whose operation stays pending: a message that arrives for it is lost. Where a branch of
+/// a `select!` may be dropped, await `&mut future` and continue with it later, or take the request out with
+/// [`into_request`](Self::into_request).
+#[must_use = "nothing is known of the operation before this is awaited"]
+pub struct RequestFuture<B: Send + 'static> {
+    request: Option<Request<B>>,
+}
+
+impl<B: Send + 'static> IntoFuture for Request<B> {
+    type Output = Result<(B, Status)>;
+    type IntoFuture = RequestFuture<B>;
+
+    fn into_future(self) -> RequestFuture<B> {
+        RequestFuture {
+            request: Some(self),
+        }
+    }
+}
+
+impl<B: Send + 'static> RequestFuture<B> {
+    /// The request; `None` if it has been waited for.
+    #[must_use]
+    pub fn into_request(self) -> Option<Request<B>> {
+        self.request
+    }
+}
+
+// Nothing points into a future: a request keeps its buffer at an address that does not change when it is moved.
+impl<B: Send + 'static> Unpin for RequestFuture<B> {}
+
+impl<B: Send + 'static> Future for RequestFuture<B> {
+    type Output = Result<(B, Status)>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let Some(request) = &mut this.request else {
+            return Poll::Ready(Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Wait",
+                "the future has been awaited",
+            )));
+        };
+        match request.test() {
+            Ok(false) => {
+                wake_later(context.waker());
+                Poll::Pending
+            }
+            Ok(true) => {
+                ENDED.fetch_add(1, Ordering::Relaxed);
+                match this.request.take() {
+                    Some(request) => Poll::Ready(request.wait()),
+                    None => Poll::Pending,
+                }
+            }
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+}
+
+impl<B: Send + 'static> fmt::Debug for RequestFuture<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RequestFuture").field(&self.request).finish()
+    }
+}
+
+/// The wakers of pending futures; `watched` if the thread that wakes them runs.
+static SLEEPERS: Mutex<Sleepers> = Mutex::new(Sleepers {
+    wakers: Vec::new(),
+    watched: false,
+});
+static SOMEBODY: Condvar = Condvar::new();
+/// The number of futures that have completed: while it grows, they are polled more often.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+struct Sleepers {
+    wakers: Vec<Waker>,
+    watched: bool,
+}
+
+fn lock() -> MutexGuard<'static, Sleepers> {
+    SLEEPERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wake_later(waker: &Waker) {
+    let mut sleepers = lock();
+    if !sleepers.wakers.iter().any(|known| known.will_wake(waker)) {
+        sleepers.wakers.push(waker.clone());
+    }
+    if !sleepers.watched {
+        let thread = thread::Builder::new().name("ranks-futures".to_owned());
+        sleepers.watched = thread.spawn(watch).is_ok();
+    }
+    if sleepers.watched {
+        SOMEBODY.notify_one();
+    } else {
+        // With no thread to wake it, a future is tested as often as its executor polls.
+        drop(sleepers);
+        waker.wake_by_ref();
+    }
+}
+
+fn watch() {
+    const SHORTEST: Duration = Duration::from_micros(20);
+    const LONGEST: Duration = Duration::from_millis(1);
+    let mut pause = SHORTEST;
+    let mut ended = ENDED.load(Ordering::Relaxed);
+    loop {
+        let mut sleepers = lock();
+        while sleepers.wakers.is_empty() {
+            pause = SHORTEST;
+            sleepers = SOMEBODY
+                .wait(sleepers)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(sleepers);
+        thread::sleep(pause);
+        let now = ENDED.load(Ordering::Relaxed);
+        pause = if now == ended {
+            (pause * 2).min(LONGEST)
+        } else {
+            SHORTEST
+        };
+        ended = now;
+        let wakers = std::mem::take(&mut lock().wakers);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}

@@ -1,0 +1,8 @@
+//! Sets of requests, persistent and partitioned operations over an MPI library.
+#![allow(unsafe_code)]
+
+pub(crate) mod any;
+pub(crate) mod batch;
+pub(crate) mod partitioned;
+pub(crate) mod persistent;
+pub(crate) mod side;

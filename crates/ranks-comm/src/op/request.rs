@@ -1,0 +1,226 @@
+//! Requests: pending operations, each with the memory that it works on.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::communicator::Communicator;
+use crate::data::element::Pod;
+use crate::data::in_flight::InFlight;
+use crate::data::raw_slice::{OpInfo, Room};
+use crate::result::{Error, ErrorKind, Result, Status};
+use crate::transport::backend::StartedOp;
+use crate::transport::pending_op::PendingOp;
+
+/// A pending operation, which owns its buffer of type `B` until it is complete.
+///
+/// From [`Communicator::isend`], [`irecv`](Communicator::irecv) and their kin. [`wait`](Self::wait) gives the buffer
+/// back. The buffer is inaccessible until then, so that nothing is read that is still to be written; `mem::forget`
+/// only leaks it.
+///
+/// A request that is dropped before it is complete is left to the runtime with its buffer: dropping neither waits nor frees
+/// memory that is in use. The operation stays pending (a message that arrives for it is received and discarded) until
+/// the runtime ends; what is not complete by then is cancelled or reported.
+///
+/// MPI 5.0 §3.7.
+#[doc(alias = "MPI_Request")]
+#[doc(alias = "MPI_Request_free")]
+#[must_use = "an operation is over when it has been waited for"]
+pub struct Request<B: Send + 'static> {
+    comm: Communicator,
+    flight: PendingOp,
+    /// `None` once it was given back.
+    buffer: Option<InFlight<B>>,
+    /// Makes the buffer of a message of unknown length.
+    settle: Option<fn(Room) -> B>,
+}
+
+impl<B: Send + 'static> Request<B> {
+    /// Starts an operation on the memory of `buffer`, whose address does not change when it is moved.
+    ///
+    /// # Errors
+    /// That of `begin`, which has started nothing then.
+    pub(crate) fn begin(
+        comm: &Communicator,
+        buffer: B,
+        begin: impl FnOnce(&mut B) -> Result<PendingOp>,
+    ) -> Result<Self> {
+        let (buffer, flight) = InFlight::begun(buffer, begin)?;
+        Ok(Self::of(comm, flight, buffer))
+    }
+
+    /// Starts an operation of a sibling crate.
+    ///
+    /// # Errors
+    /// That of `begin`, which has started nothing then.
+    ///
+    /// # Safety
+    /// The memory that is worked on belongs to `buffer`, and stays where it is when that is moved.
+    #[doc(hidden)]
+    pub unsafe fn begun(
+        comm: &Communicator,
+        role: &'static OpInfo,
+        buffer: B,
+        begin: impl FnOnce(&mut B) -> Result<StartedOp>,
+    ) -> Result<Self> {
+        let begin = |buffer: &mut B| begin(buffer).map(|begun| PendingOp::begun(comm, role, begun));
+        Self::begin(comm, buffer, begin)
+    }
+
+    /// The request of a pending operation on that memory.
+    pub(crate) fn of(comm: &Communicator, flight: PendingOp, buffer: InFlight<B>) -> Self {
+        Self {
+            comm: comm.clone(),
+            flight,
+            buffer: Some(buffer),
+            settle: None,
+        }
+    }
+
+    /// Waits until the operation is complete. Returns the buffer and the status.
+    ///
+    /// The status of a send has no content. With an error the buffer is lost; [`complete`](Self::complete) returns both.
+    ///
+    /// # Errors
+    /// Those of the operation: [`ErrorKind::Truncated`] if the message is longer than the buffer,
+    /// [`ErrorKind::Type`] if it is not a whole number of elements, in process [`ErrorKind::PeerFailed`] if it can never
+    /// come, otherwise what the library reports. With [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`] and, at a time limit,
+    /// [`ErrorKind::TimedOut`] the operation is still pending and now owned by the runtime; so it is, unless it is complete, with
+    /// [`ErrorKind::ProcFailed`] of a receive from any rank that another part of the program has started.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    #[doc(alias = "MPI_Wait")]
+    pub fn wait(self) -> Result<(B, Status)> {
+        let (buffer, outcome) = self.complete()?;
+        Ok((buffer, outcome?))
+    }
+
+    /// As [`wait`](Self::wait), but gives the buffer back even if the operation has failed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]: the operation is still pending and now owned by the runtime.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Wait`).
+    pub fn complete(mut self) -> Result<(B, Result<Status>)> {
+        self.flight.wait(&self.comm)?;
+        self.finish()
+    }
+
+    /// As [`wait`](Self::wait); a receive that times out is cancelled.
+    pub(crate) fn wait_or_cancel(mut self) -> Result<(B, Status)> {
+        self.flight.wait_or_cancel(&self.comm)?;
+        let (buffer, outcome) = self.finish()?;
+        Ok((buffer, outcome?))
+    }
+
+    /// Tests for completion. Nonblocking; after `true`, [`wait`](Self::wait) does not block.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`] and [`ErrorKind::Finalized`]. Errors of the operation itself are returned by `wait`.
+    /// [`ErrorKind::ProcFailed`] of a receive from any rank that another part of the program has started: a rank that might have
+    /// sent has failed, and the receive is still pending. [`Communicator::ack_failed`] acknowledges the failure.
+    ///
+    /// MPI 5.0 §3.7.3 (`MPI_Test`), ULFM (`MPIX_ERR_PROC_FAILED_PENDING`).
+    #[doc(alias = "MPI_Test")]
+    #[doc(alias = "MPI_Request_get_status")]
+    pub fn test(&mut self) -> Result<bool> {
+        self.flight.test(&self.comm)
+    }
+
+    /// As [`test`](Self::test), but waits up to `limit`.
+    ///
+    /// # Errors
+    /// As [`test`](Self::test).
+    pub fn wait_timeout(&mut self, limit: Duration) -> Result<bool> {
+        self.flight.wait_timeout(&self.comm, limit)
+    }
+
+    /// Cancels a receive whose message has not arrived. Wait for the request as usual, and see
+    /// [`Status::is_cancelled`]. A message that has arrived is received. Sends are not cancelled: libraries disagree about
+    /// the effect, and the standard has deprecated it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports.
+    ///
+    /// MPI 5.0 §3.8.4 (`MPI_Cancel`).
+    #[doc(alias = "MPI_Cancel")]
+    pub fn cancel(&mut self) -> Result<()> {
+        self.flight.cancel(&self.comm)
+    }
+
+    /// The communicator of the operation; `None` if that was an [`Intercommunicator`](crate::Intercommunicator).
+    #[must_use]
+    pub fn communicator(&self) -> Option<&Communicator> {
+        // An intercommunicator cannot be handed out as a `Communicator`.
+        Some(&self.comm).filter(|comm| !comm.is_between())
+    }
+
+    /// The communicator, of either sort.
+    pub(crate) fn comm(&self) -> &Communicator {
+        &self.comm
+    }
+
+    pub(crate) fn flight_mut(&mut self) -> &mut PendingOp {
+        &mut self.flight
+    }
+
+    /// Releases an operation that another owner completes, which keeps its memory until then.
+    pub(crate) fn let_go(&mut self) -> Option<InFlight<B>> {
+        self.flight = PendingOp::Gone;
+        self.buffer.take()
+    }
+
+    /// The buffer, if the operation no longer works on it.
+    fn memory(&mut self) -> Option<B> {
+        let over = self.flight.ended()?;
+        Some(self.buffer.take()?.give_back(over))
+    }
+
+    /// Takes a complete operation apart.
+    fn finish(mut self) -> Result<(B, Result<Status>)> {
+        let outcome = self.flight.take();
+        let Some(buffer) = self.memory() else {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Wait",
+                "the request has been waited for",
+            ));
+        };
+        Ok(match (outcome, self.settle) {
+            (Ok(landed), Some(settle)) => match landed.room {
+                Some(room) => (settle(room), Ok(landed.status)),
+                None => (buffer, Ok(landed.status)),
+            },
+            (Ok(landed), None) => (buffer, Ok(landed.status)),
+            (Err(error), _) => (buffer, Err(error)),
+        })
+    }
+}
+
+impl<T: Pod + Send> Request<Vec<T>> {
+    /// A receive that allocates its vector when the length is known.
+    pub(crate) fn of_any_length(comm: &Communicator, flight: PendingOp) -> Self {
+        let mut request = Self::of(comm, flight, InFlight::new(Vec::new()));
+        request.settle = Some(Room::into_initialised);
+        request
+    }
+}
+
+impl<B: Send + 'static> Drop for Request<B> {
+    fn drop(&mut self) {
+        drop(self.memory());
+        if let Some(buffer) = self.buffer.take() {
+            let flight = std::mem::replace(&mut self.flight, PendingOp::Gone);
+            flight.abandon(&self.comm, buffer.into_keep_alive());
+        }
+    }
+}
+
+impl<B: Send + 'static> fmt::Debug for Request<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("operation", &self.flight.operation())
+            .field("over", &self.flight.is_over())
+            .finish_non_exhaustive()
+    }
+}

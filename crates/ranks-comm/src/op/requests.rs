@@ -1,0 +1,483 @@
+//! Sets of pending operations, completed in any order.
+
+use std::fmt;
+use std::time::Instant;
+
+use crate::call::inflight_calls;
+use crate::call::limit::{self, Pause};
+use crate::communicator::Communicator;
+use crate::op::mpi::any::wait_any;
+use crate::op::request::Request;
+use crate::op::scope::{Borrowed, ScopedRequest};
+use crate::result::{Error, ErrorKind, Result, Status};
+use crate::transport::pending_op::PendingOp;
+
+/// Operations that are completed together: [`Request`]s of one type of buffer, or [`ScopedRequest`]s of one scope.
+///
+/// Each has a key: the number of operations put in before it. A complete operation leaves the set; `wait_any` and its kin
+/// return `None` or an empty list when none is left. Dropping the set drops each operation as if it were alone.
+///
+/// If an operation that a call completes has failed, the call returns an error, of the kind of the first failure. The error has
+/// the [statuses](crate::Error::statuses) of all that the call has completed, [`take_ended`](Self::take_ended) their buffers:
+///
+/// ```
+/// # use ranks_comm::{Communicator, ErrorKind, Requests, Result};
+/// # fn example(world: &Communicator) -> Result<()> {
+/// let mut arriving: Requests<_> = [1, 3]
+///     .map(|room| world.irecv(vec![0u8; room], world.rank(), room as i32))
+///     .into_iter()
+///     .collect::<Result<_>>()?;
+/// world.isend(vec![7u8; 3], world.rank(), 1)?.wait()?; // into room for 1
+/// world.isend(vec![7u8; 3], world.rank(), 3)?.wait()?;
+/// let error = arriving.wait_all().expect_err("the first message is too long");
+/// assert_eq!(error.kind(), ErrorKind::Truncated);
+/// let failed: Vec<_> = error.statuses().iter().map(|(_, status)| status.is_err()).collect();
+/// assert_eq!(failed, [true, false]);
+/// let ended = arriving.take_ended();
+/// assert_eq!((ended[1].key, &ended[1].buffer), (1, &vec![7; 3]));
+/// # Ok(()) }
+/// # ranks_comm::run(|world| example(&world)).unwrap();
+/// ```
+///
+/// ```
+/// # use ranks_comm::{Requests, Result};
+/// # ranks_comm::run(|world| -> Result<()> {
+/// let mut arriving = Requests::new();
+/// for source in 0..world.size() {
+///     arriving.push(world.irecv_vec::<u32>(source, 0)?);
+/// }
+/// for dest in 0..world.size() {
+///     world.isend(vec![world.rank() as u32; 10], dest, 0)?.wait()?;
+/// }
+/// while let Some(done) = arriving.wait_any()? {
+///     assert_eq!(done.buffer, [done.key as u32; 10]);
+/// }
+/// # Ok(()) }).unwrap();
+/// ```
+///
+/// MPI 5.0 §3.7.5.
+#[must_use = "operations are over when they have been waited for"]
+pub struct Requests<R: Pending> {
+    /// The operations with their keys.
+    pending: Vec<(usize, R)>,
+    next: usize,
+    /// The operations that were complete when a call failed.
+    ended: Vec<Ended<R::Buffer>>,
+}
+
+/// A complete operation.
+#[derive(Debug)]
+#[must_use = "it has the buffer of the operation, and says how much of it was received"]
+pub struct Completed<B, S = Status> {
+    /// The number of operations that were put in before it.
+    pub key: usize,
+    /// Its buffer.
+    pub buffer: B,
+    /// Its status.
+    pub status: S,
+}
+
+/// A complete operation; it has a status if it did not fail.
+type Ended<B> = Completed<B, Option<Status>>;
+
+/// Operations that can be put into [`Requests`]: [`Request`] and [`ScopedRequest`].
+pub trait Pending: sealed::Sealed<Memory = Self::Buffer> {
+    /// The buffer that is given back on completion.
+    type Buffer;
+}
+
+mod sealed {
+    use super::{Communicator, Instant, PendingOp, Result, Status};
+
+    pub trait Sealed: Sized {
+        type Memory;
+
+        /// Tests for completion.
+        fn is_over(&mut self) -> Result<bool>;
+
+        /// Waits, and takes it apart; an error means that this thread may not.
+        fn end(self) -> Result<(Self::Memory, Result<Status>)>;
+
+        /// The communicator of the operation.
+        fn comm(&self) -> &Communicator;
+
+        /// Returns an error if it has been waited for since `waiting`, and not all ranks have come to it within the limit of
+        /// comparisons.
+        fn is_in_time(&mut self, waiting: Instant) -> Result<()>;
+
+        /// The pending operation, if the request itself keeps it.
+        fn flight(&mut self) -> Option<UnderWay<'_>>;
+    }
+
+    /// A pending operation, opaque to other crates.
+    #[derive(Debug)]
+    pub struct UnderWay<'a>(pub(crate) &'a mut PendingOp);
+}
+
+impl<B: Send + 'static> Pending for Request<B> {
+    type Buffer = B;
+}
+
+impl<B: Send + 'static> sealed::Sealed for Request<B> {
+    type Memory = B;
+
+    fn is_over(&mut self) -> Result<bool> {
+        self.test()
+    }
+
+    fn end(self) -> Result<(B, Result<Status>)> {
+        self.complete()
+    }
+
+    fn comm(&self) -> &Communicator {
+        Request::comm(self)
+    }
+
+    fn is_in_time(&mut self, waiting: Instant) -> Result<()> {
+        let comm = Request::comm(self).clone();
+        self.flight_mut().is_in_time(&comm, waiting)
+    }
+
+    fn flight(&mut self) -> Option<sealed::UnderWay<'_>> {
+        Some(sealed::UnderWay(self.flight_mut()))
+    }
+}
+
+impl<B: Borrowed> Pending for ScopedRequest<'_, B> {
+    type Buffer = Option<B>;
+}
+
+impl<B: Borrowed> sealed::Sealed for ScopedRequest<'_, B> {
+    type Memory = Option<B>;
+
+    fn is_over(&mut self) -> Result<bool> {
+        self.test()
+    }
+
+    fn end(self) -> Result<(Option<B>, Result<Status>)> {
+        // With an error the slice stays in use until the scope ends.
+        Ok(match self.wait() {
+            Ok((buffer, status)) => (Some(buffer), Ok(status)),
+            Err(error) => (None, Err(error)),
+        })
+    }
+
+    fn comm(&self) -> &Communicator {
+        ScopedRequest::comm(self)
+    }
+
+    fn is_in_time(&mut self, waiting: Instant) -> Result<()> {
+        ScopedRequest::is_in_time(self, waiting)
+    }
+
+    fn flight(&mut self) -> Option<sealed::UnderWay<'_>> {
+        None
+    }
+}
+
+impl<R: Pending> Requests<R> {
+    /// An empty set.
+    pub fn new() -> Self {
+        Self {
+            pending: Vec::new(),
+            next: 0,
+            ended: Vec::new(),
+        }
+    }
+
+    /// Adds an operation and returns its key.
+    pub fn push(&mut self, request: R) -> usize {
+        let key = self.next;
+        self.next += 1;
+        self.pending.push((key, request));
+        key
+    }
+
+    /// The number of operations that are pending, as far as calls have found out.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Returns `true` if no operation is pending, as far as calls have found out.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Waits for all of them. They are returned in the order in which they were added.
+    ///
+    /// # Errors
+    /// If one has failed, its error, when all are complete; [`Error::statuses`] has all of them, and
+    /// [`take_ended`](Self::take_ended) their buffers. With [`ErrorKind::WrongThread`],
+    /// [`ErrorKind::Finalized`] and, at a time limit, [`ErrorKind::TimedOut`], operations that are not complete
+    /// are still pending and owned by the runtime.
+    ///
+    /// MPI 5.0 §3.7.5 (`MPI_Waitall`).
+    #[doc(alias = "MPI_Waitall")]
+    pub fn wait_all(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
+        let pending = std::mem::take(&mut self.pending);
+        let (ended, left) = end_each(pending);
+        self.tell("MPI_Waitall", ended, left)
+    }
+
+    /// Takes the operations that were complete when a call failed: each with its buffer, and with its status if it did not fail.
+    #[must_use = "it has the buffers of operations"]
+    pub fn take_ended(&mut self) -> Vec<Completed<R::Buffer, Option<Status>>> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Waits until one of them is complete; `None` if the set is empty.
+    ///
+    /// # Errors
+    /// If that one has failed. Otherwise as [`wait_all`](Self::wait_all), but no operation leaves the set then.
+    ///
+    /// MPI 5.0 §3.7.5 (`MPI_Waitany`).
+    #[doc(alias = "MPI_Waitany")]
+    pub fn wait_any(&mut self) -> Result<Option<Completed<R::Buffer>>> {
+        if self.pending.is_empty() {
+            return Ok(None);
+        }
+        let comm = inflight_calls::is_wanted().then(|| self.pending[0].1.comm().clone());
+        let entered = comm.as_ref().map(|comm| comm.enter("MPI_Waitany"));
+        let mut entered = entered.transpose()?;
+        let index = match limit::in_time() {
+            Some(call) => call.look(|| self.one_that_is_over()),
+            None => self.wait_for_one(),
+        };
+        if let Some(entered) = &mut entered {
+            entered.note(&index);
+        }
+        self.give("MPI_Waitany", index?).map(Some)
+    }
+
+    /// The index of a complete operation; waits for one.
+    fn wait_for_one(&mut self) -> Result<usize> {
+        let (mut pause, begun) = (Pause::default(), Instant::now());
+        loop {
+            if let Some(index) = self.one_that_is_over()? {
+                return Ok(index);
+            }
+            if !self.library_waits()? {
+                for (_, request) in &mut self.pending {
+                    request.is_in_time(begun)?;
+                }
+                pause.rest();
+            }
+        }
+    }
+
+    /// Waits until at least one is complete, and returns all that are; empty if the set is empty.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    ///
+    /// MPI 5.0 §3.7.5 (`MPI_Waitsome`).
+    #[doc(alias = "MPI_Waitsome")]
+    pub fn wait_some(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
+        match self.wait_any()? {
+            None => Ok(Vec::new()),
+            Some(first) => self.some("MPI_Waitsome", Some(first)),
+        }
+    }
+
+    /// Returns one that is complete; `None` if none is. Nonblocking.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    ///
+    /// MPI 5.0 §3.7.5 (`MPI_Testany`).
+    #[doc(alias = "MPI_Testany")]
+    pub fn test_any(&mut self) -> Result<Option<Completed<R::Buffer>>> {
+        let index = self.one_that_is_over()?;
+        index
+            .map(|index| self.give("MPI_Testany", index))
+            .transpose()
+    }
+
+    /// Returns all that are complete. Nonblocking.
+    ///
+    /// # Errors
+    /// If any of them has failed; [`Error::statuses`] has all of them, and [`take_ended`](Self::take_ended) their buffers.
+    /// Otherwise as [`wait_all`](Self::wait_all).
+    ///
+    /// MPI 5.0 §3.7.5 (`MPI_Testsome`).
+    #[doc(alias = "MPI_Testsome")]
+    pub fn test_some(&mut self) -> Result<Vec<Completed<R::Buffer>>> {
+        self.some("MPI_Testsome", None)
+    }
+
+    /// Returns all of them if all are complete; `None` if one is not, and none leaves the set then. Nonblocking.
+    ///
+    /// # Errors
+    /// As [`wait_all`](Self::wait_all).
+    ///
+    /// MPI 5.0 §3.7.5 (`MPI_Testall`).
+    #[doc(alias = "MPI_Testall")]
+    pub fn test_all(&mut self) -> Result<Option<Vec<Completed<R::Buffer>>>> {
+        let mut all = true;
+        for (_, request) in &mut self.pending {
+            all &= request.is_over()?;
+        }
+        if all {
+            self.wait_all().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// The index of an operation that is complete, if any is.
+    fn one_that_is_over(&mut self) -> Result<Option<usize>> {
+        for (index, (_, request)) in self.pending.iter_mut().enumerate() {
+            if request.is_over()? {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Removes and returns the operation at `index`, which is complete.
+    fn give(&mut self, operation: &'static str, index: usize) -> Result<Completed<R::Buffer>> {
+        let (ended, left) = end_each([self.pending.remove(index)]);
+        let mut given = self.tell(operation, ended, left)?;
+        given.pop().ok_or_else(|| gone(operation))
+    }
+
+    /// Removes and returns all that are complete, besides `first`.
+    fn some(
+        &mut self,
+        operation: &'static str,
+        first: Option<Completed<R::Buffer>>,
+    ) -> Result<Vec<Completed<R::Buffer>>> {
+        let mut over = Vec::new();
+        let mut index = 0;
+        let mut asked = Ok(());
+        while index < self.pending.len() && asked.is_ok() {
+            match self.pending[index].1.is_over() {
+                Ok(true) => over.push(self.pending.remove(index)),
+                Ok(false) => index += 1,
+                Err(error) => asked = Err(error),
+            }
+        }
+        let (mut ended, left) = end_each(over);
+        if let Some(first) = first {
+            ended.insert(
+                0,
+                Completed {
+                    key: first.key,
+                    buffer: first.buffer,
+                    status: Ok(first.status),
+                },
+            );
+        }
+        self.tell(operation, ended, left.and(asked))
+    }
+
+    /// Returns the complete operations if none has failed and there is no other error; otherwise keeps them for `take_ended`.
+    fn tell(
+        &mut self,
+        operation: &'static str,
+        ended: Vec<Completed<R::Buffer, Result<Status>>>,
+        otherwise: Result<()>,
+    ) -> Result<Vec<Completed<R::Buffer>>> {
+        if otherwise.is_ok() && ended.iter().all(|one| one.status.is_ok()) {
+            let well = ended.into_iter().filter_map(|one| {
+                let (key, buffer, status) = (one.key, one.buffer, one.status.ok()?);
+                Some(Completed {
+                    key,
+                    buffer,
+                    status,
+                })
+            });
+            return Ok(well.collect());
+        }
+        let mut statuses = Vec::with_capacity(ended.len());
+        for Completed {
+            key,
+            buffer,
+            status,
+        } in ended
+        {
+            self.ended.push(Completed {
+                key,
+                buffer,
+                status: status.as_ref().ok().copied(),
+            });
+            statuses.push((key, status));
+        }
+        Err(match otherwise {
+            Ok(()) => Error::in_status(operation, statuses),
+            Err(error) => error.with_statuses(statuses),
+        })
+    }
+
+    /// Lets the library wait for one of them, if it has all of them. Returns `true` if it did.
+    fn library_waits(&mut self) -> Result<bool> {
+        let flights = self
+            .pending
+            .iter_mut()
+            .map(|(_, request)| request.flight().map(|flight| flight.0));
+        match flights.collect::<Option<Vec<_>>>() {
+            Some(flights) => wait_any(flights),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Completes each in turn; an error means that this thread may not wait for more.
+#[expect(clippy::type_complexity, reason = "both are used at once")]
+fn end_each<R: Pending>(
+    requests: impl IntoIterator<Item = (usize, R)>,
+) -> (Vec<Completed<R::Buffer, Result<Status>>>, Result<()>) {
+    let mut ended = Vec::new();
+    for (key, request) in requests {
+        match request.end() {
+            Ok((buffer, status)) => ended.push(Completed {
+                key,
+                buffer,
+                status,
+            }),
+            Err(error) => return (ended, Err(error)),
+        }
+    }
+    (ended, Ok(()))
+}
+
+#[cold]
+fn gone(operation: &'static str) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        operation,
+        "the operation is not under way",
+    )
+}
+
+impl<R: Pending> Default for Requests<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<R: Pending> Extend<R> for Requests<R> {
+    fn extend<I: IntoIterator<Item = R>>(&mut self, requests: I) {
+        for request in requests {
+            self.push(request);
+        }
+    }
+}
+
+impl<R: Pending> FromIterator<R> for Requests<R> {
+    fn from_iter<I: IntoIterator<Item = R>>(requests: I) -> Self {
+        let mut all = Self::new();
+        all.extend(requests);
+        all
+    }
+}
+
+impl<R: Pending> fmt::Debug for Requests<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Requests")
+            .field("pending", &self.pending.len())
+            .finish_non_exhaustive()
+    }
+}

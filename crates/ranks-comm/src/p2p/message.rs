@@ -1,0 +1,128 @@
+//! A message that a matched probe has found.
+
+use std::fmt;
+
+use crate::communicator::Communicator;
+use crate::data::buffer::Buffer;
+use crate::data::element::Pod;
+use crate::result::{Result, Status};
+use crate::transport::{in_process, mpi};
+
+/// A matched message, which only its holder can receive; from [`Communicator::mprobe`] or [`Communicator::improbe`].
+///
+/// Receiving consumes it. Dropping it receives the message and discards it, so that its sender can go on.
+///
+/// MPI 5.0 §3.8.2.
+#[doc(alias = "MPI_Message")]
+#[must_use = "a message that is not received is thrown away"]
+pub struct Message {
+    comm: Communicator,
+    claimed: Claimed,
+    status: Status,
+}
+
+enum Claimed {
+    Mpi(mpi::Message),
+    /// `None` from [`Source::Null`](crate::Source::Null).
+    InProcess(Option<in_process::Matched>),
+    /// Received already.
+    Gone,
+}
+
+impl Message {
+    pub(crate) fn mpi(comm: &Communicator, (message, status): (mpi::Message, Status)) -> Self {
+        Self {
+            comm: comm.clone(),
+            claimed: Claimed::Mpi(message),
+            status,
+        }
+    }
+
+    pub(crate) fn in_process(comm: &Communicator, message: Option<in_process::Matched>) -> Self {
+        let status = message
+            .as_ref()
+            .map_or_else(Status::null, in_process::Matched::status);
+        Self {
+            comm: comm.clone(),
+            claimed: Claimed::InProcess(message),
+            status,
+        }
+    }
+
+    /// The source, the tag and the length of the message.
+    #[must_use]
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Receives the message into the beginning of `buf`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than `buf`,
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if it is not a whole number of elements: `buf` is untouched and
+    /// the message lost. Otherwise what the library reports.
+    ///
+    /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
+    #[doc(alias = "MPI_Mrecv")]
+    #[doc(alias = "MPI_Mrecv_c")]
+    pub fn recv<T: Pod>(mut self, buf: &mut [T]) -> Result<Status> {
+        const OPERATION: &str = "MPI_Mrecv";
+        let _entered = self.comm.enter(OPERATION)?;
+        match std::mem::replace(&mut self.claimed, Claimed::Gone) {
+            Claimed::Mpi(message) => message.recv(OPERATION, &self.status, buf),
+            Claimed::InProcess(Some(message)) => message.copy_into(OPERATION, buf),
+            Claimed::InProcess(None) | Claimed::Gone => Ok(Status::null()),
+        }
+    }
+
+    /// Receives the message into a new `Vec` of its length.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements; what the
+    /// library reports.
+    ///
+    /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
+    pub fn recv_vec<T: Pod>(mut self) -> Result<(Vec<T>, Status)> {
+        const OPERATION: &str = "MPI_Mrecv";
+        let _entered = self.comm.enter(OPERATION)?;
+        match std::mem::replace(&mut self.claimed, Claimed::Gone) {
+            Claimed::Mpi(message) => message.recv_vec(OPERATION, &self.status),
+            Claimed::InProcess(Some(message)) => message.into_vec(OPERATION),
+            Claimed::InProcess(None) | Claimed::Gone => Ok((Vec::new(), Status::null())),
+        }
+    }
+
+    /// Receives the message into a new [`Buffer`] of its length.
+    ///
+    /// # Errors
+    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it.
+    ///
+    /// MPI 5.0 §3.8.3 (`MPI_Mrecv`).
+    pub fn recv_buffer<T: Pod>(mut self) -> Result<(Buffer<T>, Status)> {
+        const OPERATION: &str = "MPI_Mrecv";
+        let _entered = self.comm.enter(OPERATION)?;
+        match std::mem::replace(&mut self.claimed, Claimed::Gone) {
+            Claimed::Mpi(message) => message.recv_buffer(OPERATION, &self.status),
+            Claimed::InProcess(Some(message)) => message.into_buffer(OPERATION),
+            Claimed::InProcess(None) | Claimed::Gone => Ok((Buffer::new(), Status::null())),
+        }
+    }
+}
+
+impl Drop for Message {
+    fn drop(&mut self) {
+        if let Claimed::Mpi(message) = std::mem::replace(&mut self.claimed, Claimed::Gone)
+            && let Ok(_entered) = self.comm.enter("MPI_Mrecv")
+        {
+            message.discard(&self.status);
+        }
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,140 @@
+//! Blocking receives, into a slice or into new memory of the message's length.
+
+use crate::call::limit;
+use crate::call::record::{self, Call};
+use crate::communicator::Communicator;
+use crate::data::buffer::Buffer;
+use crate::data::element::Pod;
+use crate::data::owned::{Plain, SendBuffer as _};
+use crate::data::source::Source;
+use crate::data::tag::Tag;
+use crate::result::Result;
+use crate::result::status::{Kind, ROOM, Status, Words};
+
+/// A receive of unknown length.
+fn unknown<T: Pod>(source: Source, tag: Tag) -> Call {
+    Call::of(const { &record::Kind::message::<T>("MPI_Mrecv") }).from(source, tag)
+}
+
+impl Communicator {
+    /// Receives a message into the beginning of `buf`. Returns when it has arrived.
+    ///
+    /// The message may be shorter than `buf`; see [`Status::count`]. A receive from [`Source::Null`] completes immediately.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the message is longer than `buf`: the message is
+    /// lost then, and nothing outside of `buf` is written, on any library.
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements.
+    /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag), or what the library
+    /// reports; in process [`ErrorKind::PeerFailed`](crate::ErrorKind::PeerFailed) if nobody is left to send.
+    ///
+    /// MPI 5.0 §3.2.4 (`MPI_Recv`).
+    #[doc(alias = "MPI_Recv")]
+    #[doc(alias = "MPI_Recv_c")]
+    #[inline]
+    pub fn recv<T: Pod>(
+        &self,
+        buf: &mut [T],
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Recv";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        let mut words = ROOM;
+        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
+            .count_u32(buf.len())
+            .from(source, tag);
+        let kind = match self.fast_path_receive(1, size_of_val(buf)) {
+            Some(comm) => comm
+                .recorded(self, call)
+                .recv_small(buf, source, tag, &mut words)?,
+            None => self.recv_slow(buf, source, tag, &mut words)?,
+        };
+        Ok(Status::new(kind, words))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn recv_slow<T: Pod>(
+        &self,
+        buf: &mut [T],
+        source: Source,
+        tag: Tag,
+        words: &mut Words,
+    ) -> Result<Kind> {
+        const OPERATION: &str = "MPI_Recv";
+        let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
+            .items(buf.len())
+            .from(source, tag);
+        let status = self.dispatch_with(
+            call,
+            buf,
+            |comm, buf| match limit::may_end() {
+                Some(_) => self.recv_in_time(buf, source, tag),
+                None => comm.recv(buf, source, tag),
+            },
+            |comm, buf| comm.recv(OPERATION, buf, source, tag),
+        )?;
+        Ok(status.into_parts(words))
+    }
+
+    /// Receives into memory of its own; if the library still uses it at the time limit, it is left to the runtime.
+    fn recv_in_time<T: Pod>(&self, buf: &mut [T], source: Source, tag: Tag) -> Result<Status> {
+        let receiving = self.irecv(Plain::copy(buf), source, tag)?;
+        let (received, status) = receiving.wait_or_cancel()?;
+        buf.copy_from_slice(received.as_slice());
+        Ok(status)
+    }
+
+    /// Receives a message of any length into a new `Vec`. Returns when it has arrived.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message is not a whole number of elements; otherwise as
+    /// [`recv`](Self::recv).
+    ///
+    /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
+    pub fn recv_vec<T: Pod>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<(Vec<T>, Status)> {
+        const OPERATION: &str = "MPI_Mrecv";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        self.dispatch(
+            unknown::<T>(source, tag),
+            move |comm| {
+                let (message, status) = self.mprobe_in_time(comm, source, tag)?;
+                message.recv_vec(OPERATION, &status)
+            },
+            move |comm| comm.recv_vec(OPERATION, source, tag),
+        )
+    }
+
+    /// Receives a message of any length into a new [`Buffer`]. Returns when it has arrived.
+    ///
+    /// Receiving into the memory of a large buffer is faster than into that of a `Vec`.
+    ///
+    /// # Errors
+    /// As [`recv_vec`](Self::recv_vec); [`ErrorKind::Length`](crate::ErrorKind::Length) if there is no memory for it.
+    ///
+    /// MPI 5.0 §3.8.2 (`MPI_Mprobe` and `MPI_Mrecv`).
+    pub fn recv_buffer<T: Pod>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<(Buffer<T>, Status)> {
+        const OPERATION: &str = "MPI_Mrecv";
+        let source = self.source(OPERATION, source)?;
+        let tag = self.tag(OPERATION, tag)?;
+        self.dispatch(
+            unknown::<T>(source, tag),
+            move |comm| {
+                let (message, status) = self.mprobe_in_time(comm, source, tag)?;
+                message.recv_buffer(OPERATION, &status)
+            },
+            move |comm| comm.recv_buffer(OPERATION, source, tag),
+        )
+    }
+}

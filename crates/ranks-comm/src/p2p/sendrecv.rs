@@ -1,0 +1,177 @@
+//! Combined send and receive, which cannot deadlock.
+
+use crate::call::limit;
+use crate::call::record::{self, Call};
+use crate::communicator::Communicator;
+use crate::data::datatype::TypeOf;
+use crate::data::element::Pod;
+use crate::data::owned::{Plain, SendBuffer as _};
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::result::Result;
+use crate::result::status::{Kind, ROOM, Status, Words};
+use crate::transport::in_process::Sent;
+
+impl Communicator {
+    /// Sends `send` to `dest` and receives from `source` into `recv` at the same time.
+    ///
+    /// Lengths, types, ranks and tags of the two messages are independent. A rank at a border passes `None`.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send) and [`recv`](Self::recv).
+    ///
+    /// MPI 5.0 §3.10 (`MPI_Sendrecv`).
+    #[doc(alias = "MPI_Sendrecv")]
+    #[doc(alias = "MPI_Sendrecv_c")]
+    #[inline]
+    pub fn sendrecv<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        dest: impl Into<Destination>,
+        send_tag: i32,
+        recv: &mut [R],
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Sendrecv";
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, send_tag)?;
+        let source = self.source(OPERATION, source)?;
+        let recv_tag = self.tag(OPERATION, recv_tag)?;
+        let mut words = ROOM;
+        let call = Call::of(const { &record::Kind::messages::<R>(OPERATION) })
+            .count_u32(recv.len())
+            .from(source, recv_tag);
+        let items = send.len() * TypeOf::<S>::items();
+        let kind = match self.fast_path_receive(items, size_of_val(recv)) {
+            Some(comm) => comm
+                .recorded(self, call)
+                .sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?,
+            None => self.sendrecv_slow(send, dest, send_tag, recv, source, recv_tag, &mut words)?,
+        };
+        Ok(Status::new(kind, words))
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
+    fn sendrecv_slow<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        dest: Destination,
+        send_tag: i32,
+        recv: &mut [R],
+        source: Source,
+        recv_tag: Tag,
+        words: &mut Words,
+    ) -> Result<Kind> {
+        const OPERATION: &str = "MPI_Sendrecv";
+        let call = Call::of(const { &record::Kind::messages::<R>(OPERATION) })
+            .items(recv.len())
+            .from(source, recv_tag)
+            .and_to(dest);
+        let status = self.dispatch_with(
+            call,
+            recv,
+            |comm, recv| match limit::may_end() {
+                Some(_) => {
+                    let to = (dest, send_tag);
+                    self.sendrecv_in_time(send, to, recv, (source, recv_tag))
+                }
+                None => comm.sendrecv(send, dest, send_tag, recv, source, recv_tag),
+            },
+            |comm, recv| {
+                comm.send(Sent::of(send), dest, send_tag)?;
+                comm.recv(OPERATION, recv, source, recv_tag)
+            },
+        )?;
+        Ok(status.into_parts(words))
+    }
+
+    /// Sends and receives on memory of its own; if the library still uses it at the time limit, it is left to the runtime.
+    fn sendrecv_in_time<S: Pod, R: Pod>(
+        &self,
+        send: &[S],
+        (dest, send_tag): (Destination, i32),
+        recv: &mut [R],
+        (source, recv_tag): (Source, Tag),
+    ) -> Result<Status> {
+        let (send, into) = (Plain::copy(send), Plain::copy(recv));
+        let request = self.isendrecv(send, dest, send_tag, into, source, recv_tag)?;
+        let ((_, received), status) = request.wait_or_cancel()?;
+        recv.copy_from_slice(received.as_slice());
+        Ok(status)
+    }
+
+    /// Sends `buf` to `dest`, and replaces it by a message of at most its length from `source`.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send) and [`recv`](Self::recv).
+    ///
+    /// MPI 5.0 §3.10 (`MPI_Sendrecv_replace`).
+    #[doc(alias = "MPI_Sendrecv_replace")]
+    #[doc(alias = "MPI_Sendrecv_replace_c")]
+    #[inline]
+    pub fn sendrecv_replace<T: Pod>(
+        &self,
+        buf: &mut [T],
+        dest: impl Into<Destination>,
+        send_tag: i32,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        const OPERATION: &str = "MPI_Sendrecv_replace";
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, send_tag)?;
+        let source = self.source(OPERATION, source)?;
+        let recv_tag = self.tag(OPERATION, recv_tag)?;
+        let mut words = ROOM;
+        let call = Call::of(const { &record::Kind::messages::<T>(OPERATION) })
+            .count_u32(buf.len())
+            .from(source, recv_tag);
+        let kind = match self.fast_path_receive(1, size_of_val(buf)) {
+            Some(comm) => comm
+                .recorded(self, call)
+                .sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?,
+            None => {
+                self.sendrecv_replace_slow(buf, dest, send_tag, source, recv_tag, &mut words)?
+            }
+        };
+        Ok(Status::new(kind, words))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sendrecv_replace_slow<T: Pod>(
+        &self,
+        buf: &mut [T],
+        dest: Destination,
+        send_tag: i32,
+        source: Source,
+        recv_tag: Tag,
+        words: &mut Words,
+    ) -> Result<Kind> {
+        const OPERATION: &str = "MPI_Sendrecv_replace";
+        let call = Call::of(const { &record::Kind::messages::<T>(OPERATION) })
+            .items(buf.len())
+            .from(source, recv_tag)
+            .and_to(dest);
+        let status = self.dispatch_with(
+            call,
+            buf,
+            |comm, buf| match limit::may_end() {
+                Some(_) => {
+                    let send = buf.to_vec();
+                    let to = (dest, send_tag);
+                    self.sendrecv_in_time(&send, to, buf, (source, recv_tag))
+                }
+                None => comm.sendrecv_replace(buf, dest, send_tag, source, recv_tag),
+            },
+            |comm, buf| {
+                comm.send(Sent::of(buf), dest, send_tag)?;
+                comm.recv(OPERATION, buf, source, recv_tag)
+            },
+        )?;
+        Ok(status.into_parts(words))
+    }
+}

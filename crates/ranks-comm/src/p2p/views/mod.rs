@@ -1,0 +1,7 @@
+//! Messages of the elements that layouts select.
+
+pub(crate) mod nonblocking;
+mod pack;
+mod recv;
+mod send;
+mod sendrecv;

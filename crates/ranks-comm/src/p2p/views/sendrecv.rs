@@ -1,0 +1,91 @@
+//! Combined send and receive with layouts, which cannot deadlock.
+
+use crate::communicator::Communicator;
+use crate::data::element::Pod;
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::layout::{Element, Layout, View, ViewMut};
+use crate::result::{Error, ErrorKind, Result, Status};
+
+const OPERATION: &str = "MPI_Sendrecv";
+
+impl Communicator {
+    /// As [`sendrecv`](Self::sendrecv), of the elements that [layouts](crate::layout) select in two slices.
+    ///
+    /// # Errors
+    /// As [`send_view`](Self::send_view) and [`recv_view`](Self::recv_view).
+    ///
+    /// MPI 5.0 §3.10 (`MPI_Sendrecv` of derived datatypes).
+    #[doc(alias = "MPI_Sendrecv")]
+    pub fn sendrecv_view<S: Pod, R: Pod>(
+        &self,
+        send: &View<'_, S>,
+        dest: impl Into<Destination>,
+        send_tag: i32,
+        recv: &mut ViewMut<'_, R>,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, send_tag)?;
+        let source = self.source(OPERATION, source)?;
+        let recv_tag = self.tag(OPERATION, recv_tag)?;
+        self.dispatch_with(
+            OPERATION,
+            recv,
+            |comm, recv| comm.sendrecv_view(send, dest, send_tag, recv, source, recv_tag),
+            |comm, recv| {
+                comm.send_view(OPERATION, send, dest, send_tag)?;
+                comm.recv_view(OPERATION, recv, source, recv_tag)
+            },
+        )
+    }
+
+    /// Sends the elements that one layout selects in `data` and receives into those that another one selects; as in the exchange
+    /// of a [halo](crate::layout::Halo).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`] if the two layouts select a common element; as [`Layout::of`] and [`Layout::of_mut`];
+    /// as [`sendrecv_view`](Self::sendrecv_view).
+    ///
+    /// MPI 5.0 §3.10 (`MPI_Sendrecv` of derived datatypes).
+    #[doc(alias = "MPI_Sendrecv")]
+    #[expect(clippy::too_many_arguments, reason = "as many as MPI_Sendrecv has")]
+    pub fn sendrecv_within<T: Pod>(
+        &self,
+        data: &mut [T],
+        send: &Layout,
+        dest: impl Into<Destination>,
+        send_tag: i32,
+        recv: &Layout,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> Result<Status> {
+        let dest = self.destination(OPERATION, dest)?;
+        self.check_tag(OPERATION, send_tag)?;
+        let source = self.source(OPERATION, source)?;
+        let recv_tag = self.tag(OPERATION, recv_tag)?;
+        let send = send.of(data)?.taken;
+        if send.bytes() > 0 && Element::whole::<T>().size() > 0 && !send.layout.is_apart(recv) {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                "the elements to send and those to receive into overlap; use layouts that have none in common",
+            ));
+        }
+        let mut recv = recv.of_mut(data)?;
+        self.dispatch_with(
+            OPERATION,
+            &mut recv,
+            |comm, recv| comm.sendrecv_within(&send, dest, send_tag, recv, source, recv_tag),
+            |comm, recv| {
+                let send = View {
+                    data: &*recv.data,
+                    taken: send.clone(),
+                };
+                comm.send_view(OPERATION, &send, dest, send_tag)?;
+                comm.recv_view(OPERATION, recv, source, recv_tag)
+            },
+        )
+    }
+}

@@ -1,0 +1,7 @@
+//! The outcome of an operation: an error, or the status of a message.
+
+pub(crate) mod error;
+pub(crate) mod status;
+
+pub use error::{Error, ErrorKind, Result};
+pub use status::Status;

@@ -1,0 +1,268 @@
+//! The run of a closure on every rank, and the end of the others when one fails.
+
+use std::any::Any;
+use std::error::Error as StdError;
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::thread;
+
+use crate::call::checks::Comparing;
+use crate::call::last_words::last_words;
+use crate::call::record::dump::{self, Reason};
+use crate::call::thread_level::ThreadLevel;
+use crate::communicator::Communicator;
+use crate::result::{Error, ErrorKind, Result};
+use crate::runtime::{self, Runtime};
+use crate::transport::in_process::place::Place;
+use crate::transport::in_process::world::World;
+
+/// A type that every error can be turned into.
+pub(crate) type BoxedError = Box<dyn StdError + Send + Sync>;
+
+/// The exit status of a process that panicked; an aborted job exits with the same.
+const PANIC: i32 = 101;
+
+/// Runs `f` on every rank and returns when all ranks have returned.
+///
+/// Under a launcher (`mpiexec`, `srun`) each process is a rank over MPI. Without one, `RANKS_NP` threads (one if it is not
+/// set) are the ranks. See [`Runtime::builder`] for more settings.
+///
+/// If `f` fails or panics on a rank of an MPI job of several, the job is aborted with a message that names the rank, the error
+/// and its sources. In process the waits of the other ranks end with [`ErrorKind::PeerFailed`], and the first failure is returned.
+///
+/// # Errors
+/// Those of `f`, or of the start or the end of the runtime: over MPI [`ErrorKind::InUse`] where a handle outlives `f`, for which
+/// reason `MPI_Finalize` is not called.
+///
+/// ```
+/// ranks_comm::run(|world| {
+///     let (rank, size) = (world.rank(), world.size());
+///     let mut before = [0.0];
+///     world.sendrecv(&[rank as f64], (rank + 1) % size, 7, &mut before, (rank + size - 1) % size, 7)?;
+///     Ok::<(), ranks_comm::Error>(())
+/// })
+/// # .unwrap();
+/// ```
+pub fn run<E>(f: impl Fn(Communicator) -> Result<(), E> + Send + Sync) -> Result<(), E>
+where
+    E: From<Error> + Into<BoxedError> + Display + Send,
+{
+    Runtime::builder().run(f)
+}
+
+/// Runs `f` on this process's rank and ends the runtime, unless another part of the program started it.
+///
+/// A rank of several that fails aborts the job: the others may wait for it for ever.
+pub(crate) fn over_mpi<E>(
+    runtime: Runtime,
+    joined: bool,
+    f: impl Fn(Communicator) -> Result<(), E>,
+) -> Result<(), E>
+where
+    E: From<Error> + Into<BoxedError>,
+{
+    let world = runtime.world();
+    let alone = world.size() == 1;
+    let end = |runtime: Runtime| if joined { Ok(()) } else { to_its_end(runtime) };
+    match catch_unwind(AssertUnwindSafe(|| f(world.clone()))) {
+        Ok(Ok(())) => {
+            drop(world);
+            end(runtime).map_err(E::from)
+        }
+        Ok(Err(error)) if alone => {
+            drop(world);
+            if let Err(second) = end(runtime) {
+                eprintln!("ranks: {second}");
+            }
+            Err(error)
+        }
+        Ok(Err(error)) => {
+            let error = chain(&*error.into());
+            dump::write(Reason::Error, Some(&error), None);
+            report(&world, &error);
+            world.abort(1)
+        }
+        Err(panic) if alone => {
+            drop((world, runtime));
+            resume_unwind(panic)
+        }
+        Err(panic) => {
+            let message = message(&*panic);
+            dump::write(Reason::Panic, Some(&message), None);
+            report(&world, message);
+            world.abort(PANIC)
+        }
+    }
+}
+
+/// Ends MPI. A handle that outlives it prevents `MPI_Finalize` for good: the program is about to end.
+fn to_its_end(runtime: Runtime) -> Result<()> {
+    let (rank, size) = (runtime.facts().rank(), runtime.facts().size());
+    let (number, verb) = match runtime.end()? {
+        0 => return Ok(()),
+        1 => ("1 handle".to_owned(), "lives"),
+        many => (format!("{many} handles"), "live"),
+    };
+    let error = Error::new(
+        ErrorKind::InUse,
+        "MPI_Finalize",
+        format_args!(
+            "not called on rank {rank} of {size}, since {number} (communicators, and what was made of them) {verb} on: in a static, \
+             forgotten, or with a thread that was not joined; drop all of them before the closure of `run` returns"
+        ),
+    );
+    // A program may ignore the result of `run`, and the launcher may end all ranks when the first has exited.
+    eprintln!("ranks: {error}");
+    Err(error)
+}
+
+/// An error and its sources, in one line; a source whose text has been printed already is left out.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+fn report(world: &Communicator, what: impl Display) {
+    let (rank, size) = (world.rank(), world.size());
+    last_words(format_args!("rank {rank} of {size} failed: {what}"));
+}
+
+/// Runs `f` on a thread for each rank of the world, or on this thread if there is only one rank.
+///
+/// The first failure is returned, because later ones may only have followed from it.
+pub(crate) fn in_process<E>(
+    world: World,
+    level: ThreadLevel,
+    comparing: Comparing,
+    f: impl Fn(Communicator) -> Result<(), E> + Sync,
+) -> Result<(), E>
+where
+    E: From<Error> + Display + Send,
+{
+    let (ranks, world) = (world.size(), Arc::new(world));
+    dump::at_every_end();
+    if ranks == 1 {
+        return rank(&world, 0, level, comparing, &f).unwrap_or_else(|panic| resume_unwind(panic));
+    }
+    let mut outcomes: Vec<Outcome<E>> = thread::scope(|scope| {
+        let (world, f) = (&world, &f);
+        let mut started = Vec::with_capacity(ranks);
+        for number in 0..ranks {
+            let thread = thread::Builder::new().name(format!("rank {number}"));
+            let thread =
+                thread.spawn_scoped(scope, move || rank(world, number, level, comparing, f));
+            let thread = thread.map_err(|reason| not_started(world, number, &reason));
+            let enough = thread.is_err();
+            started.push(thread);
+            if enough {
+                break;
+            }
+        }
+        started
+            .into_iter()
+            .map(|thread| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(Err),
+                Err(reason) => Ok(Err(reason.into())),
+            })
+            .collect()
+    });
+    world.end_observing();
+    let first = world.failure().map_or(0, |failure| failure.rank);
+    outcomes.swap(0, first);
+    for outcome in outcomes {
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(error),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+    Ok(())
+}
+
+/// The outcome of a rank's closure: it returned, or panicked.
+type Outcome<E> = Result<Result<(), E>, Box<dyn Any + Send>>;
+
+/// Runs one rank, from its start to its end.
+fn rank<E: Display>(
+    world: &Arc<World>,
+    number: usize,
+    level: ThreadLevel,
+    comparing: Comparing,
+    f: &impl Fn(Communicator) -> Result<(), E>,
+) -> Outcome<E> {
+    let runtime = runtime::in_process(Place::new(Arc::clone(world), number, level, comparing));
+    let outcome = catch_unwind(AssertUnwindSafe(|| f(runtime.world())));
+    match &outcome {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            // With its sources, if its `Display` has them: the error itself goes back to the caller unchanged.
+            let error = format!("{error:#}");
+            dump::write(Reason::Error, Some(&error), Some(number));
+            world.fail(number, error);
+        }
+        Err(panic) => {
+            let message = message(&**panic);
+            dump::write(Reason::Panic, Some(&message), Some(number));
+            world.fail(number, message);
+        }
+    }
+    if let Err(error) = runtime.finalize()
+        && error.kind() != ErrorKind::Finalized
+    {
+        eprintln!("ranks: rank {number} of {}: {error}", world.size());
+    }
+    outcome
+}
+
+fn not_started(world: &World, number: usize, reason: &std::io::Error) -> Error {
+    let text = format!(
+        "the thread of rank {number} of {} could not be started: {reason}; there is room for {number} ranks, so set \
+         RANKS_NP to fewer, or raise the limit of threads (ulimit -u, pids.max) or of memory",
+        world.size()
+    );
+    world.fail(number, text.clone());
+    Error::with_text(ErrorKind::Launch, "MPI_Init_thread", text)
+}
+
+/// The message of a panic.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    match text {
+        Some(text) => format!("panicked: {text}"),
+        None => "panicked".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Because(&'static str, #[source] Option<Box<Because>>);
+
+    #[test]
+    fn an_error_is_told_with_what_it_came_from() {
+        let cause = Because("MPI_Bcast: failed", None);
+        let middle = Because("failed", Some(Box::new(cause)));
+        let error = Because("exchanging the mesh", Some(Box::new(middle)));
+        assert_eq!(
+            chain(&error),
+            "exchanging the mesh: failed: MPI_Bcast: failed"
+        );
+        let said = Because("mesh: MPI_Bcast: failed", error.1);
+        assert_eq!(chain(&said), "mesh: MPI_Bcast: failed");
+    }
+}

@@ -1,0 +1,334 @@
+//! Exchange of the halo of a distributed array between neighbours.
+
+mod block;
+
+use std::ops::Range;
+
+use crate::data::element::Pod;
+use crate::result::{Error, ErrorKind, Result};
+use crate::topology::cartesian::Cartesian;
+
+use block::Block;
+
+const OPERATION: &str = "halo exchange";
+
+/// Exchanges the borders of an array that is split over a grid of ranks.
+///
+/// Each rank's array is in C order (the last index runs fastest) and has a halo of `widths[d]` cells at both ends of
+/// dimension *d*, around the rank's own cells. [`exchange`](Self::exchange) fills the halo with the neighbours' own
+/// cells. Where there is no neighbour the halo is left alone, so that a boundary can be kept there.
+///
+/// The first dimensions of the array are those of the grid; the array may have more, which are not split and
+/// have no halo. Ranks may have parts of different sizes, but neighbours along one dimension have the same
+/// sizes in the others. Cells that are not contiguous are copied to buffers that are allocated once. Single
+/// faces, and other shapes than these, can be sent with a [layout](crate::layout::Halo).
+///
+/// ```
+/// # fn main() -> ranks_comm::Result<()> {
+/// # ranks_comm::run(|world| {
+/// use ranks_comm::HaloExchange;
+///
+/// let ring = world.cart_create(&[world.size()], &[true], false)?;
+/// let ring = ring.expect("the ring has room for all ranks");
+/// let mut cells = [0, ring.rank(), 0];
+/// HaloExchange::new(&ring, &[3], &[1])?.exchange(&mut cells)?;
+/// let (left, right) = ring.shift(0, 1)?;
+/// assert_eq!([left, right], [Some(cells[0]), Some(cells[2])]);
+/// # Ok::<(), ranks_comm::Error>(())
+/// # })
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct HaloExchange<T> {
+    grid: Cartesian,
+    shape: Vec<usize>,
+    /// The product of `shape`.
+    cells: usize,
+    trades: Vec<Trade>,
+    leaving: Vec<T>,
+    arriving: Vec<T>,
+}
+
+/// One message each way: own cells to one neighbour, cells of the halo from the opposite one.
+#[derive(Debug, Clone)]
+struct Trade {
+    own: Block,
+    to: Option<usize>,
+    halo: Block,
+    from: Option<usize>,
+    tag: i32,
+}
+
+impl<T: Pod> HaloExchange<T> {
+    /// An exchange of the whole halo, edges and corners included, of arrays of this shape. Local.
+    ///
+    /// `shape` counts the cells of this rank's array along each dimension, the halo included; `widths` is one number
+    /// for each dimension of the grid, zero for no halo. Messages travel in the grid's communicator with tags from 0 to
+    /// twice the number of dimensions; a grid with other traffic is better duplicated for them.
+    ///
+    /// Dimensions are exchanged one after the other, so that corners come from neighbours of neighbours.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if there are fewer dimensions than the grid has, or not as many widths as it has;
+    /// [`ErrorKind::Argument`] if along one of them a rank has fewer own cells than the halo is wide.
+    pub fn new(grid: &Cartesian, shape: &[usize], widths: &[usize]) -> Result<Self> {
+        Self::with_corners(grid, shape, widths, true)
+    }
+
+    /// An exchange without edges and corners: for stencils that access one dimension at a time.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn faces_only(grid: &Cartesian, shape: &[usize], widths: &[usize]) -> Result<Self> {
+        Self::with_corners(grid, shape, widths, false)
+    }
+
+    fn with_corners(
+        grid: &Cartesian,
+        shape: &[usize],
+        widths: &[usize],
+        corners: bool,
+    ) -> Result<Self> {
+        let cells = check(grid.dimensions(), shape, widths)?;
+        let mut trades = Vec::new();
+        for (dimension, &width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
+            let (before, after) = grid.shift(dimension, 1)?;
+            let end = shape[dimension] - width;
+            let block = |start| {
+                let mut ranges = across(grid, shape, widths, dimension, corners)?;
+                ranges[dimension] = start..start + width;
+                Ok::<_, Error>(Block::new(shape, &ranges))
+            };
+            let tag = i32::try_from(2 * dimension).unwrap_or(i32::MAX - 1);
+            trades.push(Trade {
+                own: block(width)?,
+                to: before,
+                halo: block(end)?,
+                from: after,
+                tag,
+            });
+            trades.push(Trade {
+                own: block(end - width)?,
+                to: after,
+                halo: block(0)?,
+                from: before,
+                tag: tag + 1,
+            });
+        }
+        trades.retain(|trade| trade.to.is_some() || trade.from.is_some());
+        let packed = trades.iter().filter(|trade| trade.in_place().is_none());
+        let room = packed.map(|trade| trade.own.cells()).max().unwrap_or(0);
+        Ok(Self {
+            grid: grid.clone(),
+            shape: shape.to_vec(),
+            cells,
+            trades,
+            leaving: vec![T::zeroed(); room],
+            arriving: vec![T::zeroed(); room],
+        })
+    }
+
+    /// The number of cells of the array along each dimension, the halo included.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Fills the halo of `array`. Collective over the grid.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if the array is not of the shape, or a neighbour's is of one that does not fit;
+    /// [`ErrorKind::Truncated`] if a neighbour sends more than fits; what the communication reports. The halo
+    /// may be filled in part then.
+    pub fn exchange(&mut self, array: &mut [T]) -> Result<()> {
+        if array.len() != self.cells {
+            return Err(Error::new(
+                ErrorKind::Length,
+                OPERATION,
+                format_args!(
+                    "an array of {} cells, but the shape {:?} has {}",
+                    array.len(),
+                    self.shape,
+                    self.cells
+                ),
+            ));
+        }
+        let (leaving, arriving) = (&mut self.leaving, &mut self.arriving);
+        let mut outcome = Ok(());
+        for trade in &self.trades {
+            // After an error the neighbours still wait for the other messages.
+            let done = trade.run(&self.grid, array, leaving, arriving);
+            outcome = outcome.and(done);
+        }
+        outcome
+    }
+}
+
+impl Trade {
+    /// The ranges of the cells, if they need not be packed.
+    fn in_place(&self) -> Option<(Range<usize>, Range<usize>)> {
+        self.own.one_run().zip(self.halo.one_run())
+    }
+
+    /// Makes the trade; the buffers have room for cells that must be packed.
+    fn run<T: Pod>(
+        &self,
+        grid: &Cartesian,
+        array: &mut [T],
+        leaving: &mut [T],
+        arriving: &mut [T],
+    ) -> Result<()> {
+        if self.to == Some(grid.rank()) {
+            self.with_myself(array, leaving);
+            return Ok(());
+        }
+        if let Some((own, halo)) = self.in_place() {
+            let (own, halo) = both(array, own, halo);
+            return self.swap(grid, own, halo);
+        }
+        let cells = self.own.cells();
+        let (leaving, arriving) = (&mut leaving[..cells], &mut arriving[..cells]);
+        if self.to.is_some() {
+            self.own.pack(array, leaving);
+        }
+        self.swap(grid, leaving, arriving)?;
+        if self.from.is_some() {
+            self.halo.unpack(arriving, array);
+        }
+        Ok(())
+    }
+
+    /// Copies between the two ends of this rank's own array.
+    fn with_myself<T: Pod>(&self, array: &mut [T], packed: &mut [T]) {
+        if let Some((own, halo)) = self.in_place() {
+            array.copy_within(own, halo.start);
+        } else {
+            let packed = &mut packed[..self.own.cells()];
+            self.own.pack(array, packed);
+            self.halo.unpack(packed, array);
+        }
+    }
+
+    /// Exchanges messages with two other ranks.
+    fn swap<T: Pod>(&self, grid: &Cartesian, leaving: &[T], arriving: &mut [T]) -> Result<()> {
+        let status = grid.sendrecv(leaving, self.to, self.tag, arriving, self.from, self.tag)?;
+        let Some(from) = self.from else {
+            return Ok(());
+        };
+        let (bytes, expected) = (status.bytes(), size_of_val(arriving));
+        if bytes == expected {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Length,
+            OPERATION,
+            format_args!(
+                "rank {from} sent {bytes} bytes to rank {}, whose halo there takes {expected}; \
+                 neighbours must have the same sizes across the direction of the exchange",
+                grid.rank()
+            ),
+        ))
+    }
+}
+
+/// Splits the array into a run to read and another to write, which are disjoint.
+fn both<T>(array: &mut [T], own: Range<usize>, halo: Range<usize>) -> (&[T], &mut [T]) {
+    if own.start < halo.start {
+        let (low, high) = array.split_at_mut(halo.start);
+        (&low[own], &mut high[..halo.len()])
+    } else {
+        let (low, high) = array.split_at_mut(own.start);
+        (&high[..own.len()], &mut low[halo])
+    }
+}
+
+/// The number of cells, if an array of this shape can have such a halo on a grid of so many dimensions.
+fn check(dimensions: usize, shape: &[usize], widths: &[usize]) -> Result<usize> {
+    if widths.len() != dimensions || shape.len() < dimensions {
+        return Err(Error::new(
+            ErrorKind::Length,
+            OPERATION,
+            format_args!(
+                "a shape of {} dimensions and {} widths on a grid of {dimensions} dimensions; it takes \
+                 at least as many dimensions as the grid has, and as many widths",
+                shape.len(),
+                widths.len()
+            ),
+        ));
+    }
+    for (dimension, (&length, &width)) in shape.iter().zip(widths).enumerate() {
+        if width.checked_mul(3).is_none_or(|least| length < least) {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                OPERATION,
+                format_args!(
+                    "{length} cells along dimension {dimension}, of which a halo of {width} at either end leaves \
+                     fewer than the {width} that the neighbours need; use fewer ranks there"
+                ),
+            ));
+        }
+    }
+    let cells = shape
+        .iter()
+        .try_fold(1usize, |cells, &length| cells.checked_mul(length));
+    cells.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Length,
+            OPERATION,
+            format_args!("{shape:?} is more cells than there can be"),
+        )
+    })
+}
+
+/// The cells that are exchanged along `dimension`, in all other dimensions.
+///
+/// With corners, the halo in those dimensions is included where it has been filled: by the exchanges before this one, or
+/// by the program, where there is no neighbour. Where it is to be filled later, it is left out.
+fn across(
+    grid: &Cartesian,
+    shape: &[usize],
+    widths: &[usize],
+    dimension: usize,
+    corners: bool,
+) -> Result<Vec<Range<usize>>> {
+    let mut ranges: Vec<Range<usize>> = shape.iter().map(|&length| 0..length).collect();
+    for (other, &width) in widths.iter().enumerate() {
+        let (before, after) = grid.shift(other, 1)?;
+        let later = other > dimension;
+        if !corners || later && before.is_some() {
+            ranges[other].start += width;
+        }
+        if !corners || later && after.is_some() {
+            ranges[other].end -= width;
+        }
+    }
+    Ok(ranges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_that_cannot_have_the_halo_are_refused() {
+        let kind = |shape: &[usize], widths: &[usize]| check(2, shape, widths).unwrap_err().kind();
+        assert_eq!(check(2, &[3, 6, 5], &[1, 2]).unwrap(), 90);
+        assert_eq!(check(2, &[0, 6], &[0, 2]).unwrap(), 0);
+        assert_eq!(kind(&[3], &[1, 1]), ErrorKind::Length);
+        assert_eq!(kind(&[3, 3], &[1]), ErrorKind::Length);
+        assert_eq!(kind(&[2, 3], &[1, 1]), ErrorKind::Argument);
+        assert_eq!(kind(&[3, 3], &[1, usize::MAX]), ErrorKind::Argument);
+        assert_eq!(kind(&[usize::MAX, 3], &[1, 1]), ErrorKind::Length);
+    }
+
+    #[test]
+    fn two_runs_of_one_array() {
+        let mut array = [0, 1, 2, 3, 4, 5];
+        let (own, halo) = both(&mut array, 1..3, 4..6);
+        halo.copy_from_slice(own);
+        assert_eq!(array, [0, 1, 2, 3, 1, 2]);
+        let (own, halo) = both(&mut array, 3..4, 0..1);
+        halo.copy_from_slice(own);
+        assert_eq!(array, [3, 1, 2, 3, 1, 2]);
+    }
+}

@@ -1,0 +1,89 @@
+//! Distributed graph topologies, in which each rank knows its own edges.
+
+use std::ffi::c_int;
+
+use ranks_mpi_sys as sys;
+
+use crate::communicator::Communicator;
+use crate::result::Result;
+use crate::transport::mpi::communicator::Comm;
+use crate::transport::mpi::topology::{count, ints};
+use crate::transport::shape::{Edges, Named};
+
+impl Comm {
+    pub(crate) fn dist_graph_create(
+        &self,
+        parent: &Communicator,
+        named: &Named<'_>,
+        reorder: bool,
+    ) -> Result<Option<Communicator>> {
+        let (sources, degrees) = (ints(named.sources), ints(named.degrees));
+        let destinations = ints(named.destinations);
+        let weights = Weights::new(named.weights);
+        self.make(parent, "MPI_Dist_graph_create", |new| {
+            // SAFETY: the communicator is alive; there are as many degrees as sources, they sum up to the number of
+            // destinations, and of weights if there are any (`Named::check`); the new handle is ours.
+            unsafe {
+                sys::MPI_Dist_graph_create(
+                    self.canonical,
+                    count(&sources),
+                    sources.as_ptr(),
+                    degrees.as_ptr(),
+                    destinations.as_ptr(),
+                    weights.pointer(),
+                    sys::MPI_INFO_NULL,
+                    c_int::from(reorder),
+                    new,
+                )
+            }
+        })
+    }
+
+    pub(crate) fn dist_graph_create_adjacent(
+        &self,
+        parent: &Communicator,
+        edges: &Edges,
+        reorder: bool,
+    ) -> Result<Option<Communicator>> {
+        let (sources, destinations) = (ints(&edges.sources), ints(&edges.destinations));
+        let source_weights = Weights::new(edges.source_weights.as_deref());
+        let destination_weights = Weights::new(edges.destination_weights.as_deref());
+        self.make(parent, "MPI_Dist_graph_create_adjacent", |new| {
+            // SAFETY: the communicator is alive; lists are of these lengths, and so are their weights if there are any
+            // (`Edges::check`); the new handle is ours.
+            unsafe {
+                sys::MPI_Dist_graph_create_adjacent(
+                    self.canonical,
+                    count(&sources),
+                    sources.as_ptr(),
+                    source_weights.pointer(),
+                    count(&destinations),
+                    destinations.as_ptr(),
+                    destination_weights.pointer(),
+                    sys::MPI_INFO_NULL,
+                    c_int::from(reorder),
+                    new,
+                )
+            }
+        })
+    }
+}
+
+/// Weights, none at all, or an empty list of them: MPI distinguishes the three.
+struct Weights(Option<Vec<c_int>>);
+
+impl Weights {
+    /// Weights that are checked to be `int`s.
+    fn new(weights: Option<&[u32]>) -> Self {
+        let int = |&weight| c_int::try_from(weight).unwrap_or(c_int::MAX);
+        Self(weights.map(|weights| weights.iter().map(int).collect()))
+    }
+
+    fn pointer(&self) -> *const c_int {
+        match self.0.as_deref() {
+            None => sys::MPI_UNWEIGHTED.cast_const(),
+            Some([]) => sys::MPI_WEIGHTS_EMPTY.cast_const(),
+            Some(weights) => weights.as_ptr(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Contexts on which ranks agree without messages, where not all ranks of a communicator take part or those of two do.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The purpose of a context. Ranks that ask for the same purpose from the same context find the same one, in the order
+/// in which each of them asks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Purpose {
+    /// A communicator of these world ranks, under a tag.
+    Group(Arc<[usize]>, i32),
+    /// A duplicate of an intercommunicator.
+    Dup,
+    /// One communicator of the two groups.
+    Merge,
+}
+
+/// A context that some ranks have not asked for yet.
+#[derive(Debug)]
+struct Agreement {
+    context: u64,
+    /// World ranks.
+    outstanding: Vec<usize>,
+}
+
+/// The pending agreements of the ranks of a world.
+#[derive(Debug, Default)]
+pub(crate) struct Agreements(Mutex<HashMap<(u64, Purpose), VecDeque<Agreement>>>);
+
+impl Agreements {
+    /// The context for the rank `me`, one of `ranks`; `new` makes one if it is the first.
+    pub(crate) fn find(
+        &self,
+        purpose: (u64, Purpose),
+        me: usize,
+        ranks: &[usize],
+        new: impl FnOnce() -> u64,
+    ) -> u64 {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = all.entry(purpose.clone()).or_default();
+        let mine = open
+            .iter()
+            .position(|agreement| agreement.outstanding.contains(&me));
+        let Some(index) = mine else {
+            let context = new();
+            let outstanding = ranks.iter().copied().filter(|&rank| rank != me).collect();
+            open.push_back(Agreement {
+                context,
+                outstanding,
+            });
+            Self::tidy(&mut all, &purpose);
+            return context;
+        };
+        let agreement = &mut open[index];
+        agreement.outstanding.retain(|&rank| rank != me);
+        let context = agreement.context;
+        Self::tidy(&mut all, &purpose);
+        context
+    }
+
+    /// Drops agreements that all ranks have asked for.
+    fn tidy(all: &mut HashMap<(u64, Purpose), VecDeque<Agreement>>, purpose: &(u64, Purpose)) {
+        if let Some(open) = all.get_mut(purpose) {
+            open.retain(|agreement| !agreement.outstanding.is_empty());
+            if open.is_empty() {
+                all.remove(purpose);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_finds_them_in_its_own_order() {
+        let agreements = Agreements::default();
+        let mut next = 0;
+        let mut find = |me: usize| {
+            agreements.find((0, Purpose::Merge), me, &[1, 4, 7], || {
+                next += 1;
+                next
+            })
+        };
+        assert_eq!((find(4), find(4), find(1)), (1, 2, 1));
+        assert_eq!((find(7), find(7), find(7)), (1, 2, 3));
+        assert_eq!((find(1), find(1), find(4)), (2, 3, 3));
+        assert!(agreements.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn purposes_are_apart() {
+        let agreements = Agreements::default();
+        let group = |tag| Purpose::Group([0, 1].into(), tag);
+        let find = |me, purpose, new| agreements.find(purpose, me, &[0, 1], || new);
+        assert_eq!(find(0, (0, group(1)), 10), 10);
+        assert_eq!(find(1, (0, group(2)), 20), 20);
+        assert_eq!(find(1, (2, group(1)), 30), 30);
+        assert_eq!(find(1, (0, group(1)), 40), 10);
+    }
+}

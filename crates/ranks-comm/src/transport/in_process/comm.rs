@@ -1,0 +1,428 @@
+//! One rank's side of an in-process communicator: point-to-point communication over the mailboxes.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::mailbox::{Envelope, Pattern, Receipt};
+use super::partitioned::Channels;
+use super::payload::{Matched, Sent};
+use super::place::Place;
+use super::world::{WORLD_CONTEXT, World};
+use crate::call::call_guard::CallGuard;
+use crate::call::limit::Limit;
+use crate::call::record::{IN_PROCESS, Recorder};
+use crate::call::thread_level::ThreadLevel;
+use crate::data::buffer::Buffer;
+use crate::data::element::Pod;
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::result::{Error, ErrorKind, Result, Status};
+use crate::transport::info::Info;
+use crate::transport::shape::Shape;
+
+/// The name of this backend in texts that name the MPI library.
+pub(crate) const LIBRARY: &str = IN_PROCESS;
+
+/// The name in errors of an operation that is made of internal messages.
+const COLLECTIVE: &str = "a collective";
+
+/// A communicator among threads of this process.
+pub struct Comm {
+    pub(crate) place: Arc<Place>,
+    pub(crate) context: u64,
+    /// The world ranks of the members, in rank order.
+    pub(crate) members: Arc<[usize]>,
+    /// The world ranks that messages go to and come from: the members, or the remote group.
+    pub(crate) peers: Arc<[usize]>,
+    pub(crate) rank: usize,
+    pub(crate) name: Mutex<String>,
+    /// The hints that were set; none has an effect here.
+    pub(crate) info: Mutex<Info>,
+    /// The number of nonblocking collectives that this rank has started.
+    pub(crate) begun: AtomicU64,
+    /// The number of exchanges that this rank has joined.
+    pub(crate) exchanged: AtomicU64,
+    pub(crate) shape: Option<Arc<Shape>>,
+    pub(crate) channels: Channels,
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Comm")
+            .field("context", &self.context)
+            .field("rank", &self.rank)
+            .field("members", &self.members)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Comm {
+    /// The communicator of all ranks, seen from `place`.
+    pub(crate) fn world(place: Arc<Place>) -> Self {
+        let members = Arc::clone(&place.world.ranks);
+        let rank = place.rank;
+        Self {
+            place,
+            context: WORLD_CONTEXT,
+            peers: Arc::clone(&members),
+            members,
+            rank,
+            name: Mutex::new("MPI_COMM_WORLD".to_owned()),
+            info: Mutex::default(),
+            begun: AtomicU64::new(0),
+            exchanged: AtomicU64::new(0),
+            shape: None,
+            channels: Channels::default(),
+        }
+    }
+
+    /// The rank.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The number of ranks that messages go to.
+    #[must_use]
+    pub fn peers(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// Returns `true` for an intercommunicator.
+    pub(crate) fn is_between(&self) -> bool {
+        !Arc::ptr_eq(&self.members, &self.peers)
+    }
+
+    /// The world ranks of the remote group.
+    pub(crate) fn remote_world_ranks(&self) -> &[usize] {
+        &self.peers
+    }
+
+    /// A new recorder for it.
+    pub(crate) fn recorder(&self) -> Arc<Recorder> {
+        let world = self.place.home().world;
+        let members = Arc::clone(&self.members);
+        if self.context == WORLD_CONTEXT {
+            Recorder::of_world(world, self.rank, members)
+        } else {
+            let place = (self.place.rank, self.place.world.size());
+            Recorder::new(world, self.context, self.rank, self.size(), members, place)
+        }
+    }
+
+    /// All ranks of the world.
+    pub(crate) fn ranks(&self) -> &Arc<World> {
+        &self.place.world
+    }
+
+    /// The time limit of operations, unless another one is set.
+    pub(crate) fn limit_of_job(&self) -> Option<Limit> {
+        self.place.world.limit()
+    }
+
+    pub(crate) fn members(&self) -> &[usize] {
+        &self.members
+    }
+
+    #[inline]
+    pub(crate) fn enter(&self, operation: &'static str) -> Result<CallGuard<'_>> {
+        if self.place.gate.is_open() {
+            return Ok(CallGuard::freely());
+        }
+        self.place.gate.enter(operation)
+    }
+
+    /// The thread level.
+    pub(crate) fn thread_level(&self) -> ThreadLevel {
+        self.place.gate.level()
+    }
+
+    /// Ends this rank's part in the world.
+    pub(crate) fn close(&self) {
+        self.place.gate.close();
+        self.place.world.end(self.place.rank);
+    }
+
+    /// The hints that were set.
+    pub(crate) fn info(&self) -> Info {
+        self.info
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Sets hints; earlier ones with other keys stay.
+    pub(crate) fn set_info(&self, info: &Info) {
+        let mut known = self.info.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in info.iter() {
+            known.put(key, value);
+        }
+    }
+
+    /// Frees nothing: a context is a number.
+    pub(crate) fn free(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Sends a copy of `bytes` and returns.
+    pub(crate) fn send(&self, sent: Sent<'_>, dest: Destination, tag: i32) -> Result<()> {
+        if let Destination::Rank(dest) = dest {
+            self.place.world.not_revoked("MPI_Send", self.context)?;
+            self.deliver(dest, self.context, tag, sent, None);
+        }
+        Ok(())
+    }
+
+    /// Sends a copy of `bytes` and returns when it has been matched.
+    pub(crate) fn ssend(
+        &self,
+        operation: &'static str,
+        sent: Sent<'_>,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let Destination::Rank(dest) = dest else {
+            return Ok(());
+        };
+        let receipt = Receipt::new(self.place.rank, self.context);
+        self.deliver(dest, self.context, tag, sent, Some(receipt.clone()));
+        self.place
+            .world
+            .await_receipt(operation, &receipt, self.peers[dest])
+    }
+
+    pub(crate) fn recv<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut [T],
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        match self.mprobe(operation, source, tag)? {
+            Some(message) => message.copy_into(operation, buf),
+            None => Ok(Status::null()),
+        }
+    }
+
+    pub(crate) fn recv_vec<T: Pod>(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<(Vec<T>, Status)> {
+        match self.mprobe(operation, source, tag)? {
+            Some(message) => message.into_vec(operation),
+            None => Ok((Vec::new(), Status::null())),
+        }
+    }
+
+    pub(crate) fn recv_buffer<T: Pod>(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<(Buffer<T>, Status)> {
+        match self.mprobe(operation, source, tag)? {
+            Some(message) => message.into_buffer(operation),
+            None => Ok((Buffer::new(), Status::null())),
+        }
+    }
+
+    pub(crate) fn probe(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return Ok(Status::null());
+        };
+        let place = &self.place;
+        let (source, tag, bytes) =
+            place
+                .world
+                .probe(operation, place.rank, &pattern, &self.peers)?;
+        Ok(Status::local(source, tag, bytes))
+    }
+
+    pub(crate) fn iprobe(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<Status>> {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return Ok(Some(Status::null()));
+        };
+        let place = &self.place;
+        let found = place.world.try_probe(operation, place.rank, &pattern)?;
+        Ok(found.map(|(source, tag, bytes)| Status::local(source, tag, bytes)))
+    }
+
+    /// Matches a message and takes it out of the mailbox; `None` from [`Source::Null`].
+    pub(crate) fn mprobe(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<Matched>> {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return Ok(None);
+        };
+        let place = &self.place;
+        let found = place
+            .world
+            .receive(operation, place.rank, &pattern, &self.peers)?;
+        Ok(Some(Matched::new(found)))
+    }
+
+    /// As [`Comm::mprobe`], but the outer `None` means that no message has arrived.
+    pub(crate) fn improbe(
+        &self,
+        operation: &'static str,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<Option<Matched>>> {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return Ok(Some(None));
+        };
+        let place = &self.place;
+        let found = place.world.try_receive(operation, place.rank, &pattern)?;
+        Ok(found.map(|envelope| Some(Matched::new(envelope))))
+    }
+
+    /// Sends `bytes` to `dest` in the context of collectives, which no point-to-point receive can see.
+    ///
+    /// Messages from one rank to another arrive in the order in which they were sent. Never blocks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if there is no such rank.
+    pub fn coll_send(&self, dest: usize, bytes: &[u8]) -> Result<()> {
+        self.numbered_send(dest, 0, bytes)
+    }
+
+    /// Receives the next message that `source` sent with [`Comm::coll_send`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Length`] if it is not exactly as long as `into`; [`ErrorKind::PeerFailed`] if it can never come.
+    pub fn coll_recv(&self, source: usize, into: &mut [u8]) -> Result<()> {
+        let payload = self.coll_recv_vec(source)?;
+        if payload.len() != into.len() {
+            return Err(Error::new(
+                ErrorKind::Length,
+                "coll_recv",
+                format_args!(
+                    "rank {source} sent {} bytes to rank {} of {}, which expects {}; \
+                     all ranks must pass lengths that agree",
+                    payload.len(),
+                    self.rank,
+                    self.size(),
+                    into.len()
+                ),
+            ));
+        }
+        into.copy_from_slice(&payload);
+        Ok(())
+    }
+
+    /// As [`Comm::coll_recv`], for a message of any length.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PeerFailed`] if it can never come.
+    pub fn coll_recv_vec(&self, source: usize) -> Result<Vec<u8>> {
+        // A blocking call has it.
+        Ok(self.numbered_recv(source, 0, true)?.unwrap_or_default())
+    }
+
+    /// The number of this rank's next nonblocking collective; the same on every rank, as all call them in the
+    /// same order. Never 0.
+    #[must_use]
+    pub fn next_number(&self) -> i32 {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        i32::try_from(number % 0x7fff_ffff).unwrap_or(0) + 1
+    }
+
+    /// Sends `bytes` to `dest` for the collective of that number. Never blocks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] if there is no such rank.
+    pub fn numbered_send(&self, dest: usize, number: i32, bytes: &[u8]) -> Result<()> {
+        self.check_member(dest)?;
+        self.place.world.not_revoked(COLLECTIVE, self.context)?;
+        self.deliver(dest, self.context + 1, number, Sent::bytes(bytes), None);
+        Ok(())
+    }
+
+    /// The message that `source` sent with [`numbered_send`](Self::numbered_send), once; `None` if it has not arrived.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PeerFailed`] if it can never come.
+    pub fn numbered_recv(&self, source: usize, number: i32, wait: bool) -> Result<Option<Vec<u8>>> {
+        self.check_member(source)?;
+        let pattern = Pattern {
+            context: self.context + 1,
+            source: Some(source),
+            tag: Some(number),
+        };
+        let (world, me) = (&self.place.world, self.place.rank);
+        let found = if wait {
+            Some(world.receive(COLLECTIVE, me, &pattern, &self.peers)?)
+        } else {
+            world.try_receive_from(COLLECTIVE, me, &pattern, &self.peers)?
+        };
+        Ok(found.map(|message| message.payload))
+    }
+
+    fn check_member(&self, rank: usize) -> Result<()> {
+        if rank < self.peers() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Rank,
+            COLLECTIVE,
+            format_args!("rank {rank} of a communicator of {}", self.peers()),
+        ))
+    }
+
+    pub(crate) fn deliver(
+        &self,
+        dest: usize,
+        context: u64,
+        tag: i32,
+        sent: Sent<'_>,
+        receipt: Option<Receipt>,
+    ) {
+        let message = Envelope {
+            source: self.rank,
+            tag,
+            payload: sent.bytes.to_vec(),
+            element: sent.element,
+            receipt,
+        };
+        self.place.world.deliver(self.peers[dest], context, message);
+    }
+
+    pub(crate) fn pattern(&self, source: Source, tag: Tag) -> Option<Pattern> {
+        let source = match source {
+            Source::Any => None,
+            Source::Rank(rank) => Some(rank),
+            Source::Null => return None,
+        };
+        let tag = match tag {
+            Tag::Any => None,
+            Tag::Value(tag) => Some(tag),
+        };
+        Some(Pattern {
+            context: self.context,
+            source,
+            tag,
+        })
+    }
+}

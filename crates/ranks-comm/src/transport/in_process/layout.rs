@@ -1,0 +1,86 @@
+//! Messages of the elements that layouts select, as copies.
+
+use super::comm::{Comm, LIBRARY};
+use super::payload::{Matched, Sent};
+use crate::data::element::Pod;
+use crate::data::raw_slice::Element;
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::layout::{View, ViewMut};
+use crate::result::{Result, Status, error};
+
+impl Comm {
+    pub(crate) fn send_view<T: Pod>(
+        &self,
+        operation: &'static str,
+        data: &View<'_, T>,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        if dest == Destination::Null {
+            return Ok(());
+        }
+        let mut payload = Vec::new();
+        data.gather(operation, &mut payload)?;
+        self.send(Sent::with(&payload, Element::of::<T>()), dest, tag)
+    }
+
+    pub(crate) fn ssend_view<T: Pod>(
+        &self,
+        operation: &'static str,
+        data: &View<'_, T>,
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        if dest == Destination::Null {
+            return Ok(());
+        }
+        let mut payload = Vec::new();
+        data.gather(operation, &mut payload)?;
+        self.ssend(
+            operation,
+            Sent::with(&payload, Element::of::<T>()),
+            dest,
+            tag,
+        )
+    }
+
+    pub(crate) fn recv_view<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut ViewMut<'_, T>,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Status> {
+        match self.mprobe(operation, source, tag)? {
+            Some(message) => message.scatter_into(operation, buf),
+            None => Ok(Status::null()),
+        }
+    }
+}
+
+impl Matched {
+    /// Unpacks the message into the elements that the view selects; too long a one leaves them untouched.
+    pub(crate) fn scatter_into<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut ViewMut<'_, T>,
+    ) -> Result<Status> {
+        self.is_for(operation, Element::of::<T>())?;
+        let (payload, width) = (self.payload(), buf.taken.element.bytes());
+        let length = payload.len();
+        if length > buf.bytes() {
+            let capacity = buf.elements();
+            return Err(error::truncated(
+                operation,
+                Some(length),
+                capacity,
+                width,
+                LIBRARY,
+            ));
+        }
+        buf.taken.check_whole::<T>(operation, length)?;
+        buf.scatter(payload);
+        Ok(self.status())
+    }
+}

@@ -1,0 +1,269 @@
+//! Messages in the mailboxes of ranks.
+
+use std::sync::atomic::Ordering;
+
+use super::mailbox::{Envelope, Pattern, Receipt};
+use super::world::{World, lock};
+use crate::result::{Error, ErrorKind, Result};
+
+impl World {
+    /// Delivers a message to the mailbox of `dest`, a rank of the world.
+    pub(crate) fn deliver(&self, dest: usize, context: u64, message: Envelope) {
+        let mailbox = &self.mailboxes[dest];
+        let mut queues = lock(&mailbox.queues);
+        let awaited = queues.awaits(context, &message);
+        let receipt = queues.push(context, message);
+        drop(queues);
+        if awaited {
+            mailbox.changed.notify_all();
+        }
+        self.acknowledge(receipt.as_ref());
+    }
+
+    /// Posts a receive for `me`, and returns its number.
+    pub(crate) fn post(&self, me: usize, pattern: Pattern) -> u64 {
+        let (number, receipt) = lock(&self.mailboxes[me].queues).post(pattern);
+        self.acknowledge(receipt.as_ref());
+        number
+    }
+
+    /// The message of a posted receive; waits for it.
+    pub(crate) fn await_posted(
+        &self,
+        operation: &'static str,
+        me: usize,
+        number: u64,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Envelope> {
+        self.wait(operation, me, pattern, members, |queues| {
+            queues.collect(number)
+        })
+    }
+
+    /// The message of a posted receive, if it has arrived.
+    pub(crate) fn collect_posted(
+        &self,
+        operation: &'static str,
+        me: usize,
+        number: u64,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Option<Envelope>> {
+        let mut queues = lock(&self.mailboxes[me].queues);
+        match queues.collect(number) {
+            Some(message) => Ok(Some(message)),
+            None => self
+                .still_possible(operation, me, pattern, members)
+                .map(|()| None),
+        }
+    }
+
+    /// Cancels a posted receive; `false` if its message has arrived.
+    pub(crate) fn take_back(&self, me: usize, number: u64) -> bool {
+        lock(&self.mailboxes[me].queues).take_back(number)
+    }
+
+    /// Discards the message that arrives for a posted receive.
+    pub(crate) fn abandon(&self, me: usize, number: u64) {
+        lock(&self.mailboxes[me].queues).abandon(number);
+    }
+
+    /// Returns `true` if a synchronous message has been matched; an error if it never can be.
+    pub(crate) fn is_received(
+        &self,
+        operation: &'static str,
+        receipt: &Receipt,
+        dest: usize,
+    ) -> Result<bool> {
+        if receipt.is_signed() {
+            return Ok(true);
+        }
+        self.not_revoked(operation, receipt.context)?;
+        self.no_failure(operation, receipt.sender)?;
+        if self.mailboxes[dest].ended.load(Ordering::Acquire) && !receipt.is_signed() {
+            return Err(Error::new(
+                ErrorKind::PeerFailed,
+                operation,
+                format_args!("rank {dest} of the world ended without receiving the message"),
+            ));
+        }
+        Ok(receipt.is_signed())
+    }
+
+    /// Takes the first message for `me` that matches, and waits until there is one.
+    ///
+    /// `members` are the world ranks of the communicator, to detect that none is left to send.
+    pub(crate) fn receive(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Envelope> {
+        let found = self.wait(operation, me, pattern, members, |queues| {
+            queues.take(pattern)
+        })?;
+        self.acknowledge(found.receipt.as_ref());
+        Ok(found)
+    }
+
+    /// As [`World::receive`], but only probes: source, tag and length in bytes of the first message that matches.
+    pub(crate) fn probe(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<(usize, i32, usize)> {
+        self.wait(operation, me, pattern, members, |queues| {
+            queues.peek(pattern).map(describe)
+        })
+    }
+
+    /// Takes the first message that matches, if there is one.
+    pub(crate) fn try_receive(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+    ) -> Result<Option<Envelope>> {
+        let mut queues = lock(&self.mailboxes[me].queues);
+        let Some(found) = queues.take(pattern) else {
+            return self.no_failure(operation, me).map(|()| None);
+        };
+        drop(queues);
+        self.acknowledge(found.receipt.as_ref());
+        Ok(Some(found))
+    }
+
+    /// As [`try_receive`](Self::try_receive), but returns an error if the message can never come.
+    pub(crate) fn try_receive_from(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<Option<Envelope>> {
+        let mut queues = lock(&self.mailboxes[me].queues);
+        match queues.take(pattern) {
+            Some(found) => Ok(Some(found)),
+            None => self
+                .still_possible(operation, me, pattern, members)
+                .map(|()| None),
+        }
+    }
+
+    /// Probes for the first message that matches, if there is one.
+    pub(crate) fn try_probe(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+    ) -> Result<Option<(usize, i32, usize)>> {
+        let queues = lock(&self.mailboxes[me].queues);
+        match queues.peek(pattern).map(describe) {
+            Some(found) => Ok(Some(found)),
+            None => self.no_failure(operation, me).map(|()| None),
+        }
+    }
+
+    /// Waits until the message that carries `receipt` has been matched by `dest`.
+    pub(crate) fn await_receipt(
+        &self,
+        operation: &'static str,
+        receipt: &Receipt,
+        dest: usize,
+    ) -> Result<()> {
+        let mailbox = &self.mailboxes[receipt.sender];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            if self.is_received(operation, receipt, dest)? {
+                return Ok(());
+            }
+            queues = mailbox.rest(queues, None)?;
+        }
+    }
+
+    fn acknowledge(&self, receipt: Option<&Receipt>) {
+        if let Some(receipt) = receipt {
+            receipt.sign();
+            self.wake(receipt.sender);
+        }
+    }
+}
+
+fn describe(message: &Envelope) -> (usize, i32, usize) {
+    (message.source, message.tag, message.payload.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(source: usize) -> Envelope {
+        Envelope {
+            source,
+            tag: 1,
+            payload: vec![1, 2, 3],
+            element: crate::data::raw_slice::Element::of::<u8>(),
+            receipt: None,
+        }
+    }
+
+    fn from(source: Option<usize>) -> Pattern {
+        Pattern {
+            context: 0,
+            source,
+            tag: None,
+        }
+    }
+
+    #[test]
+    fn a_message_from_a_rank_that_has_ended_is_still_received() {
+        let world = World::new(2);
+        world.deliver(0, 0, message(1));
+        world.end(1);
+        let got = world
+            .receive("MPI_Recv", 0, &from(Some(1)), &[0, 1])
+            .unwrap();
+        assert_eq!(got.payload, [1, 2, 3]);
+        let error = world
+            .receive("MPI_Recv", 0, &from(Some(1)), &[0, 1])
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+        let error = world
+            .receive("MPI_Recv", 0, &from(None), &[0, 1])
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+    }
+
+    #[test]
+    fn a_synchronous_sender_waits_for_its_match() {
+        let world = World::new(2);
+        let receipt = Receipt::new(0, 0);
+        world.deliver(
+            1,
+            0,
+            Envelope {
+                receipt: Some(receipt.clone()),
+                ..message(0)
+            },
+        );
+        std::thread::scope(|s| {
+            let sender = s.spawn(|| world.await_receipt("MPI_Ssend", &receipt, 1));
+            world.receive("MPI_Recv", 1, &from(None), &[0, 1]).unwrap();
+            sender.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_synchronous_sender_learns_that_nobody_will_receive() {
+        let world = World::new(2);
+        world.end(1);
+        let error = world
+            .await_receipt("MPI_Ssend", &Receipt::new(0, 0), 1)
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PeerFailed);
+    }
+}

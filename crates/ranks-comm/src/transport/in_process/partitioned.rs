@@ -1,0 +1,110 @@
+//! Partitioned communication among threads: each partition is a message of its own, in a context of its channel.
+//!
+//! A channel connects a `psend_init` with the `precv_init` that it matches: it is the two ranks, the tag, and the number of
+//! the pair among those with the same ranks and tag.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::comm::Comm;
+use super::mailbox::Pattern;
+use super::payload::Sent;
+use crate::data::raw_slice::RawSlice;
+use crate::result::{Error, ErrorKind, Result};
+
+/// The number of channels that were made, by side, rank and tag.
+#[derive(Debug, Default)]
+pub(crate) struct Channels(Mutex<HashMap<(Side, usize, i32), u64>>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    Sender,
+    Receiver,
+}
+
+/// One side of a channel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Channel {
+    context: u64,
+    peer: usize,
+    tag: i32,
+}
+
+/// The length of the header of a message: the position of its bytes, and their total number.
+const HEADER: usize = 16;
+
+impl Comm {
+    pub(crate) fn channel(&self, side: Side, peer: usize, tag: i32) -> Channel {
+        let mut channels = self
+            .channels
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let number = channels.entry((side, peer, tag)).or_default();
+        // The upper half of all contexts belongs to channels; other messages are never there.
+        let context = (1 << 63) | (self.context << 20) | (*number & 0xf_ffff);
+        *number += 1;
+        Channel { context, peer, tag }
+    }
+
+    /// Sends the part of the whole that starts at `start`.
+    pub(crate) fn send_part(&self, channel: Channel, total: usize, start: usize, bytes: &[u8]) {
+        let mut message = Vec::with_capacity(HEADER + bytes.len());
+        message.extend_from_slice(&(start as u64).to_le_bytes());
+        message.extend_from_slice(&(total as u64).to_le_bytes());
+        message.extend_from_slice(bytes);
+        self.deliver(
+            channel.peer,
+            channel.context,
+            channel.tag,
+            Sent::bytes(&message),
+            None,
+        );
+    }
+
+    /// Copies the next part to its place in `span`; returns its start and end, or `None` if none has arrived.
+    pub(crate) fn recv_part(
+        &self,
+        operation: &'static str,
+        channel: Channel,
+        span: RawSlice,
+        wait: bool,
+    ) -> Result<Option<(usize, usize)>> {
+        let pattern = Pattern {
+            context: channel.context,
+            source: Some(channel.peer),
+            tag: Some(channel.tag),
+        };
+        let (world, me) = (&self.place.world, self.place.rank);
+        let found = if wait {
+            Some(world.receive(operation, me, &pattern, &self.members)?)
+        } else {
+            world.try_receive_from(operation, me, &pattern, &self.members)?
+        };
+        let Some(message) = found else {
+            return Ok(None);
+        };
+        let Some((header, bytes)) = message.payload.split_first_chunk::<HEADER>() else {
+            return Ok(None);
+        };
+        let number = |half: &[u8]| {
+            let bytes = half.try_into().unwrap_or_default();
+            usize::try_from(u64::from_le_bytes(bytes)).unwrap_or(usize::MAX)
+        };
+        let (start, total) = (number(&header[..8]), number(&header[8..]));
+        let expected = span.bytes();
+        if total != expected {
+            return Err(Error::new(
+                ErrorKind::Length,
+                operation,
+                format_args!(
+                    "rank {} sends {total} bytes in all, and {expected} are expected; partitions may differ, lengths not",
+                    channel.peer
+                ),
+            ));
+        }
+        let part = span.part(start, bytes.len());
+        part.fill(bytes);
+        Ok(Some((start, start + part.bytes())))
+    }
+}

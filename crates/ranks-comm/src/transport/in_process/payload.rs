@@ -1,0 +1,110 @@
+//! The payload of a message, before it is sent and after it is matched.
+
+use super::comm::LIBRARY;
+use super::mailbox::Envelope;
+use crate::data::buffer::{Buffer, Memory};
+use crate::data::element::Pod;
+use crate::data::raw_slice::Element;
+use crate::result::status::whole;
+use crate::result::{Error, Result, Status, error};
+
+/// The bytes that are sent, and the type of their elements.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) element: Element,
+}
+
+impl<'a> Sent<'a> {
+    pub(crate) fn of<T: Pod>(data: &'a [T]) -> Self {
+        Self::with(bytemuck::cast_slice(data), Element::of::<T>())
+    }
+
+    pub(crate) fn bytes(bytes: &'a [u8]) -> Self {
+        Self::of(bytes)
+    }
+
+    /// The bytes of such elements.
+    pub(crate) fn with(bytes: &'a [u8], element: Element) -> Self {
+        Self { bytes, element }
+    }
+}
+
+/// A matched message that has been taken out of the mailbox and not yet been copied to its destination.
+#[derive(Debug)]
+pub(crate) struct Matched(Envelope);
+
+impl Matched {
+    pub(crate) fn new(envelope: Envelope) -> Self {
+        Self(envelope)
+    }
+
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.0.payload
+    }
+
+    /// Returns an error if it must not be received as elements of that type.
+    pub(crate) fn is_for(&self, operation: &'static str, element: Element) -> Result<()> {
+        element.takes(operation, self.0.payload.len(), self.0.element)
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        Status::local(self.0.source, self.0.tag, self.0.payload.len())
+    }
+
+    /// Copies the message to the beginning of `buf`; too long a message leaves `buf` untouched.
+    pub(crate) fn copy_into<T: Pod>(
+        &self,
+        operation: &'static str,
+        buf: &mut [T],
+    ) -> Result<Status> {
+        self.is_for(operation, Element::of::<T>())?;
+        let payload = &self.0.payload;
+        let into: &mut [u8] = bytemuck::cast_slice_mut(buf);
+        let Some(into) = into.get_mut(..payload.len()) else {
+            let (arrived, capacity) = (Some(payload.len()), buf.len());
+            return Err(error::truncated(
+                operation,
+                arrived,
+                capacity,
+                size_of::<T>(),
+                LIBRARY,
+            ));
+        };
+        if whole::<T>(payload.len()).is_none() {
+            return Err(not_whole::<T>(operation, payload.len()));
+        }
+        into.copy_from_slice(payload);
+        Ok(self.status())
+    }
+
+    pub(crate) fn into_vec<T: Pod>(self, operation: &'static str) -> Result<(Vec<T>, Status)> {
+        self.is_for(operation, Element::of::<T>())?;
+        let status = self.status();
+        let payload = self.0.payload;
+        let Some(count) = whole::<T>(payload.len()) else {
+            return Err(not_whole::<T>(operation, payload.len()));
+        };
+        let mut values = vec![T::zeroed(); count];
+        bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(&payload);
+        Ok((values, status))
+    }
+
+    pub(crate) fn into_buffer<T: Pod>(
+        self,
+        operation: &'static str,
+    ) -> Result<(Buffer<T>, Status)> {
+        self.is_for(operation, Element::of::<T>())?;
+        let payload = &self.0.payload;
+        let Some(count) = whole::<T>(payload.len()) else {
+            return Err(not_whole::<T>(operation, payload.len()));
+        };
+        let memory = Memory::of_bytes(count, payload)
+            .map_err(|reason| error::no_memory(operation, payload.len(), &reason))?;
+        Ok((Buffer::filled(memory), self.status()))
+    }
+}
+
+fn not_whole<T>(operation: &'static str, bytes: usize) -> Error {
+    error::not_whole(operation, bytes, size_of::<T>(), std::any::type_name::<T>())
+}

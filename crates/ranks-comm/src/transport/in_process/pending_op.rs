@@ -1,0 +1,176 @@
+//! Posted receives, and synchronous sends that are not matched yet.
+
+use super::comm::{Comm, LIBRARY};
+use super::mailbox::{Pattern, Receipt};
+use super::payload::{Matched, Sent};
+use crate::data::raw_slice::{OpInfo, RecvTarget, Room};
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::result::{Result, Status};
+use crate::transport::pending_op::{self, Landed};
+
+/// A pending operation among threads.
+#[derive(Debug)]
+pub(crate) enum PendingOp {
+    /// A receive; the message waits in the mailbox until it is tested or waited for.
+    Posted {
+        number: u64,
+        pattern: Pattern,
+        landing: RecvTarget,
+        role: &'static OpInfo,
+    },
+    /// A synchronous send to that rank of the world.
+    Unmatched {
+        receipt: Receipt,
+        dest: usize,
+        role: &'static OpInfo,
+    },
+}
+
+impl Comm {
+    /// Sends a copy: complete immediately, or when it is matched.
+    pub(crate) fn isend(
+        &self,
+        role: &'static OpInfo,
+        sent: Sent<'_>,
+        dest: Destination,
+        tag: i32,
+        synchronous: bool,
+    ) -> pending_op::PendingOp {
+        let Destination::Rank(dest) = dest else {
+            return pending_op::PendingOp::over(Status::null());
+        };
+        if !synchronous {
+            self.deliver(dest, self.context, tag, sent, None);
+            return pending_op::PendingOp::over(Status::null());
+        }
+        let receipt = Receipt::new(self.place.rank, self.context);
+        self.deliver(dest, self.context, tag, sent, Some(receipt.clone()));
+        let dest = self.peers[dest];
+        pending_op::PendingOp::InProcess(PendingOp::Unmatched {
+            receipt,
+            dest,
+            role,
+        })
+    }
+
+    /// Posts a receive.
+    pub(crate) fn irecv(
+        &self,
+        role: &'static OpInfo,
+        landing: RecvTarget,
+        source: Source,
+        tag: Tag,
+    ) -> pending_op::PendingOp {
+        let Some(pattern) = self.pattern(source, tag) else {
+            return pending_op::PendingOp::over(Status::null());
+        };
+        let number = self.place.world.post(self.place.rank, pattern);
+        pending_op::PendingOp::InProcess(PendingOp::Posted {
+            number,
+            pattern,
+            landing,
+            role,
+        })
+    }
+}
+
+impl PendingOp {
+    pub(crate) fn operation(&self) -> &'static str {
+        match self {
+            Self::Posted { role, .. } | Self::Unmatched { role, .. } => role.operation,
+        }
+    }
+
+    pub(crate) fn test(&mut self, comm: &Comm) -> Option<Result<Landed>> {
+        let (world, me) = (&comm.place.world, comm.place.rank);
+        match self {
+            Self::Posted {
+                number,
+                pattern,
+                landing,
+                role,
+            } => match world.collect_posted(role.operation, me, *number, pattern, &comm.peers) {
+                Ok(None) => None,
+                Ok(Some(message)) => Some(land(role, *landing, Matched::new(message))),
+                Err(error) => {
+                    world.take_back(me, *number);
+                    Some(Err(error))
+                }
+            },
+            Self::Unmatched {
+                receipt,
+                dest,
+                role,
+            } => match world.is_received(role.operation, receipt, *dest) {
+                Ok(false) => None,
+                Ok(true) => Some(Ok(Landed::plain(Status::null()))),
+                Err(error) => Some(Err(error)),
+            },
+        }
+    }
+
+    pub(crate) fn wait(&mut self, comm: &Comm) -> Result<Landed> {
+        let (world, me) = (&comm.place.world, comm.place.rank);
+        match self {
+            Self::Posted {
+                number,
+                pattern,
+                landing,
+                role,
+            } => {
+                match world.await_posted(role.operation, me, *number, pattern, &comm.peers) {
+                    Ok(message) => land(role, *landing, Matched::new(message)),
+                    Err(error) => {
+                        // It is complete, and must not match a later message.
+                        world.take_back(me, *number);
+                        Err(error)
+                    }
+                }
+            }
+            Self::Unmatched {
+                receipt,
+                dest,
+                role,
+            } => {
+                world.await_receipt(role.operation, receipt, *dest)?;
+                Ok(Landed::plain(Status::null()))
+            }
+        }
+    }
+
+    /// Cancels it. Returns `true` if it has ended without a message.
+    pub(crate) fn cancel(&mut self, comm: &Comm) -> bool {
+        match self {
+            Self::Posted { number, .. } => comm.place.world.take_back(comm.place.rank, *number),
+            Self::Unmatched { .. } => false,
+        }
+    }
+
+    /// Releases it; only its owner touches the memory of a receive, which may be freed now.
+    pub(crate) fn abandon(&mut self, comm: &Comm) {
+        if let Self::Posted { number, .. } = self {
+            comm.place.world.abandon(comm.place.rank, *number);
+        }
+    }
+}
+
+fn land(role: &OpInfo, landing: RecvTarget, message: Matched) -> Result<Landed> {
+    let (status, payload) = (message.status(), message.payload());
+    let Some(element) = role.element else {
+        return Ok(Landed::plain(status));
+    };
+    message.is_for(role.operation, element)?;
+    let refused = landing.refuses(role.operation, element, payload.len(), LIBRARY);
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    let room = match landing {
+        RecvTarget::Into(span) => {
+            span.fill(payload);
+            None
+        }
+        RecvTarget::New(align) => Some(Room::copy(role.operation, payload, align)?),
+    };
+    Ok(Landed { status, room })
+}

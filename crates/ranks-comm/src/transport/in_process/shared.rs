@@ -1,0 +1,92 @@
+//! Objects that all ranks of a communicator share, since they are threads of one process.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::comm::Comm;
+use crate::result::{Error, ErrorKind, Result};
+
+/// The objects that some ranks have not taken yet, each with a number of its own.
+#[derive(Default)]
+pub(crate) struct Shared(Mutex<Shelf>);
+
+#[derive(Default)]
+struct Shelf {
+    next: u64,
+    things: HashMap<u64, (Arc<dyn Any + Send + Sync>, usize)>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Stores an object for so many other ranks.
+    fn leave(&self, thing: Arc<dyn Any + Send + Sync>, others: usize) -> u64 {
+        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.next += 1;
+        let number = shelf.next;
+        if others > 0 {
+            shelf.things.insert(number, (thing, others));
+        }
+        number
+    }
+
+    /// Takes a reference to one of them.
+    fn take(&self, number: u64) -> Option<Arc<dyn Any + Send + Sync>> {
+        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (thing, others) = shelf.things.get_mut(&number)?;
+        *others -= 1;
+        let (thing, last) = (Arc::clone(thing), *others == 0);
+        if last {
+            shelf.things.remove(&number);
+        }
+        Some(thing)
+    }
+}
+
+impl Comm {
+    /// Shares one object among all ranks, which rank 0 makes. Collective.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PeerFailed`] if a rank has ended; [`ErrorKind::Mismatch`] if ranks expect different types.
+    pub fn share<S: Send + Sync + 'static>(&self, make: impl FnOnce() -> S) -> Result<Arc<S>> {
+        let shelf = &self.place.world.shared;
+        let mut number = [0u8; 8];
+        if self.rank() == 0 {
+            let thing = Arc::new(make());
+            let others = Arc::clone(&thing);
+            number = shelf.leave(others, self.size() - 1).to_ne_bytes();
+            for dest in 1..self.size() {
+                self.coll_send(dest, &number)?;
+            }
+            return Ok(thing);
+        }
+        self.coll_recv(0, &mut number)?;
+        let thing = shelf.take(u64::from_ne_bytes(number));
+        let thing = thing.and_then(|thing| thing.downcast().ok());
+        thing.ok_or_else(|| {
+            let why =
+                "ranks make different things together; all must call the same in the same order";
+            Error::new(ErrorKind::Mismatch, "share", why)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_have_taken_is_gone() {
+        let shared = Shared::default();
+        let number = shared.leave(Arc::new(7), 2);
+        let seven = |thing: Arc<dyn Any + Send + Sync>| thing.downcast_ref::<i32>().copied();
+        assert_eq!(shared.take(number).and_then(seven), Some(7));
+        assert_eq!(shared.take(number).and_then(seven), Some(7));
+        assert!(shared.take(number).is_none());
+    }
+}

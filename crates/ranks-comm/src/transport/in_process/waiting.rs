@@ -1,0 +1,203 @@
+//! Waiting: a rank sleeps until its message has arrived, or can never come, and is woken.
+
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::mailbox::{Pattern, Queues};
+use super::meetings::{Outcome, Word};
+use super::world::{Mailbox, World, lock};
+use crate::call::limit;
+use crate::result::{Error, ErrorKind, Result};
+
+impl Mailbox {
+    /// Sleeps until such a message arrives, something else changes, or the time is up.
+    pub(crate) fn sleep<'a>(
+        &'a self,
+        mut queues: MutexGuard<'a, Queues>,
+        until: Option<Pattern>,
+        left: Option<Duration>,
+    ) -> MutexGuard<'a, Queues> {
+        queues.sleeps(until);
+        let mut queues = match left {
+            None => self.changed.wait(queues),
+            Some(left) => match self.changed.wait_timeout(queues, left) {
+                Ok((queues, _)) => Ok(queues),
+                Err(poisoned) => Ok(poisoned.into_inner().0),
+            },
+        }
+        .unwrap_or_else(PoisonError::into_inner);
+        queues.awakes(until);
+        queues
+    }
+
+    /// As [`sleep`](Self::sleep), or until the operation times out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`].
+    pub(crate) fn rest<'a>(
+        &'a self,
+        queues: MutexGuard<'a, Queues>,
+        until: Option<Pattern>,
+    ) -> Result<MutexGuard<'a, Queues>> {
+        let limited = limit::in_time();
+        let limited = limited.and_then(|under_way| under_way.left().map(|left| (under_way, left)));
+        let Some((under_way, left)) = limited else {
+            return Ok(self.sleep(queues, until, None));
+        };
+        if left.is_zero() {
+            drop(queues);
+            under_way.is_late(&under_way.states())?;
+            return Ok(lock(&self.queues));
+        }
+        Ok(self.sleep(queues, until, Some(left)))
+    }
+}
+
+impl World {
+    /// Meets all surviving members, and returns the outcome.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`].
+    pub(crate) fn meet(
+        &self,
+        context: u64,
+        me: usize,
+        members: &[usize],
+        word: Word,
+    ) -> Result<Outcome> {
+        let number = self.meetings.come(context, me, word);
+        self.wake_all();
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            let failed = self.failed_ranks(usize::MAX);
+            let gone = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+            let new_context = || self.new_contexts(1);
+            let meeting = (context, number);
+            let outcome = self
+                .meetings
+                .outcome(meeting, members, gone, &failed, new_context);
+            if let Some(outcome) = outcome {
+                return Ok(outcome);
+            }
+            queues = mailbox.rest(queues, None)?;
+        }
+    }
+
+    pub(crate) fn wake_all(&self) {
+        for rank in 0..self.size() {
+            self.wake(rank);
+        }
+    }
+
+    /// Wakes a rank that waits, so that it looks again.
+    ///
+    /// Locking the mailbox before waking means that no waiter can look and then sleep through the change. A rank that does
+    /// not sleep by then has still to look.
+    pub(crate) fn wake(&self, rank: usize) {
+        let mailbox = &self.mailboxes[rank];
+        let sleeps = lock(&mailbox.queues).is_awaited();
+        if sleeps {
+            mailbox.changed.notify_all();
+        }
+    }
+
+    /// Waits, as `me`, until `look` returns a value; see [`World::look_for`].
+    pub(crate) fn wait_for<R>(
+        &self,
+        operation: &'static str,
+        me: usize,
+        mut look: impl FnMut() -> Result<R, (usize, usize)>,
+    ) -> Result<R> {
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            if let Some(found) = self.look_for(operation, me, &mut look)? {
+                return Ok(found);
+            }
+            queues = mailbox.rest(queues, None)?;
+        }
+    }
+
+    /// The value of `look`; otherwise that returns the rank that it waits for, and its rank in the world.
+    pub(crate) fn look_for<R>(
+        &self,
+        operation: &'static str,
+        me: usize,
+        look: &mut impl FnMut() -> Result<R, (usize, usize)>,
+    ) -> Result<Option<R>> {
+        let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+        match look() {
+            Ok(found) => return Ok(Some(found)),
+            Err((_, rank)) if ended(rank) => {}
+            Err(_) => return self.no_failure(operation, me).map(|()| None),
+        }
+        // All that it did before it ended is visible by now.
+        match look() {
+            Ok(found) => Ok(Some(found)),
+            Err((awaited, rank)) if ended(rank) => {
+                self.no_failure(operation, me)?;
+                let detail = format_args!("rank {awaited} ended without doing its part");
+                Err(Error::new(ErrorKind::PeerFailed, operation, detail))
+            }
+            Err(_) => self.no_failure(operation, me).map(|()| None),
+        }
+    }
+
+    pub(crate) fn wait<R>(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+        mut look: impl FnMut(&mut Queues) -> Option<R>,
+    ) -> Result<R> {
+        let mailbox = &self.mailboxes[me];
+        let mut queues = lock(&mailbox.queues);
+        loop {
+            self.not_revoked(operation, pattern.context)?;
+            if let Some(found) = look(&mut queues) {
+                return Ok(found);
+            }
+            self.still_possible(operation, me, pattern, members)?;
+            queues = mailbox.rest(queues, Some(*pattern))?;
+        }
+    }
+
+    /// Returns an error if the message that `pattern` asks for can never come.
+    ///
+    /// To be called with the mailbox locked since it was searched: a sender delivers before it ends, so a sender that has
+    /// ended cannot have delivered in between.
+    pub(crate) fn still_possible(
+        &self,
+        operation: &'static str,
+        me: usize,
+        pattern: &Pattern,
+        members: &[usize],
+    ) -> Result<()> {
+        self.not_revoked(operation, pattern.context)?;
+        self.no_failure(operation, me)?;
+        let ended = |rank: usize| self.mailboxes[rank].ended.load(Ordering::Acquire);
+        let (nobody_left, who) = match pattern.source {
+            Some(source) => (
+                ended(members[source]),
+                format_args!("rank {source}").to_string(),
+            ),
+            None => (
+                // A rank that is alone may have a thread that sends.
+                members.iter().any(|&rank| rank != me)
+                    && members.iter().all(|&rank| rank == me || ended(rank)),
+                "every other rank".to_owned(),
+            ),
+        };
+        if nobody_left {
+            return Err(Error::new(
+                ErrorKind::PeerFailed,
+                operation,
+                format_args!("{who} ended without sending a message that matches"),
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! The ranks of one in-process run.
+//!
+//! Each has a mailbox, by which it is woken as well: `messages.rs` has the messages, `waiting.rs` the waits for them,
+//! `failures.rs` the failures that end these waits.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::agreements::Agreements;
+use super::exchange::Exchanges;
+use super::failures::Failure;
+use super::mailbox::Queues;
+use super::meetings::Meetings;
+use super::shared::Shared;
+use crate::call::inflight_calls::{Hold, Threads};
+use crate::call::limit::Limit;
+use crate::observe;
+
+/// The context of the world communicator's messages; collectives use the odd number that follows an even one.
+pub(crate) const WORLD_CONTEXT: u64 = 0;
+
+/// All ranks of a run.
+#[derive(Debug)]
+pub(crate) struct World {
+    /// A number that is unique in this process, and not 0.
+    pub(crate) number: u64,
+    /// The time of its start, for all of its ranks.
+    pub(crate) job: u64,
+    /// All of them, in order.
+    pub(crate) ranks: Arc<[usize]>,
+    pub(crate) mailboxes: Box<[Mailbox]>,
+    next_context: AtomicU64,
+    pub(crate) agreements: Agreements,
+    pub(crate) shared: Shared,
+    /// In the order of their arrival.
+    pub(crate) failures: Mutex<Vec<Failure>>,
+    /// The number of failures.
+    pub(crate) failed: AtomicUsize,
+    pub(crate) meetings: Meetings,
+    pub(crate) exchanges: Exchanges,
+    /// Contexts of communicators that were revoked.
+    pub(crate) revoked: Mutex<HashSet<u64>>,
+    pub(crate) any_revoked: AtomicBool,
+    /// The time limit of operations.
+    limit: Option<(Limit, Hold)>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Mailbox {
+    pub(crate) queues: Mutex<Queues>,
+    pub(crate) changed: Condvar,
+    pub(crate) ended: AtomicBool,
+    /// The number of failures that this rank has acknowledged: only later ones end its waits.
+    pub(crate) acknowledged: AtomicUsize,
+}
+
+/// A lock whose holder panicked holds valid data all the same: no code between lock and unlock can panic half-way.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl World {
+    #[cfg(test)]
+    pub(crate) fn new(size: usize) -> Self {
+        Self::limited(size, None)
+    }
+
+    /// A world of so many ranks, with this time limit.
+    pub(crate) fn limited(size: usize, limit: Option<Limit>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            job: observe::new_job(),
+            ranks: (0..size).collect(),
+            mailboxes: (0..size).map(|_| Mailbox::default()).collect(),
+            next_context: AtomicU64::new(WORLD_CONTEXT + 2),
+            agreements: Agreements::default(),
+            shared: Shared::default(),
+            failures: Mutex::default(),
+            failed: AtomicUsize::new(0),
+            meetings: Meetings::default(),
+            exchanges: Exchanges::default(),
+            revoked: Mutex::default(),
+            any_revoked: AtomicBool::new(false),
+            limit: limit.map(|limit| (limit, Hold::new())),
+        }
+    }
+
+    /// The time limit of operations, unless another one is set.
+    pub(crate) fn limit(&self) -> Option<Limit> {
+        self.limit.as_ref().map(|(limit, _)| *limit)
+    }
+
+    /// Returns `true` if a rank will neither send nor receive any more.
+    pub(crate) fn has_ended(&self, rank: usize) -> bool {
+        self.mailboxes
+            .get(rank)
+            .is_none_or(|mailbox| mailbox.ended.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.mailboxes.len()
+    }
+
+    /// Publishes the observations of its ranks, which make no more calls; once.
+    pub(crate) fn end_observing(&self) {
+        observe::end_of_world(self.number);
+    }
+
+    /// The first of `count` new contexts; they are two apart, the odd ones are for collectives.
+    pub(crate) fn new_contexts(&self, count: usize) -> u64 {
+        self.next_context
+            .fetch_add(2 * count as u64, Ordering::Relaxed)
+    }
+
+    /// Records that `rank` will neither send nor receive any more.
+    pub(crate) fn end(&self, rank: usize) {
+        if !self.mailboxes[rank].ended.swap(true, Ordering::AcqRel) {
+            self.wake_all();
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.end_observing();
+    }
+}
+
+impl Threads for World {
+    fn has_ended(&self, rank: usize) -> bool {
+        Self::has_ended(self, rank)
+    }
+}

@@ -1,0 +1,341 @@
+//! A communicator of the library, and its accessors.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Comm, MPI_Group, native};
+
+use super::children::Children;
+use super::claims::Claims;
+use super::deferred_free::Waiting;
+use super::error::check;
+use super::free_by_group::Members;
+use super::peer::Sentinels;
+use super::session::Session;
+use super::status::CountWord;
+use crate::call::{callback, limit};
+use crate::result::{Error, ErrorKind, Result};
+use crate::transport::comparison::Comparison;
+
+/// Longer than `MPI_MAX_OBJECT_NAME` of any library.
+const NAME: usize = 1024;
+
+/// A communicator over MPI.
+pub struct Comm {
+    /// The handle in the standard ABI.
+    pub canonical: MPI_Comm,
+    /// The handle in the library's own form.
+    pub native: native::Comm,
+    /// Receives into fewer bytes than this are matched first. It and others are the session's; here they are one load away.
+    pub(crate) claim_below: usize,
+    pub(crate) sentinels: Sentinels,
+    /// This rank, if messages to itself must be packed (see `oneself`); otherwise no rank.
+    pub(crate) oneself: c_int,
+    pub(crate) count_word: CountWord,
+    /// The distance of requests in an array of the library's: the logarithm of the bytes.
+    pub(crate) request_shift: u32,
+    pub(crate) session: Arc<Session>,
+    pub(crate) children: Arc<Children>,
+    /// Receives that are matched before the length of their message is known.
+    pub(crate) claims: Arc<Claims>,
+    /// `true` if ranks compare their collective calls on it.
+    pub(crate) compares: bool,
+    /// `true` for an intercommunicator: peers are the ranks of the remote group.
+    pub(crate) between: bool,
+    /// Its place in the order of creation in this process, and its origin; `None` for the world.
+    pub(crate) origin: Option<(u64, Origin)>,
+    pub(crate) freed: AtomicBool,
+}
+
+/// The ranks that agree on when a communicator can be freed.
+pub(crate) enum Origin {
+    /// All ranks of its parent, among whose children it has a number.
+    Parent {
+        siblings: Arc<Children>,
+        number: u64,
+    },
+    /// Its own ranks.
+    Apart { members: Members, number: u64 },
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Comm")
+            .field("canonical", &self.canonical)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Comm {
+    pub(crate) fn new(
+        canonical: MPI_Comm,
+        session: Arc<Session>,
+        children: Arc<Children>,
+        origin: Option<(u64, Origin)>,
+    ) -> Self {
+        let claims = Claims::new(canonical);
+        Self::with_claims(canonical, session, children, origin, claims)
+    }
+
+    /// As [`new`](Self::new), for a communicator that may have other users: matching has one order for all.
+    pub(crate) fn with_claims(
+        canonical: MPI_Comm,
+        session: Arc<Session>,
+        children: Arc<Children>,
+        origin: Option<(u64, Origin)>,
+        claims: Arc<Claims>,
+    ) -> Self {
+        Self {
+            canonical,
+            // SAFETY: the library is loaded, as there is a session.
+            native: unsafe { native::comm(canonical) },
+            claim_below: session.receives.claim_below(),
+            sentinels: session.sentinels,
+            oneself: session.packed.rank_in(canonical),
+            count_word: session.count_word,
+            request_shift: native::request_stride().trailing_zeros(),
+            compares: session.compares(),
+            session,
+            children,
+            claims,
+            between: false,
+            origin,
+            freed: AtomicBool::new(false),
+        }
+    }
+
+    /// The word of a request in an array of the library's.
+    pub(crate) fn request_at(&self, place: *const native::Cell<sys::MPI_Request>) -> usize {
+        if self.request_shift == 2 {
+            // SAFETY: a request of this library, which is an int, has been written there.
+            unsafe { place.cast::<u32>().read() as usize }
+        } else {
+            // SAFETY: a request of this library, which is a pointer, has been written there.
+            unsafe { place.cast::<usize>().read() }
+        }
+    }
+
+    /// The world ranks of the members.
+    pub(crate) fn world_ranks(&self) -> Result<Vec<usize>> {
+        Group::of(self.canonical)?.world_ranks()
+    }
+
+    pub(crate) fn compare(&self, other: &Self) -> Result<Comparison> {
+        let mut result = sys::MPI_UNEQUAL;
+        // SAFETY: both communicators are alive, and the result is ours.
+        let code =
+            unsafe { sys::MPI_Comm_compare(self.canonical, other.canonical, &raw mut result) };
+        check(code, "MPI_Comm_compare")?;
+        Ok(match result {
+            sys::MPI_IDENT => Comparison::Identical,
+            sys::MPI_CONGRUENT => Comparison::Congruent,
+            sys::MPI_SIMILAR => Comparison::Similar,
+            _ => Comparison::Unequal,
+        })
+    }
+
+    pub(crate) fn name(&self) -> Result<String> {
+        let mut name = [0u8; NAME];
+        let mut length: c_int = 0;
+        let pointer = name.as_mut_ptr().cast::<c_char>();
+        // SAFETY: the communicator is alive; the name has more room than any library asks for.
+        let code = unsafe { sys::MPI_Comm_get_name(self.canonical, pointer, &raw mut length) };
+        check(code, "MPI_Comm_get_name")?;
+        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+        Ok(name.to_string_lossy().into_owned())
+    }
+
+    /// Sets the name. Names longer than the shortest limit of any library are cut, at the end of a character.
+    pub(crate) fn set_name(&self, name: &str) -> Result<()> {
+        const LIMIT: usize = 63;
+        let mut end = name.len().min(LIMIT);
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        let name = CString::new(&name[..end]).unwrap_or_default();
+        // SAFETY: the communicator is alive, and the name ends with a zero.
+        let code = unsafe { sys::MPI_Comm_set_name(self.canonical, name.as_ptr()) };
+        check(code, "MPI_Comm_set_name")
+    }
+
+    /// Frees it now. Collective.
+    pub(crate) fn free(&self) -> Result<()> {
+        let Some((_, origin)) = &self.origin else {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Comm_free",
+                "the world, and what another part of the program has lent, is not this runtime's to free",
+            ));
+        };
+        self.claims.close();
+        self.session.orphans.cancel_on(self.canonical);
+        let mut handle = self.canonical;
+        // SAFETY: this is the last handle, as `Communicator::free` has checked, and `drop` looks at `freed`.
+        let code = unsafe { sys::MPI_Comm_free(&raw mut handle) };
+        check(code, "MPI_Comm_free")?;
+        self.freed.store(true, Ordering::Relaxed);
+        if let Origin::Parent { siblings, number } = origin {
+            siblings.is_freed(*number);
+        }
+        Ok(())
+    }
+
+    /// Aborts the job; returns only if the library could not.
+    pub(crate) fn abort(&self, code: i32) {
+        // SAFETY: MPI is alive, as there is a `Comm`; nothing of ours is used after this.
+        unsafe { sys::MPI_Abort(self.canonical, code) };
+    }
+
+    /// Gathers the observations of the ranks, once; where a time limit is set that is done later, when all of them have come.
+    pub(crate) fn end_observing(&self) {
+        if limit::of_end().is_none() {
+            self.session.end_observing(None);
+        }
+    }
+
+    /// The number of other holders that keep MPI from its end: communicators, and objects made from them.
+    pub(crate) fn other_holders(&self) -> usize {
+        Arc::strong_count(&self.session).saturating_sub(1)
+    }
+
+    /// Drops the world, and ends the session if it has no other holder; returns `true` if it did.
+    pub(crate) fn end(self) -> Result<bool> {
+        let session = Arc::clone(&self.session);
+        drop(self);
+        match Arc::into_inner(session) {
+            Some(session) => session.finish().map(|()| true),
+            None => Ok(false),
+        }
+    }
+}
+
+impl Drop for Comm {
+    fn drop(&mut self) {
+        let (session, claims) = (Arc::clone(&self.session), Arc::clone(&self.claims));
+        let (canonical, origin) = (self.canonical, self.origin.take());
+        let is_freed = self.freed.load(Ordering::Relaxed);
+        let leave = move || {
+            session.leave(&claims);
+            let Some((key, origin)) = origin.filter(|_| !is_freed) else {
+                return;
+            };
+            session.put_aside(key, Waiting::Comm(canonical));
+            match origin {
+                Origin::Parent { siblings, number } => siblings.is_dropped(number, key),
+                Origin::Apart { members, number } => {
+                    session.apart.is_dropped(&members, number, key);
+                }
+            }
+        };
+        if callback::is_under_way() {
+            callback::later(leave);
+        } else {
+            leave();
+        }
+    }
+}
+
+/// A group of the library that is freed when dropped; freeing a group is local.
+pub(crate) struct Group(pub(crate) MPI_Group);
+
+impl Group {
+    pub(crate) fn of(comm: MPI_Comm) -> Result<Self> {
+        let mut group = sys::MPI_GROUP_NULL;
+        // SAFETY: the communicator is alive, and the group is ours.
+        let code = unsafe { sys::MPI_Comm_group(comm, &raw mut group) };
+        check(code, "MPI_Comm_group")?;
+        Ok(Self(group))
+    }
+
+    /// The remote group of an intercommunicator.
+    pub(crate) fn remote(comm: MPI_Comm) -> Result<Self> {
+        let mut group = sys::MPI_GROUP_NULL;
+        // SAFETY: an intercommunicator, which is alive; the group is ours.
+        let code = unsafe { sys::MPI_Comm_remote_group(comm, &raw mut group) };
+        check(code, "MPI_Comm_remote_group")?;
+        Ok(Self(group))
+    }
+
+    /// The world ranks of its members.
+    pub(crate) fn world_ranks(&self) -> Result<Vec<usize>> {
+        self.ranks_in(&Self::of(sys::MPI_COMM_WORLD)?)
+    }
+
+    /// The ranks of its members in another group, which contains all of them.
+    pub(crate) fn ranks_in(&self, other: &Self) -> Result<Vec<usize>> {
+        let mut count: c_int = 0;
+        // SAFETY: the group is alive, and the number is ours.
+        let code = unsafe { sys::MPI_Group_size(self.0, &raw mut count) };
+        check(code, "MPI_Group_size")?;
+        let ranks: Vec<c_int> = (0..count).collect();
+        let mut there = vec![0; ranks.len()];
+        // SAFETY: both groups are alive, and both lists have `count` places.
+        let code = unsafe {
+            sys::MPI_Group_translate_ranks(
+                self.0,
+                count,
+                ranks.as_ptr(),
+                other.0,
+                there.as_mut_ptr(),
+            )
+        };
+        check(code, "MPI_Group_translate_ranks")?;
+        there
+            .iter()
+            .map(|&rank| {
+                usize::try_from(rank).map_err(|_| {
+                    Error::new(
+                        ErrorKind::Library,
+                        "MPI_Group_translate_ranks",
+                        "a member of the group is not in the other one",
+                    )
+                })
+            })
+            .collect()
+    }
+
+    pub(crate) fn include(&self, ranks: &[c_int]) -> Result<Self> {
+        let mut group = sys::MPI_GROUP_NULL;
+        let count = c_int::try_from(ranks.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the group is alive, and `count` is how many ranks there are: no more than in the world.
+        let code = unsafe { sys::MPI_Group_incl(self.0, count, ranks.as_ptr(), &raw mut group) };
+        check(code, "MPI_Group_incl")?;
+        Ok(Self(group))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.0 != sys::MPI_GROUP_NULL && self.0 != sys::MPI_GROUP_EMPTY {
+            // SAFETY: it was made by a call of the library and is freed once; a failure leaves nothing to be done.
+            unsafe { sys::MPI_Group_free(&raw mut self.0) };
+        }
+    }
+}
+
+/// The rank and the size of a communicator.
+pub(crate) fn rank_and_size(comm: MPI_Comm) -> Result<(usize, usize)> {
+    let (mut rank, mut size): (c_int, c_int) = (0, 0);
+    // SAFETY: the communicator is alive, and the number is ours.
+    let code = unsafe { sys::MPI_Comm_rank(comm, &raw mut rank) };
+    check(code, "MPI_Comm_rank")?;
+    // SAFETY: the communicator is alive, and the number is ours.
+    let code = unsafe { sys::MPI_Comm_size(comm, &raw mut size) };
+    check(code, "MPI_Comm_size")?;
+    Ok((
+        usize::try_from(rank).unwrap_or(0),
+        usize::try_from(size).unwrap_or(1),
+    ))
+}
+
+/// Returns `true` for an intercommunicator.
+pub(crate) fn is_between(comm: MPI_Comm) -> Result<bool> {
+    let mut between: c_int = 0;
+    // SAFETY: the communicator is alive, and the flag is ours.
+    let code = unsafe { sys::MPI_Comm_test_inter(comm, &raw mut between) };
+    check(code, "MPI_Comm_test_inter")?;
+    Ok(between != 0)
+}

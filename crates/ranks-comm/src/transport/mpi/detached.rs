@@ -1,0 +1,174 @@
+//! Detached operations: pending operations that nobody waits for, with the memory that they work on.
+//!
+//! Each time another one is added, and before MPI is finalized, they are tested for completion.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ranks_mpi_sys::MPI_Comm;
+
+use super::claims::Claims;
+use super::pending_op::Native;
+use super::session::Session;
+use crate::call::limit::Pause;
+use crate::call::thread_guard::THREAD_GUARD;
+use crate::data::in_flight::{KeepAlive, Over};
+use crate::result::{Error, ErrorKind, Result};
+
+/// The time for which `MPI_Finalize` is delayed for them.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An operation, its memory, and the communicator that it is on.
+type Orphan = (Native, KeepAlive, MPI_Comm);
+
+/// The detached operations of a session.
+#[derive(Default)]
+pub(crate) struct Orphans {
+    requests: Mutex<Vec<Orphan>>,
+    claims: Mutex<Vec<Arc<Claims>>>,
+    /// Persistent requests that are inactive, to be freed by a thread that may.
+    idle: Mutex<Vec<Native>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    /// Keeps `memory` until the operation is complete.
+    pub(crate) fn adopt(&self, comm: MPI_Comm, native: Native, memory: KeepAlive) {
+        lock(&self.orphans.requests).push((native, memory, comm));
+        // Only if this thread may call; otherwise another one will test.
+        if let Ok(_entered) = THREAD_GUARD.enter("MPI_Test") {
+            self.orphans.sweep();
+        }
+    }
+}
+
+impl Session {
+    /// Keeps a persistent request that is inactive until it can be freed.
+    pub(crate) fn retire_later(&self, native: Native) {
+        lock(&self.orphans.idle).push(native);
+    }
+}
+
+impl Orphans {
+    /// Keeps the receives that are pending on a dropped communicator.
+    pub(crate) fn remember(&self, claims: &Arc<Claims>) {
+        lock(&self.claims).push(Arc::clone(claims));
+    }
+
+    /// Releases those that are complete; returns the number of those that are left.
+    pub(crate) fn sweep(&self) -> usize {
+        let mut over = Vec::new();
+        let mut requests = lock(&self.requests);
+        let mut index = 0;
+        while index < requests.len() {
+            if requests[index].0.is_over() {
+                over.push(requests.swap_remove(index));
+            } else {
+                index += 1;
+            }
+        }
+        let left = requests.len();
+        drop(requests);
+        let mut idle = std::mem::take(&mut *lock(&self.idle));
+        // A request that is not freed only leaks. Dropping may run code of the program, so the lists are not locked now.
+        for native in &mut idle {
+            let _ = native.release();
+        }
+        for (mut native, memory, _) in over {
+            native.let_go();
+            // SAFETY: the library has said that the operation is over.
+            memory.free(unsafe { Over::new() });
+        }
+        // Progress may drop as well.
+        let claims = lock(&self.claims).clone();
+        claims.iter().for_each(|claims| claims.look_now());
+        let mut claims = lock(&self.claims);
+        claims.retain(|claims| claims.is_under_way());
+        left + claims.len()
+    }
+
+    /// Returns `true` if any of them is pending on that communicator.
+    pub(crate) fn are_on(&self, comm: MPI_Comm) -> bool {
+        self.any_on(comm) && {
+            self.sweep();
+            self.any_on(comm)
+        }
+    }
+
+    fn any_on(&self, comm: MPI_Comm) -> bool {
+        lock(&self.requests).iter().any(|(_, _, on)| *on == comm)
+            || lock(&self.claims)
+                .iter()
+                .any(|claims| claims.comm() == comm)
+    }
+
+    /// Cancels the receives on a communicator that is about to be freed all the same: no message for them can be sent on purpose
+    /// any more, and MPICH 4.0.2 gives their context to another communicator, whose messages they would match.
+    pub(crate) fn cancel_on(&self, comm: MPI_Comm) {
+        let claims = lock(&self.claims).clone();
+        let of_it = claims.iter().filter(|claims| claims.comm() == comm);
+        of_it.for_each(|claims| claims.close());
+        let mut any = false;
+        for (native, _, on) in lock(&self.requests).iter_mut() {
+            if *on == comm {
+                any = true;
+                // A receive that cannot be cancelled may still complete by itself.
+                let _ = native.cancel();
+            }
+        }
+        if any {
+            self.sweep();
+        }
+    }
+
+    /// Completes them before MPI ends: receives are cancelled, sends have a short time, and no more than `limit`.
+    pub(crate) fn settle(&self, limit: Duration) -> Result<()> {
+        let claims = lock(&self.claims).clone();
+        claims.iter().for_each(|claims| claims.close());
+        for (native, ..) in lock(&self.requests).iter_mut() {
+            // A receive that cannot be cancelled may still complete by itself.
+            let _ = native.cancel();
+        }
+        if Pause::until(limit.min(PATIENCE), || Ok(self.sweep() == 0))? {
+            Ok(())
+        } else {
+            Err(self.never_ended())
+        }
+    }
+
+    /// The names of the pending operations.
+    fn names(&self) -> Vec<&'static str> {
+        let requests = lock(&self.requests);
+        let mut names: Vec<_> = requests.iter().map(|orphan| orphan.0.operation()).collect();
+        for claims in lock(&self.claims).iter() {
+            claims.add_names(&mut names);
+        }
+        names
+    }
+
+    /// A text for the end of an error: the memory of the pending operations is leaked; empty if there are none.
+    #[cold]
+    pub(crate) fn kept_for_ever(&self) -> String {
+        let names = self.names();
+        if names.is_empty() {
+            return String::new();
+        }
+        let (count, names) = (names.len(), names.join(", "));
+        format!("; {count} operations that nobody waits for ({names}) keep their memory for ever")
+    }
+
+    #[cold]
+    fn never_ended(&self) -> Error {
+        Error::new(
+            ErrorKind::PeerFailed,
+            "MPI_Finalize",
+            format_args!(
+                "not called, because what was begun has not ended{}; a rank that sends must be received from",
+                self.kept_for_ever()
+            ),
+        )
+    }
+}

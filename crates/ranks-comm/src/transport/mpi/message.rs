@@ -1,0 +1,174 @@
+//! Matched messages. Their length is known, so nothing can be written past a buffer.
+
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::mem::MaybeUninit;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Count, MPI_Datatype, MPI_Message, MPI_Status};
+
+use super::buffer::{large_count, to_write};
+use super::error::{check, library};
+use super::recv::{not_received, not_whole};
+use crate::data::buffer::{Buffer, Memory};
+use crate::data::datatype::TypeOf;
+use crate::data::element::Pod;
+use crate::result::status::whole;
+use crate::result::{Error, Result, Status, error};
+
+/// A message that must be received once, or discarded.
+#[derive(Debug)]
+pub(crate) struct Message(MPI_Message);
+
+impl Message {
+    /// The message of a matched probe; `MPI_MESSAGE_NO_PROC` if the source was null.
+    pub(crate) fn claimed(message: MPI_Message) -> Self {
+        Self(message)
+    }
+
+    /// Receives it if it fits, else discards it and leaves `buf` untouched.
+    pub(crate) fn recv<T: Pod>(
+        self,
+        operation: &'static str,
+        status: &Status,
+        buf: &mut [T],
+    ) -> Result<Status> {
+        let bytes = status.bytes();
+        if bytes > size_of_val(buf) {
+            self.discard(status);
+            let (arrived, capacity) = (Some(bytes), buf.len());
+            let error = error::truncated(operation, arrived, capacity, size_of::<T>(), library());
+            return Err(error.with_class(sys::MPI_ERR_TRUNCATE));
+        }
+        if whole::<T>(bytes).is_none() {
+            self.discard(status);
+            return Err(not_whole::<T>(operation, bytes));
+        }
+        let (pointer, count) = (to_write(buf), large_count::<T>(buf.len()));
+        // SAFETY: `buf` holds `count` items, and the message is no longer.
+        let code = unsafe { self.receive(pointer, count, TypeOf::<T>::datatype()) };
+        if code == sys::MPI_SUCCESS {
+            Ok(*status)
+        } else {
+            Err(not_received(code, operation, buf.len(), size_of::<T>()))
+        }
+    }
+
+    pub(crate) fn recv_vec<T: Pod>(
+        self,
+        operation: &'static str,
+        status: &Status,
+    ) -> Result<(Vec<T>, Status)> {
+        let message = self.of_whole::<T>(operation, status)?;
+        let mut values = Vec::<T>::new();
+        if let Err(reason) = values.try_reserve_exact(message.length) {
+            return Err(message.no_memory(operation, status, &reason));
+        }
+        let length = message.fill(operation, values.spare_capacity_mut())?;
+        // SAFETY: so many elements were received, of a type that any bytes are a value of (`Pod`).
+        unsafe { values.set_len(length) };
+        Ok((values, *status))
+    }
+
+    pub(crate) fn recv_buffer<T: Pod>(
+        self,
+        operation: &'static str,
+        status: &Status,
+    ) -> Result<(Buffer<T>, Status)> {
+        let message = self.of_whole::<T>(operation, status)?;
+        let mut memory = match Memory::<T>::with_room(message.length) {
+            Ok(memory) => memory,
+            Err(reason) => return Err(message.no_memory(operation, status, &reason)),
+        };
+        let length = message.fill(operation, memory.spare())?;
+        // SAFETY: so many elements were received, of a type that any bytes are a value of (`Pod`).
+        unsafe { memory.set_length(length) };
+        Ok((Buffer::filled(memory), *status))
+    }
+
+    /// Checks that it is a whole number of elements; discards it otherwise.
+    fn of_whole<T: Pod>(self, operation: &'static str, status: &Status) -> Result<Whole> {
+        let bytes = status.bytes();
+        let Some(length) = whole::<T>(bytes) else {
+            self.discard(status);
+            return Err(not_whole::<T>(operation, bytes));
+        };
+        Ok(Whole {
+            message: self,
+            length,
+        })
+    }
+
+    /// Receives it into memory that is freed afterwards, so that its sender can go on.
+    pub(crate) fn discard(self, status: &Status) {
+        let mut scratch = Vec::<u8>::new();
+        let length = status.bytes();
+        if scratch.try_reserve_exact(length).is_err() {
+            return self.abandon();
+        }
+        let room = scratch.spare_capacity_mut();
+        let (pointer, count) = (to_write(room), large_count::<u8>(length));
+        // SAFETY: `room` holds `count` bytes, and the message is that long.
+        unsafe { self.receive(pointer, count, sys::MPI_BYTE) };
+    }
+
+    /// Leaves it unreceived: there is no memory for it. The library keeps it until `MPI_Finalize`.
+    fn abandon(self) {
+        eprintln!("ranks: a message was not received, because there is no memory for it");
+    }
+
+    /// # Safety
+    /// There is room for `count` items of `datatype` at `pointer`, and the message is no longer than that.
+    pub(crate) unsafe fn receive(
+        self,
+        pointer: *mut c_void,
+        count: MPI_Count,
+        datatype: MPI_Datatype,
+    ) -> c_int {
+        let mut message = self.0;
+        let mut status = MPI_Status::EMPTY;
+        match c_int::try_from(count) {
+            // SAFETY: by this function's contract; the message is received once, as it is consumed here.
+            Ok(count) => unsafe {
+                sys::MPI_Mrecv(pointer, count, datatype, &raw mut message, &raw mut status)
+            },
+            // SAFETY: as above.
+            Err(_) => unsafe {
+                sys::MPI_Mrecv_c(pointer, count, datatype, &raw mut message, &raw mut status)
+            },
+        }
+    }
+}
+
+/// A message of so many elements.
+struct Whole {
+    message: Message,
+    length: usize,
+}
+
+impl Whole {
+    /// Receives it into the beginning of `room`, and returns the number of elements.
+    fn fill<T: Pod>(self, operation: &'static str, room: &mut [MaybeUninit<T>]) -> Result<usize> {
+        let room = &mut room[..self.length];
+        let (pointer, count) = (to_write(room), large_count::<T>(room.len()));
+        // SAFETY: `room` is as many elements as the message has, which are `count` items.
+        let code = unsafe {
+            self.message
+                .receive(pointer, count, TypeOf::<T>::datatype())
+        };
+        check(code, operation)?;
+        Ok(room.len())
+    }
+
+    /// Leaves it unreceived, for want of memory.
+    #[cold]
+    fn no_memory(
+        self,
+        operation: &'static str,
+        status: &Status,
+        reason: &dyn fmt::Display,
+    ) -> Error {
+        self.message.abandon();
+        error::no_memory(operation, status.bytes(), reason)
+    }
+}

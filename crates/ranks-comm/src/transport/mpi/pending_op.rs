@@ -1,0 +1,483 @@
+//! Single requests of the library: start, completion, cancellation.
+
+use std::ffi::c_int;
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Count, MPI_Request, native};
+
+use super::buffer::{bytes, is_small, large_count, to_read};
+use super::claims::Claim;
+use super::communicator::Comm;
+use super::error::{check, failed, is_pending};
+use super::peer::to_standard;
+use super::recv::not_received;
+use super::send_mode::SendMode;
+use super::status::{self, CountWord};
+use crate::data::datatype::TypeOf;
+use crate::data::element::Pod;
+use crate::data::in_flight::{InFlight, Keep, KeepAlive, Over};
+use crate::data::raw_slice::{Element, OpInfo, RawSlice, RecvTarget};
+use crate::data::source::{Destination, Source};
+use crate::data::tag::Tag;
+use crate::result::status::{Kind, ROOM, Status, Words};
+use crate::result::{Error, ErrorKind, Result};
+use crate::transport::pending_op::{self, Landed};
+
+/// A request in the library's own width.
+pub(crate) type Cell = native::Cell<MPI_Request>;
+
+/// A pending operation over MPI.
+#[derive(Debug)]
+pub(crate) enum PendingOp {
+    /// Pending in the library.
+    Native(Native),
+    /// A receive that is matched before the length of its message is known.
+    Claim(Claim),
+}
+
+/// A request, and the facts that are needed at its completion.
+#[derive(Debug)]
+pub(crate) struct Native {
+    pub(crate) cell: Cell,
+    pub(crate) role: &'static OpInfo,
+    /// The number of elements that fit, if it receives.
+    pub(crate) capacity: usize,
+    pub(crate) count_word: CountWord,
+    pub(crate) cancelling: bool,
+    /// `true` if the request is still there after completion (see `persistent`).
+    pub(crate) persistent: bool,
+    /// The outcome, if a wait for others has completed it.
+    pub(crate) ended: Option<Result<Status>>,
+    /// The value that the library uses until completion.
+    pub(crate) keep: Option<InFlight<Box<dyn Keep>>>,
+}
+
+impl Comm {
+    /// Starts a send.
+    ///
+    /// # Safety
+    /// Until it is complete, `data` stays where it is and does not change.
+    pub(crate) unsafe fn isend<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<pending_op::PendingOp> {
+        let mut cell = Cell::new();
+        let role = mode.role();
+        let mode = self.mode_here(mode);
+        let code = if is_small(data) {
+            // SAFETY: by this function's contract; an `int` can count the items.
+            unsafe { self.isend_small(mode, data, dest, tag, &raw mut cell) }
+        } else {
+            // SAFETY: by this function's contract.
+            unsafe { self.isend_large(mode, data, dest, tag, &mut cell) }
+        };
+        check(code, role.operation)?;
+        Ok(self.native(cell, role, 0))
+    }
+
+    /// The mode of a send on this library: where receives are matched first, one that was started may not be posted yet.
+    pub(crate) fn mode_here(&self, mode: SendMode) -> SendMode {
+        match mode {
+            SendMode::Ready if self.claims_everything() => SendMode::Standard,
+            mode => mode,
+        }
+    }
+
+    /// Starts a send of as many items as an `int` can count, in a mode of `mode_here`.
+    ///
+    /// # Safety
+    /// As [`isend`](Self::isend); and `cell` is a place for a request.
+    #[inline(always)]
+    pub(crate) unsafe fn isend_small<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+        cell: *mut Cell,
+    ) -> c_int {
+        let call = mode.functions().nonblocking;
+        let to = self.sentinels.destination(dest);
+        let (count, datatype) = self.to_send_small(data, to);
+        // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
+        unsafe { call(to_read(data), count, datatype, to, tag, self.native, cell) }
+    }
+
+    /// Starts a send of any number of items, in a mode of `mode_here`.
+    ///
+    /// # Safety
+    /// As [`isend`](Self::isend).
+    unsafe fn isend_large<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+        cell: &mut Cell,
+    ) -> c_int {
+        let call = mode.functions().nonblocking_c;
+        let mut request = sys::MPI_REQUEST_NULL;
+        let (count, datatype) = (large_count::<T>(data.len()), TypeOf::<T>::datatype());
+        let (from, to) = (to_read(data), to_standard::destination(dest));
+        // SAFETY: `count` items are what `data` holds, which stays; rank and tag are checked.
+        let code = unsafe {
+            call(
+                from,
+                count,
+                datatype,
+                to,
+                tag,
+                self.canonical,
+                &raw mut request,
+            )
+        };
+        // SAFETY: the library is loaded, as there is a `Comm`.
+        *cell = unsafe { Cell::holding(request) };
+        code
+    }
+
+    /// Starts a receive.
+    pub(crate) fn irecv(
+        &self,
+        role: &'static OpInfo,
+        landing: RecvTarget,
+        source: Source,
+        tag: Tag,
+    ) -> Result<pending_op::PendingOp> {
+        let Some(element) = role.element else {
+            return Ok(pending_op::PendingOp::over(Status::null()));
+        };
+        if source == Source::Null {
+            return Ok(pending_op::PendingOp::over(Status::null()));
+        }
+        match landing {
+            RecvTarget::Into(span)
+                if span.bytes() >= self.claim_below.max(1) && !self.claims.is_waiting() =>
+            {
+                let capacity = landing.capacity(element);
+                let code = match self.irecv_posted(span, source, tag) {
+                    Ok(cell) => return Ok(self.native(cell, role, capacity)),
+                    Err(code) => code,
+                };
+                let error = not_received(code, role.operation, capacity, element.width);
+                match error.kind() {
+                    // MPICH 3.4 reports it immediately if the message has arrived already; here the wait reports it, as elsewhere.
+                    ErrorKind::Truncated => Ok(pending_op::PendingOp::Over(Err(error))),
+                    _ => Err(error),
+                }
+            }
+            _ => {
+                let claim = self.claim(role, element, landing, source, tag);
+                Ok(pending_op::PendingOp::Mpi(PendingOp::Claim(claim)))
+            }
+        }
+    }
+
+    /// Posts a receive: this library stops at the end of the span. The code, if it fails.
+    fn irecv_posted(&self, span: RawSlice, source: Source, tag: Tag) -> Result<Cell, c_int> {
+        let mut cell = Cell::new();
+        let code = match c_int::try_from(span.bytes()) {
+            // SAFETY: the span has `count` bytes and is promised until the request is over.
+            Ok(count) => unsafe {
+                self.irecv_small(span.start(), count, source, tag, &raw mut cell)
+            },
+            Err(_) => {
+                let mut request = sys::MPI_REQUEST_NULL;
+                let count = MPI_Count::try_from(span.bytes()).unwrap_or(0);
+                let (from, under) = (to_standard::source(source), to_standard::tag(tag));
+                // SAFETY: the span has `count` bytes and is promised until the request is over.
+                let code = unsafe {
+                    sys::MPI_Irecv_c(
+                        span.start().cast(),
+                        count,
+                        sys::MPI_BYTE,
+                        from,
+                        under,
+                        self.canonical,
+                        &raw mut request,
+                    )
+                };
+                // SAFETY: the library is loaded, as there is a `Comm`.
+                cell = unsafe { Cell::holding(request) };
+                code
+            }
+        };
+        if code == sys::MPI_SUCCESS {
+            Ok(cell)
+        } else {
+            Err(code)
+        }
+    }
+
+    /// Posts a receive of at most `count` bytes.
+    ///
+    /// # Safety
+    /// There is room for them at `start` until the request is complete; the library does not write past it; `cell` is a
+    /// place for a request.
+    #[inline(always)]
+    pub(crate) unsafe fn irecv_small(
+        &self,
+        start: *mut u8,
+        count: c_int,
+        source: Source,
+        tag: Tag,
+        cell: *mut Cell,
+    ) -> c_int {
+        let (from, under) = (self.sentinels.source(source), self.sentinels.tag(tag));
+        // SAFETY: by this function's contract; rank and tag are checked.
+        unsafe { native::MPI_Irecv(start.cast(), count, bytes(), from, under, self.native, cell) }
+    }
+
+    pub(crate) fn native(
+        &self,
+        cell: Cell,
+        role: &'static OpInfo,
+        capacity: usize,
+    ) -> pending_op::PendingOp {
+        self.in_library(cell, role, capacity, None)
+    }
+
+    /// An operation without a received length to find out, which uses `keep` until completion.
+    pub(crate) fn native_keeping(
+        &self,
+        cell: Cell,
+        role: &'static OpInfo,
+        keep: InFlight<Box<dyn Keep>>,
+    ) -> pending_op::PendingOp {
+        self.in_library(cell, role, 0, Some(keep))
+    }
+
+    fn in_library(
+        &self,
+        cell: Cell,
+        role: &'static OpInfo,
+        capacity: usize,
+        keep: Option<InFlight<Box<dyn Keep>>>,
+    ) -> pending_op::PendingOp {
+        pending_op::PendingOp::Mpi(PendingOp::Native(Native {
+            cell,
+            role,
+            capacity,
+            count_word: self.count_word,
+            cancelling: false,
+            ended: None,
+            keep,
+            persistent: false,
+        }))
+    }
+
+    /// Keeps the memory of an operation that nobody waits for until it is complete.
+    pub(crate) fn abandon(&self, flight: PendingOp, memory: KeepAlive) {
+        match flight {
+            PendingOp::Native(native) => self.session.adopt(self.canonical, native, memory),
+            PendingOp::Claim(claim) => claim.abandon(memory),
+        }
+    }
+}
+
+impl PendingOp {
+    pub(crate) fn operation(&self) -> &'static str {
+        match self {
+            Self::Native(native) => native.role.operation,
+            Self::Claim(claim) => claim.operation(),
+        }
+    }
+
+    /// The outcome, if it is complete; with an outer error it is still pending.
+    pub(crate) fn test(&mut self) -> Result<Option<Result<Landed>>> {
+        Ok(match self {
+            Self::Native(native) => native.test()?.map(|outcome| outcome.map(Landed::plain)),
+            Self::Claim(claim) => claim.test(),
+        })
+    }
+
+    /// The outcome; with an outer error it is still pending.
+    pub(crate) fn wait(&mut self) -> Result<Result<Landed>> {
+        Ok(match self {
+            Self::Native(native) => native.wait()?.map(Landed::plain),
+            Self::Claim(claim) => claim.wait(),
+        })
+    }
+
+    /// Cancels it. Returns `true` if it has ended already, with nothing received.
+    pub(crate) fn cancel(&mut self) -> Result<bool> {
+        match self {
+            Self::Native(native) => native.cancel().map(|()| false),
+            Self::Claim(claim) => Ok(claim.cancel()),
+        }
+    }
+}
+
+impl Native {
+    /// The outcome, if it is complete; with an outer error it is still pending.
+    pub(crate) fn test(&mut self) -> Result<Option<Result<Status>>> {
+        if self.ended.is_some() {
+            return Ok(self.ended.take());
+        }
+        let mut words = ROOM;
+        let code = self.ask(&mut words)?;
+        Ok(code.map(|code| self.outcome(code, &words)))
+    }
+
+    /// The library's code, if it is complete.
+    fn ask(&mut self, words: &mut Words) -> Result<Option<c_int>> {
+        let mut flag: c_int = 0;
+        // SAFETY: the request was begun and is not over, or is null; flag and status are ours.
+        let code =
+            unsafe { native::MPI_Test(&raw mut self.cell, &raw mut flag, status::to_write(words)) };
+        if code == sys::MPI_SUCCESS || !is_pending(code) {
+            return Ok((code != sys::MPI_SUCCESS || flag != 0).then_some(code));
+        }
+        if flag == 0 {
+            return Err(pending(code, self.role));
+        }
+        // Open MPI 5.0.11 reports a receive that was pending after a failure so for ever, and does not free it, but sets the flag.
+        // SAFETY: the request is over, as the flag says, and not null.
+        let freed = unsafe { native::MPI_Request_free(&raw mut self.cell) };
+        check(freed, "MPI_Request_free").map(|()| Some(sys::MPI_SUCCESS))
+    }
+
+    /// Tests an operation that nobody waits for; no code of the program runs here.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.ended.is_some() || matches!(self.ask(&mut ROOM.clone()), Ok(Some(_)))
+    }
+
+    /// Drops the kept value of a [complete](Self::is_over) operation that nobody waits for. That may run code of the program.
+    pub(crate) fn let_go(&mut self) {
+        if let Some(keep) = self.keep.take() {
+            // There is nobody to report to.
+            let _ = self.ended(keep);
+        }
+        let _ = self.release();
+    }
+
+    /// The outcome; with an outer error it is still pending.
+    fn wait(&mut self) -> Result<Result<Status>> {
+        if let Some(outcome) = self.ended.take() {
+            return Ok(outcome);
+        }
+        let mut words = ROOM;
+        // SAFETY: the request was begun and is not over; the status is ours.
+        let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
+        if code == sys::MPI_SUCCESS || !is_pending(code) {
+            return Ok(self.outcome(code, &words));
+        }
+        match self.test()? {
+            Some(outcome) => Ok(outcome),
+            // Acknowledged meanwhile.
+            None => self.wait(),
+        }
+    }
+
+    /// Cancels a receive. It is complete when a test or a wait says so.
+    pub(crate) fn cancel(&mut self) -> Result<()> {
+        // Libraries differ in whether sends can be cancelled, and MPI 4.0 has deprecated it.
+        if self.role.element.is_none() || self.ended.is_some() {
+            return Ok(());
+        }
+        // SAFETY: the request was begun and is not over.
+        let code = unsafe { native::MPI_Cancel(&raw mut self.cell) };
+        self.cancelling = true;
+        check(code, "MPI_Cancel")
+    }
+
+    pub(crate) fn operation(&self) -> &'static str {
+        self.role.operation
+    }
+
+    /// Takes the outcome of a wait for several; returns an error if it is still pending.
+    #[inline]
+    pub(crate) fn has_ended(&mut self, code: c_int, words: &Words) -> Result<()> {
+        self.ended = if code != sys::MPI_SUCCESS && is_pending(code) {
+            self.test()?
+        } else {
+            Some(self.outcome(code, words))
+        };
+        Ok(())
+    }
+
+    /// Tells the kept value that the operation is complete. It is dropped here, where the library may be called, unless the next
+    /// start uses it again.
+    #[cold]
+    fn ended(&mut self, mut keep: InFlight<Box<dyn Keep>>) -> Result<()> {
+        // SAFETY: this is called when the library has said that the operation is over.
+        let over = unsafe { Over::new() };
+        let outcome = keep.get_mut(&over).ended(self.role.operation);
+        if self.persistent {
+            self.keep = Some(keep);
+        } else {
+            drop(keep.give_back(over));
+        }
+        outcome
+    }
+
+    pub(crate) fn outcome(&mut self, code: c_int, words: &Words) -> Result<Status> {
+        let kept = match self.keep.take() {
+            Some(keep) => self.ended(keep),
+            None => Ok(()),
+        };
+        if self.cancelling && code == sys::MPI_SUCCESS && status::is_cancelled(words) {
+            return Ok(Status::cancelled());
+        }
+        let status = outcome(code, words, self.role, self.capacity, self.count_word)?;
+        kept.map(|()| status)
+    }
+}
+
+/// The error of a receive that waits while a rank that might have sent has failed: others may still send.
+#[cold]
+fn pending(code: c_int, role: &'static OpInfo) -> Error {
+    let text = "the receive goes on, for the ranks that are left; Communicator::ack_failed takes note of those that are lost, \
+                Request::cancel ends it";
+    failed(code, role.operation, &text)
+}
+
+/// The outcome of an operation, from the library's code and status.
+#[inline]
+pub(crate) fn outcome(
+    code: c_int,
+    words: &Words,
+    role: &'static OpInfo,
+    capacity: usize,
+    count_word: CountWord,
+) -> Result<Status> {
+    match role.element {
+        None if code == sys::MPI_SUCCESS => Ok(Status::null()),
+        None => Err(failed(code, role.operation, &"")),
+        Some(element) if code != sys::MPI_SUCCESS => {
+            Err(not_received(code, role.operation, capacity, element.width))
+        }
+        Some(element) => {
+            whole(role, element, words, count_word)?;
+            Ok(Status::new(Kind::MPI, *words))
+        }
+    }
+}
+
+/// Returns an error if the message is not a whole number of elements.
+#[inline(always)]
+pub(crate) fn whole(
+    role: &'static OpInfo,
+    element: Element,
+    words: &Words,
+    count_word: CountWord,
+) -> Result<()> {
+    if count_word.is_surely_multiple(words, element.width) {
+        return Ok(());
+    }
+    asked_whole(role, element, words)
+}
+
+#[cold]
+#[inline(never)]
+fn asked_whole(role: &'static OpInfo, element: Element, words: &Words) -> Result<()> {
+    let bytes = status::bytes(words).unwrap_or(0);
+    if element.divides(bytes) {
+        Ok(())
+    } else {
+        Err(element.not_whole(role.operation, bytes))
+    }
+}

@@ -1,0 +1,91 @@
+//! Progress on receives that wait for their message while their owner is busy elsewhere.
+//!
+//! A posted receive is matched by the library whenever it is called. One that waits in `claims` is matched by this crate, and
+//! its owner may block in a call that ends only when the message is received: in a send to a rank that itself blocks in a send
+//! to this one, say. So one thread makes progress at intervals, as long as any receive waits. It runs only where the library
+//! lets several threads call.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::claims::Claims;
+
+static WATCH: Mutex<Watch> = Mutex::new(Watch {
+    claims: Vec::new(),
+    thread: None,
+    stop: false,
+});
+static CHANGED: Condvar = Condvar::new();
+
+struct Watch {
+    claims: Vec<Arc<Claims>>,
+    thread: Option<JoinHandle<()>>,
+    stop: bool,
+}
+
+fn lock() -> MutexGuard<'static, Watch> {
+    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes progress on these until none of them waits.
+pub(crate) fn watch(claims: &Arc<Claims>) {
+    let mut watch = lock();
+    if watch.stop {
+        return;
+    }
+    if !watch.claims.iter().any(|known| Arc::ptr_eq(known, claims)) {
+        watch.claims.push(Arc::clone(claims));
+        CHANGED.notify_one();
+    }
+    if watch.thread.is_none() {
+        // Without the thread receives still progress in the calls of those that wait for them.
+        watch.thread = thread::Builder::new()
+            .name("ranks-progress".to_owned())
+            .spawn(run)
+            .ok();
+    }
+}
+
+/// Ends the thread: it makes no calls of MPI afterwards.
+pub(crate) fn stop() {
+    let thread = {
+        let mut watch = lock();
+        watch.stop = true;
+        watch.claims.clear();
+        CHANGED.notify_one();
+        watch.thread.take()
+    };
+    if let Some(thread) = thread.filter(|other| other.thread().id() != thread::current().id()) {
+        // It does not panic; and if it did, nothing is left to be done.
+        let _ = thread.join();
+    }
+    lock().stop = false;
+}
+
+fn run() {
+    const SHORTEST: Duration = Duration::from_micros(20);
+    const LONGEST: Duration = Duration::from_millis(1);
+    let mut pause = SHORTEST;
+    let mut watch = lock();
+    while !watch.stop {
+        if watch.claims.is_empty() {
+            pause = SHORTEST;
+            watch = CHANGED.wait(watch).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        }
+        let claims = watch.claims.clone();
+        drop(watch);
+        let left: Vec<_> = claims
+            .into_iter()
+            .filter(|claims| !claims.look_if_free())
+            .collect();
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST);
+        watch = lock();
+        // A queue without receives may have got some meanwhile.
+        watch.claims.retain(|claims| {
+            !left.iter().any(|done| Arc::ptr_eq(done, claims)) || claims.is_busy()
+        });
+    }
+}

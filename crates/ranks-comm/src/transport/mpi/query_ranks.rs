@@ -1,0 +1,268 @@
+//! The states of all ranks, asked for in `internal_comm` when a rank has timed out.
+//!
+//! A rank that asks sends its own state, so that ranks which time out together need not ask twice. Answers
+//! come from the watchdog of `limit`, where the library lets it call, or from a thread that asks at the same time.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::{MPI_Comm, MPI_Request};
+
+use super::error::check;
+use super::exchange::test;
+use super::internal_comm::{self, ROLL_CALL as TAG};
+use super::message::Message;
+use super::peer;
+use super::probe::improbe;
+use crate::call::checks::{get_text, put_text};
+use crate::call::limit::{self, Processes, State};
+use crate::call::thread_guard::THREAD_GUARD;
+use crate::call::thread_level::ThreadLevel;
+use crate::data::in_flight::{InFlight, Over};
+use crate::data::source::Source;
+use crate::data::tag::Tag;
+use crate::result::Result;
+
+/// The time for ranks to answer.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// The length of a message: its kind, the time that its sender has been in its call in microseconds, and the name of that.
+const LENGTH: usize = 128;
+const COUNT: c_int = 128;
+
+const QUESTION: u8 = 1;
+const ANSWER: u8 = 2;
+
+/// The communicator, and the messages that were received on it.
+struct RollCall {
+    comm: MPI_Comm,
+    /// The last state of each rank, and the time of its arrival.
+    heard: Vec<Option<(Instant, State)>>,
+    /// The sends that are pending.
+    sending: Vec<(MPI_Request, InFlight<Box<[u8; LENGTH]>>)>,
+}
+
+static ROLL_CALL: Mutex<Option<RollCall>> = Mutex::new(None);
+
+/// The rank that a question is being sent to, and since when.
+static SENDING: Mutex<Option<(Instant, usize)>> = Mutex::new(None);
+
+fn lock() -> MutexGuard<'static, Option<RollCall>> {
+    ROLL_CALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the ranks ready to be asked. Collective over all ranks.
+pub(crate) fn open(size: usize) -> Result<()> {
+    limit::answer_by(&OverMpi);
+    *lock() = Some(RollCall {
+        comm: internal_comm::open()?,
+        heard: vec![None; size],
+        sending: Vec::new(),
+    });
+    Ok(())
+}
+
+/// Ends questions and answers.
+pub(crate) fn close() {
+    *lock() = None;
+}
+
+/// Returns `true` if this thread may call the library while another one is in a call.
+fn lets_watchdogs_call() -> bool {
+    THREAD_GUARD.level() == ThreadLevel::Multiple
+}
+
+/// Answers questions, on a thread that may call the library.
+pub(crate) fn answer() {
+    if let Ok(mut roll_call) = ROLL_CALL.try_lock()
+        && let Some(roll_call) = &mut *roll_call
+    {
+        roll_call.listen();
+    }
+}
+
+/// The number of threads that ask.
+static ASKING: AtomicUsize = AtomicUsize::new(0);
+
+struct Asking;
+
+impl Asking {
+    fn begin() -> Self {
+        ASKING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn sends(to: Option<usize>) {
+    let sending = to.map(|rank| (Instant::now(), rank));
+    *SENDING.lock().unwrap_or_else(PoisonError::into_inner) = sending;
+}
+
+/// The ranks over MPI.
+struct OverMpi;
+
+impl Processes for OverMpi {
+    fn ask(&self, ranks: &[usize], own: &State) -> Vec<(usize, State)> {
+        let mut states: Vec<_> = ranks.iter().map(|&rank| (rank, State::Unknown)).collect();
+        if limit::is_watchdog() && !lets_watchdogs_call() {
+            return states;
+        }
+        let _asking = Asking::begin();
+        let begin = Instant::now();
+        // Ranks that have asked before have sent their states.
+        let since = begin.checked_sub(GRACE).unwrap_or(begin);
+        if let Some(roll_call) = &mut *lock() {
+            for &rank in ranks {
+                sends(Some(rank));
+                roll_call.send(QUESTION, rank, own);
+            }
+            sends(None);
+        }
+        loop {
+            // Others may take the lock between two polls.
+            let Some(roll_call) = &mut *lock() else {
+                return states;
+            };
+            roll_call.listen();
+            let mut all = true;
+            for (rank, state) in &mut states {
+                *state = match roll_call.heard.get(*rank) {
+                    Some(Some((when, state))) if *when >= since => state.clone(),
+                    _ => State::Unheard,
+                };
+                all &= *state != State::Unheard;
+            }
+            if all || begin.elapsed() >= GRACE {
+                return states;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn is_asking(&self) -> bool {
+        ASKING.load(Ordering::Relaxed) > 0
+    }
+
+    fn listen(&self) {
+        if lets_watchdogs_call() {
+            answer();
+        }
+    }
+
+    fn stuck(&self, patience: Duration) -> Option<usize> {
+        let sending = *SENDING.lock().unwrap_or_else(PoisonError::into_inner);
+        sending.and_then(|(since, rank)| (since.elapsed() >= patience).then_some(rank))
+    }
+}
+
+/// Waits for all ranks to come to the end; returns `true` if they did in time. Collective.
+pub(crate) fn all_come(limit: Duration) -> Result<bool> {
+    let mut request = sys::MPI_REQUEST_NULL;
+    {
+        let Some(roll_call) = &*lock() else {
+            return Ok(true);
+        };
+        // SAFETY: MPI is alive, and so is the communicator; the request is ours, and a barrier has no memory.
+        let code = unsafe { sys::MPI_Ibarrier(roll_call.comm, &raw mut request) };
+        check(code, "MPI_Ibarrier")?;
+    }
+    crate::call::limit::Pause::until(limit, || test(&mut request))
+}
+
+impl RollCall {
+    /// Sends a message. A failure is the same as an answer that does not come.
+    fn send(&mut self, what: u8, dest: usize, state: &State) {
+        for (mut request, message) in std::mem::take(&mut self.sending) {
+            match test(&mut request) {
+                // SAFETY: the library has said that it is over.
+                Ok(true) => drop(message.give_back(unsafe { Over::new() })),
+                Ok(false) => self.sending.push((request, message)),
+                // It may still be pending.
+                Err(_) => drop(message),
+            }
+        }
+        let (bytes, dest, comm) = (sys::MPI_BYTE, peer::rank(dest), self.comm);
+        let begun = InFlight::begun(Box::new(encoded(what, state)), |message| {
+            let from = message.as_ptr().cast::<c_void>();
+            let mut request = sys::MPI_REQUEST_NULL;
+            // SAFETY: so many bytes, which stay until the request is over, or for ever; the rank is one of the world.
+            let code =
+                unsafe { sys::MPI_Isend(from, COUNT, bytes, dest, TAG, comm, &raw mut request) };
+            check(code, "MPI_Isend").map(|()| request)
+        });
+        if let Ok((message, request)) = begun {
+            self.sending.push((request, message));
+        }
+    }
+
+    /// Receives all messages that have arrived, and answers.
+    fn listen(&mut self) {
+        while let Some((source, message)) = self.receive() {
+            let Some((what, state)) = decoded(&message) else {
+                continue;
+            };
+            if let Some(heard) = self.heard.get_mut(source) {
+                *heard = Some((Instant::now(), state));
+            }
+            if what == QUESTION {
+                self.send(ANSWER, source, &limit::own_state());
+            }
+        }
+    }
+
+    fn receive(&self) -> Option<(usize, [u8; LENGTH])> {
+        // SAFETY: the communicator goes with the library, which is alive until this is closed.
+        let found = unsafe { improbe(self.comm, Source::Any, Tag::Value(TAG)) };
+        let (message, status) = found.ok()??;
+        let received = Message::claimed(message).recv_vec::<u8>("MPI_Mrecv", &status);
+        let (bytes, _) = received.ok()?;
+        Some((status.source()?, bytes.try_into().ok()?))
+    }
+}
+
+fn encoded(what: u8, state: &State) -> [u8; LENGTH] {
+    let mut message = [0u8; LENGTH];
+    message[0] = what;
+    if let State::Waits(operation, since) = state {
+        let since = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
+        message[1..9].copy_from_slice(&since.to_le_bytes());
+        put_text(&mut message[9..], operation);
+    }
+    message
+}
+
+fn decoded(message: &[u8; LENGTH]) -> Option<(u8, State)> {
+    let (what, rest) = message.split_first()?;
+    let (since, text) = rest.split_first_chunk()?;
+    let state = match get_text(text) {
+        "" => State::Idle,
+        operation => {
+            let since = Duration::from_micros(u64::from_le_bytes(*since));
+            State::Waits(operation.to_owned(), since)
+        }
+    };
+    Some((*what, state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let waits = State::Waits("MPI_Barrier".to_owned(), Duration::from_micros(1500));
+        for state in [waits, State::Idle] {
+            assert_eq!(decoded(&encoded(QUESTION, &state)), Some((QUESTION, state)));
+        }
+    }
+}

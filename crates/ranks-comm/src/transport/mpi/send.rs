@@ -1,0 +1,67 @@
+//! Blocking sends, in any mode.
+
+use super::buffer::{is_small, to_read};
+use super::communicator::Comm;
+use super::error::check_with;
+use super::peer::to_standard;
+use super::send_mode::SendMode;
+use crate::call::record::Over;
+use crate::data::element::Pod;
+use crate::data::source::Destination;
+use crate::result::Result;
+
+impl Comm {
+    /// # Safety
+    /// In [`SendMode::Ready`] a receive that matches is posted.
+    pub(crate) unsafe fn send<T: Pod>(
+        &self,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let mode = self.mode_here(mode);
+        if is_small(data) {
+            // SAFETY: by this function's contract.
+            return unsafe { Self::send_small(self, mode, data, dest, tag) };
+        }
+        let to = to_standard::destination(dest);
+        let (count, datatype) = self.to_send_to(data, dest);
+        let call = mode.functions().blocking_c;
+        // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is posted, if that was promised.
+        let code = unsafe { call(to_read(data), count, datatype, to, tag, self.canonical) };
+        check_with(code, mode.name(), || attempt(mode, data, dest))
+    }
+
+    /// Sends as many items as an `int` can count, in a mode that this library does.
+    ///
+    /// # Safety
+    /// As [`send`](Self::send).
+    #[inline(always)]
+    pub(crate) unsafe fn send_small<T: Pod>(
+        comm: impl Over<Target = Comm>,
+        mode: SendMode,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<()> {
+        let to = comm.sentinels.destination(dest);
+        let (count, datatype) = comm.to_send_small(data, to);
+        let call = mode.functions().blocking;
+        // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is posted, if that was promised.
+        let code = unsafe { call(to_read(data), count, datatype, to, tag, comm.native) };
+        comm.over();
+        check_with(code, mode.name(), || attempt(mode, data, dest))
+    }
+}
+
+fn attempt<T>(mode: SendMode, data: &[T], dest: Destination) -> String {
+    match (mode, dest) {
+        (SendMode::Buffered, _) => {
+            let bytes = size_of_val(data);
+            format!("sending {bytes} bytes, for which an attached buffer must have room")
+        }
+        (_, Destination::Rank(dest)) => format!("sending {} elements to rank {dest}", data.len()),
+        (_, Destination::Null) => format!("sending {} elements to nobody", data.len()),
+    }
+}

@@ -1,0 +1,181 @@
+//! The session: from `MPI_Init_thread` (`start.rs`) to `MPI_Finalize` (`end.rs`), once in a process, shared by all its users.
+
+mod end;
+mod last_call;
+mod start;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::MPI_Comm;
+pub(crate) use start::{Started, Wishes, start};
+
+use super::buffered::Attached;
+use super::children::Children;
+use super::claims::Claims;
+use super::datatypes::Cache;
+use super::deferred_free::{Aside, Waiting};
+use super::detached::Orphans;
+use super::error::check;
+use super::free_by_group::Apart;
+use super::gather_statistics::Backstage;
+use super::oneself::Packed;
+use super::peer::Sentinels;
+use super::receives::Receives;
+use super::status::CountWord;
+use crate::call::checks::{Checks, Comparing};
+use crate::call::inflight_calls::Hold;
+use crate::call::record::{Home, Recorder};
+use crate::call::thread_level::ThreadLevel;
+use crate::result::{Error, ErrorKind, Result};
+use crate::transport::facts::Facts;
+
+const OPERATION: &str = "MPI_Init_thread";
+
+static STATE: Mutex<State> = Mutex::new(State::NotStarted);
+
+/// This process's rank in the world and the size of the world, for messages.
+static WHO: OnceLock<(usize, usize)> = OnceLock::new();
+
+enum State {
+    NotStarted,
+    Live(Weak<Session>, Arc<Facts>, i32),
+    /// `MPI_Finalize` has run, or is about to; there is no second `MPI_Init`.
+    Ended,
+}
+
+/// MPI, initialised. `MPI_Finalize` runs when the last holder drops it.
+pub(crate) struct Session {
+    pub(crate) receives: Receives,
+    pub(crate) sentinels: Sentinels,
+    pub(crate) count_word: CountWord,
+    /// `true` if this crate has initialised MPI, and so finalizes it.
+    owner: bool,
+    level: ThreadLevel,
+    size: usize,
+    world_children: Arc<Children>,
+    pub(crate) apart: Apart,
+    /// Receives on the world that wait for their message, as long as a handle of it lives.
+    world_claims: Mutex<Weak<Claims>>,
+    /// The recorder of the world, for all its handles.
+    world_recorder: OnceLock<Arc<Recorder>>,
+    /// `true` if its ranks are out of step in its collectives.
+    world_step: Arc<AtomicBool>,
+    aside: Mutex<Aside>,
+    pub(crate) datatypes: Cache,
+    /// The datatypes of messages to oneself.
+    pub(crate) packed: Packed,
+    /// Detached operations.
+    pub(crate) orphans: Orphans,
+    /// The attached buffer.
+    pub(crate) attached: Mutex<Attached>,
+    pub(crate) comparing: Comparing,
+    /// Held while other ranks may ask for the state of this one.
+    hold: Option<Hold>,
+    /// The observations that are gathered at the end, until they are.
+    backstage: Mutex<Option<Backstage>>,
+    /// `true` if the library lets a thread of this crate call.
+    polls: bool,
+    finished: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Delays `MPI_Finalize` until it is dropped, if that has not run. The holder must not drop a communicator.
+pub(crate) fn keep_alive() -> impl Drop {
+    lock(&STATE)
+}
+
+/// This process's rank in the world and the world's size, once MPI was started.
+pub(crate) fn whoami() -> Option<(usize, usize)> {
+    WHO.get().copied()
+}
+
+fn ended() -> Error {
+    Error::new(
+        ErrorKind::Finalized,
+        OPERATION,
+        "MPI has ended in this process, and cannot be started a second time; keep a Runtime alive",
+    )
+}
+
+impl Session {
+    /// Sets `MPI_ERRORS_RETURN` on `comm`.
+    pub(crate) fn return_errors(&self, comm: MPI_Comm) -> Result<()> {
+        // SAFETY: the communicator is alive, and the handler is the library's own.
+        let code = unsafe { sys::MPI_Comm_set_errhandler(comm, sys::MPI_ERRORS_RETURN) };
+        check(code, "MPI_Comm_set_errhandler")
+    }
+
+    fn world_recorder(&self, rank: usize, size: usize) -> Arc<Recorder> {
+        let new = || Recorder::of_world(Home::MPI.world, rank, (0..size).collect());
+        Arc::clone(self.world_recorder.get_or_init(new))
+    }
+
+    fn world_claims(&self) -> Arc<Claims> {
+        let mut known = lock(&self.world_claims);
+        let claims = known.upgrade().filter(|claims| claims.join());
+        let claims = claims.unwrap_or_else(|| Claims::new(sys::MPI_COMM_WORLD));
+        *known = Arc::downgrade(&claims);
+        claims
+    }
+
+    /// Defers the free of a dropped object.
+    pub(crate) fn put_aside(&self, key: u64, dropped: Waiting) {
+        lock(&self.aside).waiting.insert(key, dropped);
+    }
+
+    /// Returns `true` if ranks compare their collective calls: where they must, and otherwise not where another part of the
+    /// program may take part in them.
+    pub(crate) fn compares(&self) -> bool {
+        self.receives.overrun() || self.owner && self.comparing.checks == Checks::Collective
+    }
+
+    /// Returns `true` if `progress` may call the library.
+    pub(crate) fn polls(&self) -> bool {
+        self.polls
+    }
+
+    /// Removes a user of a communicator; receives that are still pending on it are ended before MPI is.
+    pub(crate) fn leave(&self, claims: &Arc<Claims>) {
+        if claims.leave() {
+            self.orphans.remember(claims);
+        }
+    }
+
+    /// Returns `true` if no operation is pending on a dropped object.
+    ///
+    /// If it were freed before, a library might give its context to another one, which would match the messages.
+    pub(crate) fn is_at_rest(&self, key: u64) -> bool {
+        let comm = match lock(&self.aside).waiting.get(&key) {
+            Some(Waiting::Comm(comm)) => *comm,
+            Some(Waiting::Other(other)) => return other.is_at_rest(),
+            None => return true,
+        };
+        !self.orphans.are_on(comm)
+    }
+
+    /// The place of a new communicator in the order of creation.
+    pub(crate) fn key(&self) -> u64 {
+        let mut aside = lock(&self.aside);
+        aside.next += 1;
+        aside.next
+    }
+
+    /// Frees the object with that key. Collective over its ranks.
+    pub(crate) fn free(&self, key: u64) -> Result<()> {
+        let waiting = lock(&self.aside).waiting.remove(&key);
+        match waiting {
+            Some(waiting) => {
+                if let Waiting::Comm(comm) = &waiting {
+                    self.orphans.cancel_on(*comm);
+                }
+                waiting.free()
+            }
+            None => Ok(()),
+        }
+    }
+}

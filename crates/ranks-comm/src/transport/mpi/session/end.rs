@@ -1,0 +1,151 @@
+//! The end of MPI: first pending operations, then objects that ranks share, then the library.
+
+use std::thread;
+use std::time::Duration;
+
+use ranks_mpi_sys as sys;
+
+use super::{STATE, Session, State, lock, whoami};
+use crate::call::inflight_calls::Held;
+use crate::call::last_words::last_words;
+use crate::call::limit::{self, Limit, OnTimeLimit};
+use crate::call::record::dump::{self, Reason};
+use crate::call::thread_guard::THREAD_GUARD;
+use crate::call::thread_level::ThreadLevel;
+use crate::result::Result;
+use crate::transport::mpi::error::check;
+use crate::transport::mpi::{fault_tolerance, over_hosts, progress, query_ranks};
+
+/// The time that `MPI_Finalize` has at least, where a time limit is set.
+const LONG: Duration = Duration::from_secs(10);
+
+impl Session {
+    /// Gathers the observations. Called by all ranks, once; a failure affects nothing else.
+    pub(in crate::transport::mpi) fn end_observing(&self, limit: Option<Limit>) {
+        let backstage = lock(&self.backstage).take();
+        if let Some(Err(error)) = backstage.map(|backstage| backstage.close(limit)) {
+            eprintln!("ranks: not all that was observed could be brought together: {error}");
+        }
+    }
+
+    /// Ends MPI, and returns the outcome.
+    pub(in crate::transport::mpi) fn finish(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.finished, true) {
+            return Ok(());
+        }
+        progress::stop();
+        if thread::panicking() && self.size > 1 && self.owner {
+            let (rank, size) = whoami().unwrap_or_default();
+            dump::write(Reason::Panic, None, None);
+            last_words(format_args!(
+                "rank {rank} of {size} panicked; the job is aborted"
+            ));
+            // SAFETY: MPI is alive until the end of this function.
+            unsafe { sys::MPI_Abort(sys::MPI_COMM_WORLD, 101) };
+        }
+        let may_call = self.level == ThreadLevel::Multiple || THREAD_GUARD.is_main();
+        let limit = limit::of_end();
+        // Before the state is locked: an operation that completes may use it to find out a length.
+        let settled = if may_call {
+            self.last_call(limit).and_then(|alike| {
+                self.orphans
+                    .settle(limit.map_or(Duration::MAX, |limit| limit.duration))?;
+                self.all_come(limit).map(|()| alike)
+            })
+        } else {
+            Ok(Ok(()))
+        };
+        query_ranks::close();
+        // All ranks have come by now, so that what follows takes as long as the library needs.
+        let held = limit.map(|limit| {
+            let duration = limit.duration.max(LONG);
+            self.ending(Some(Limit { duration, ..limit }))
+        });
+        if may_call && settled.is_ok() {
+            self.end_observing(limit);
+        } else if let Some(backstage) = lock(&self.backstage).take() {
+            backstage.close_alone();
+        }
+        let mut state = lock(&STATE);
+        if self.owner {
+            *state = State::Ended;
+        } else {
+            *state = State::NotStarted;
+        }
+        if !may_call {
+            THREAD_GUARD.close();
+            eprintln!(
+                "ranks: MPI_Finalize was not called, because the last handle went on another thread than the one \
+                 that initialised, and the thread level is {}{}",
+                self.level,
+                self.orphans.kept_for_ever()
+            );
+            return Ok(());
+        }
+        let mut outcome = match settled {
+            Ok(alike) => alike,
+            Err(error) => {
+                THREAD_GUARD.close();
+                return Err(error);
+            }
+        };
+        let nobody_is_lost = fault_tolerance::nobody_is_lost(self.owner);
+        if nobody_is_lost {
+            outcome = outcome.and(self.detach_what_was_left());
+            let waiting = std::mem::take(&mut lock(&self.aside).waiting);
+            for waiting in waiting.into_values() {
+                outcome = outcome.and(waiting.free());
+            }
+        } else {
+            // Freeing may wait for a rank that has failed.
+            std::mem::forget(std::mem::take(&mut lock(&self.aside).waiting));
+        }
+        outcome = outcome.and(self.datatypes.free()).and(self.packed.free());
+        THREAD_GUARD.close();
+        if self.owner && nobody_is_lost {
+            outcome = outcome.and(over_hosts::quiesce());
+            // SAFETY: we have initialised, this is the last handle, and the thread may.
+            let code = unsafe { sys::MPI_Finalize() };
+            outcome = outcome.and(check(code, "MPI_Finalize"));
+        }
+        drop(held);
+        limit::set_of_job(None);
+        limit::stop();
+        outcome
+    }
+
+    /// The entry of the end of this rank among the calls in flight.
+    pub(super) fn ending(&self, limit: Option<Limit>) -> Held {
+        let (rank, size) = whoami().unwrap_or_default();
+        let world = self.world_recorder(rank, size);
+        Held::at_the_end("MPI_Finalize", world, limit)
+    }
+
+    /// Waits until all ranks are about to end, where a time limit is set for the job.
+    fn all_come(&self, limit: Option<Limit>) -> Result<()> {
+        let Some(limit) = limit.filter(|limit| limit.then != OnTimeLimit::Warn) else {
+            return Ok(());
+        };
+        if fault_tolerance::is_on() {
+            // Those that have failed come no more, and the others are asked about them below.
+            return Ok(());
+        }
+        let held = self.ending(Some(limit));
+        if query_ranks::all_come(limit.duration)? {
+            return Ok(());
+        }
+        held.is_late()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            eprintln!("ranks: {error}");
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The start of MPI: the library, its launcher, the thread level, and the settings that all ranks agree on.
+
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use ranks_launch::{Environment, LoadedMpi};
+use ranks_mpi_sys as sys;
+use ranks_mpi_sys::Loaded;
+
+use super::{OPERATION, STATE, Session, State, WHO, ended, lock};
+use crate::call::checks::Comparing;
+use crate::call::inflight_calls::Held;
+use crate::call::limit::{self, Limit};
+use crate::call::record::{Recorder, dump};
+use crate::call::thread_guard::THREAD_GUARD;
+use crate::call::thread_level::ThreadLevel;
+use crate::result::status::read_by;
+use crate::result::{Error, ErrorKind, Result};
+use crate::transport::facts::{Backend, Facts};
+use crate::transport::mpi::attributes::attribute;
+use crate::transport::mpi::communicator::{Comm, rank_and_size};
+use crate::transport::mpi::datatypes::Cache;
+use crate::transport::mpi::detached::Orphans;
+use crate::transport::mpi::error::check;
+use crate::transport::mpi::free_by_group::Apart;
+use crate::transport::mpi::gather_statistics::Backstage;
+use crate::transport::mpi::oneself::Packed;
+use crate::transport::mpi::overruns::{self, Prevented};
+use crate::transport::mpi::peer::Sentinels;
+use crate::transport::mpi::receives::Receives;
+use crate::transport::mpi::status::{CountWord, Statuses};
+use crate::transport::mpi::{
+    fault_tolerance, level, network_atomics, over_hosts, query_ranks, waitall,
+};
+
+/// The requirements of a program at the start.
+pub(crate) struct Wishes {
+    pub(crate) required: Option<ThreadLevel>,
+    pub(crate) trusting: bool,
+    pub(crate) comparing: Comparing,
+    pub(crate) limit: Option<Limit>,
+}
+
+/// MPI, started or joined, and what its world is made of.
+pub(crate) struct Started {
+    pub(crate) world: Comm,
+    pub(crate) recorder: Arc<Recorder>,
+    /// The mark of ranks that are out of step.
+    pub(crate) step: Arc<AtomicBool>,
+    pub(crate) max_tag: i32,
+    pub(crate) facts: Arc<Facts>,
+    /// `true` if MPI was started before, and the runtime lives.
+    pub(crate) joined: bool,
+}
+
+impl Started {
+    fn of(session: &Arc<Session>, facts: &Arc<Facts>, max_tag: i32, joined: bool) -> Self {
+        let children = Arc::clone(&session.world_children);
+        let claims = session.world_claims();
+        let handle = sys::MPI_COMM_WORLD;
+        Self {
+            world: Comm::with_claims(handle, Arc::clone(session), children, None, claims),
+            recorder: session.world_recorder(facts.rank, facts.size),
+            step: Arc::clone(&session.world_step),
+            max_tag,
+            facts: Arc::clone(facts),
+            joined,
+        }
+    }
+}
+
+/// Starts MPI, or joins the runtime that lives.
+pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started> {
+    let Wishes {
+        required, trusting, ..
+    } = wishes;
+    let mut state = lock(&STATE);
+    match &*state {
+        State::NotStarted => {}
+        State::Ended => return Err(ended()),
+        State::Live(session, facts, max_tag) => {
+            let Some(session) = session.upgrade().filter(|_| !THREAD_GUARD.is_closed()) else {
+                return Err(ended());
+            };
+            enough(required, facts.thread_level, "of the runtime that lives")?;
+            return Ok(Started::of(&session, facts, *max_tag, true));
+        }
+    }
+    let loaded = load(environment)?;
+    read_by(&Statuses);
+    let loses = over_hosts::loses_messages(loaded, environment);
+    let owner = !initialized()?;
+    network_atomics::turn_off(loaded, environment, owner);
+    let prevented = overruns::prevent(loaded, owner);
+    waitall::find_out(loaded);
+    let level = if owner {
+        before_init(environment, loaded)?;
+        let overruns = prevented.expects_overruns(loaded);
+        init(Receives::on(loaded, overruns, loses, trusting), required)?
+    } else {
+        adopted_level()?
+    };
+    // The library may grant more than the program has asked for.
+    let provided = level;
+    let level = match required {
+        Some(required) if owner => level.min(required),
+        _ => level,
+    };
+    THREAD_GUARD.set_level(level);
+    THREAD_GUARD.open_express(level);
+    if owner {
+        // Whatever fails from here on, there is no second start.
+        *state = State::Ended;
+    }
+    let (session, facts, max_tag) = match take_over(
+        environment,
+        loaded,
+        owner,
+        (provided, level),
+        &wishes,
+        (&prevented, loses),
+    ) {
+        Ok(taken) => taken,
+        Err(error) => {
+            if owner {
+                THREAD_GUARD.close();
+                // SAFETY: we have initialised, and nobody has a handle.
+                unsafe { sys::MPI_Finalize() };
+            }
+            return Err(error);
+        }
+    };
+    let _ = WHO.set((facts.rank, facts.size));
+    dump::at_every_end();
+    if let Err(error) = begin_limits(wishes.limit, &session, facts.rank, facts.size) {
+        // There is no handle, and the session ends.
+        drop(state);
+        return Err(error);
+    }
+    *state = State::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
+    drop(state);
+    *lock(&session.backstage) = Backstage::open(&facts, max_tag, owner)?;
+    Ok(Started::of(&session, &facts, max_tag, false))
+}
+
+/// Sets the time limit of the job, and prepares to ask the other ranks at that limit, or at that of a comparison.
+fn begin_limits(limit: Option<Limit>, session: &Session, rank: usize, size: usize) -> Result<()> {
+    limit::set_of_job(limit);
+    if size == 1 || limit.is_none() && session.hold.is_none() {
+        return Ok(());
+    }
+    limit::watch();
+    // If not all ranks have a limit, not all of them come to this.
+    let _held = Held::at_the_end(OPERATION, session.world_recorder(rank, size), limit);
+    query_ranks::open(size)
+}
+
+fn load(environment: &Environment) -> Result<&'static Loaded> {
+    let because = match &environment.launcher {
+        Some(_) => format!("\n({environment}, so an MPI library is needed)"),
+        None => String::new(),
+    };
+    let candidates = ranks_launch::candidates(environment).map_err(|reason| {
+        Error::with_text(ErrorKind::Load, OPERATION, format!("{reason}{because}"))
+            .with_source(reason)
+    })?;
+    // SAFETY: the user or the administrator of this machine has named them as MPI libraries, or installed them as such.
+    unsafe { sys::load(&candidates) }.map_err(|reason| {
+        let text = format!(
+            "{reason}{because}\nset RANKS_MPI to the file of a libmpi or to the prefix of an MPI"
+        );
+        Error::with_text(ErrorKind::Load, OPERATION, text).with_source(reason)
+    })
+}
+
+/// Returns `true` if another part of the program has initialised MPI before.
+fn initialized() -> Result<bool> {
+    let (mut initialized, mut finalized): (c_int, c_int) = (0, 0);
+    // SAFETY: the library is loaded; this may be asked at any time; the flag is ours.
+    let code = unsafe { sys::MPI_Initialized(&raw mut initialized) };
+    check(code, "MPI_Initialized")?;
+    // SAFETY: as above.
+    let code = unsafe { sys::MPI_Finalized(&raw mut finalized) };
+    check(code, "MPI_Finalized")?;
+    if finalized != 0 {
+        return Err(ended());
+    }
+    Ok(initialized != 0)
+}
+
+/// Checks the launcher: one of another MPI makes the library abort in `MPI_Init`, or start as many worlds as there are processes.
+fn before_init(environment: &Environment, loaded: &Loaded) -> Result<()> {
+    ranks_launch::check_before_init(environment, &described(loaded)).map_err(|reason| {
+        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
+    })
+}
+
+fn described(loaded: &Loaded) -> LoadedMpi<'_> {
+    LoadedMpi {
+        family: ranks_launch::Family::from_version_text(loaded.version_text()),
+        name: loaded.name(),
+        file: loaded.path(),
+        pmix: loaded.may_use_pmix(),
+        pmi: loaded.may_use_pmi(),
+    }
+}
+
+fn init(receives: Receives, required: Option<ThreadLevel>) -> Result<ThreadLevel> {
+    let level = match required {
+        // Where messages are matched first, `progress` looks for them; see there.
+        Some(level) if !receives.claims() => level,
+        _ => ThreadLevel::Multiple,
+    };
+    let asked = level::to_mpi(level);
+    let mut provided = sys::MPI_THREAD_SINGLE;
+    // SAFETY: the library is loaded and not yet initialised; MPI takes null for the arguments; the level is ours.
+    let code =
+        unsafe { sys::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), asked, &raw mut provided) };
+    check(code, OPERATION)?;
+    Ok(level::from_mpi(provided))
+}
+
+/// The level of an MPI that another part of the program has initialised, on this thread if the level demands it.
+fn adopted_level() -> Result<ThreadLevel> {
+    let mut provided = sys::MPI_THREAD_SINGLE;
+    // SAFETY: MPI is initialised; the level is ours.
+    let code = unsafe { sys::MPI_Query_thread(&raw mut provided) };
+    check(code, "MPI_Query_thread")?;
+    let mut main: c_int = 0;
+    // SAFETY: MPI is initialised; the flag is ours.
+    let code = unsafe { sys::MPI_Is_thread_main(&raw mut main) };
+    check(code, "MPI_Is_thread_main")?;
+    let level = level::from_mpi(provided);
+    if level < ThreadLevel::Serialized && main == 0 {
+        return Err(Error::new(
+            ErrorKind::WrongThread,
+            OPERATION,
+            format_args!(
+                "MPI was initialised on another thread with {level}; start the runtime on that one"
+            ),
+        ));
+    }
+    Ok(level)
+}
+
+/// Does all that follows `MPI_Init_thread`.
+fn take_over(
+    environment: &Environment,
+    loaded: &Loaded,
+    owner: bool,
+    (provided, level): (ThreadLevel, ThreadLevel),
+    wishes: &Wishes,
+    (prevented, loses): (&Prevented, bool),
+) -> Result<(Arc<Session>, Arc<Facts>, i32)> {
+    let (rank, size) = rank_and_size(sys::MPI_COMM_WORLD)?;
+    let (found, overruns) = overruns::find_out(loaded, prevented, owner, size)?;
+    let mut session = Session {
+        receives: Receives::on(loaded, overruns, loses, wishes.trusting),
+        sentinels: Sentinels::of_library(),
+        count_word: CountWord::default(),
+        owner,
+        level,
+        size,
+        world_children: Arc::default(),
+        apart: Apart::default(),
+        world_claims: Mutex::default(),
+        world_recorder: OnceLock::new(),
+        world_step: Arc::default(),
+        aside: Mutex::default(),
+        datatypes: Cache::default(),
+        packed: Packed::on(loaded, wishes.trusting),
+        orphans: Orphans::default(),
+        attached: Mutex::default(),
+        comparing: wishes.comparing,
+        hold: None,
+        backstage: Mutex::default(),
+        polls: provided == ThreadLevel::Multiple,
+        finished: true,
+    };
+    session.return_errors(sys::MPI_COMM_WORLD)?;
+    session.return_errors(sys::MPI_COMM_SELF)?;
+    fault_tolerance::find_out(loaded);
+    if fault_tolerance::is_on() {
+        session.receives.claim(Receives::Failing);
+    }
+    enough(wishes.required, level, loaded.name())?;
+    ranks_launch::check_after_init(environment, &described(loaded), size).map_err(|reason| {
+        Error::with_text(ErrorKind::Launch, OPERATION, reason.to_string()).with_source(reason)
+    })?;
+    match CountWord::find()? {
+        Some(word) => session.count_word = word,
+        None => session.receives.claim(Receives::Unmeasured),
+    }
+    let max_tag = max_tag()?;
+    session.hold = session.comparing.hold(session.compares() && size > 1);
+    session.finished = false;
+    let facts = Facts {
+        backend: Backend::Mpi,
+        library: loaded.name().to_owned(),
+        path: Some(loaded.path().to_path_buf()),
+        standard: Some(loaded.standard()),
+        thread_level: level,
+        launcher: environment.launcher.as_ref().map(ToString::to_string),
+        receives: session.receives.told(&found),
+        rank,
+        size,
+    };
+    Ok((Arc::new(session), Arc::new(facts), max_tag))
+}
+
+fn enough(required: Option<ThreadLevel>, granted: ThreadLevel, whose: &str) -> Result<()> {
+    match required {
+        Some(required) if granted < required => Err(Error::new(
+            ErrorKind::WrongThread,
+            OPERATION,
+            format_args!(
+                "{required} is required, but the level {whose} grants is {granted}; require less or use another library"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn max_tag() -> Result<i32> {
+    // If it is not set: the least value that the standard allows.
+    Ok(attribute(sys::MPI_TAG_UB)?.unwrap_or(32_767))
+}

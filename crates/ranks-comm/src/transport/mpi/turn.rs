@@ -1,0 +1,78 @@
+//! Probes that wait their turn: a message for a receive that was started before must not match them (see `claims`).
+
+use super::communicator::Comm;
+use super::message::Message;
+use crate::call::limit::Pause;
+use crate::data::source::Source;
+use crate::data::tag::Tag;
+use crate::result::Result;
+use crate::result::status::{Kind, ROOM, Status, Words};
+
+impl Comm {
+    pub(crate) fn probe_in_turn(
+        &self,
+        source: Source,
+        tag: Tag,
+        words: &mut Words,
+    ) -> Result<Kind> {
+        let mut pause = Pause::default();
+        while self.claims.is_waiting() {
+            if let Some(kind) = self.iprobe_in_turn(source, tag, words)? {
+                return Ok(kind);
+            }
+            pause.rest();
+        }
+        Self::probe(self, source, tag, words)
+    }
+
+    pub(crate) fn iprobe_in_turn(
+        &self,
+        source: Source,
+        tag: Tag,
+        words: &mut Words,
+    ) -> Result<Option<Kind>> {
+        while self.claims.is_waiting() {
+            self.claims.look_now();
+            let Some(kind) = self.iprobe(source, tag, words)? else {
+                return Ok(None);
+            };
+            if !self.claims.awaits(&Status::new(kind, *words)) {
+                return Ok(Some(kind));
+            }
+        }
+        self.iprobe(source, tag, words)
+    }
+
+    pub(crate) fn mprobe_in_turn(&self, source: Source, tag: Tag) -> Result<(Message, Status)> {
+        let mut pause = Pause::default();
+        while self.claims.is_waiting() {
+            if let Some(found) = self.improbe_in_turn(source, tag)? {
+                return Ok(found);
+            }
+            pause.rest();
+        }
+        self.mprobe(source, tag)
+    }
+
+    pub(crate) fn improbe_in_turn(
+        &self,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<(Message, Status)>> {
+        while self.claims.is_waiting() {
+            let mut words = ROOM;
+            let Some(kind) = self.iprobe_in_turn(source, tag, &mut words)? else {
+                return Ok(None);
+            };
+            // Another thread may have been faster.
+            let seen = Status::new(kind, words);
+            let (Some(from), Some(under)) = (seen.source(), seen.tag()) else {
+                break;
+            };
+            if let Some(found) = self.improbe(Source::Rank(from), Tag::Value(under))? {
+                return Ok(Some(found));
+            }
+        }
+        self.improbe(source, tag)
+    }
+}

@@ -1,0 +1,110 @@
+//! Pending operations, on either backend.
+#![allow(unsafe_code)]
+
+use std::fmt;
+
+use crate::data::in_flight::Over;
+use crate::data::raw_slice::Room;
+use crate::result::{Error, ErrorKind, Result, Status};
+use crate::transport::scatter::Scatter;
+use crate::transport::{in_process, mpi};
+
+/// The result of a complete operation.
+#[derive(Debug)]
+pub(crate) struct Landed {
+    pub(crate) status: Status,
+    /// The memory of a message of unknown length.
+    pub(crate) room: Option<Room>,
+}
+
+impl Landed {
+    pub(crate) fn plain(status: Status) -> Self {
+        Self { status, room: None }
+    }
+}
+
+/// An operation of another crate among threads, which progresses only when it is tested or waited for.
+pub trait Deferred: Send + fmt::Debug {
+    /// Makes progress, and returns `true` if it is complete; if `wait` is set, it is.
+    ///
+    /// # Errors
+    /// Those of the operation, which is complete then.
+    fn advance(&mut self, comm: &in_process::Comm, wait: bool) -> Result<bool>;
+}
+
+/// A pending operation.
+#[derive(Debug)]
+pub(crate) enum PendingOp {
+    /// Complete; the outcome has not been taken yet.
+    Over(Result<Landed>),
+    /// Complete, and the outcome taken.
+    Gone,
+    /// Pending in the library, or about to be.
+    Mpi(mpi::PendingOp),
+    /// A message among threads.
+    InProcess(in_process::PendingOp),
+    /// Several messages among threads, of another crate's operation.
+    Deferred(Box<dyn Deferred>),
+    /// Two operations that make up the one of that name, whose status is that of the second.
+    Pair(&'static str, Box<(PendingOp, PendingOp)>),
+    /// The operation of that name, and the comparison of the calls of all ranks.
+    Compared(&'static str, Box<(PendingOp, PendingOp)>),
+    /// A receive into new memory, and the destination that its message is unpacked to.
+    Scattered(Box<(PendingOp, Scatter)>),
+}
+
+impl PendingOp {
+    pub(crate) fn over(status: Status) -> Self {
+        Self::Over(Ok(Landed::plain(status)))
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            Self::Over(_) | Self::Gone => true,
+            Self::Mpi(_) | Self::InProcess(_) | Self::Deferred(_) => false,
+            Self::Pair(_, pair) | Self::Compared(_, pair) => pair.0.is_over() && pair.1.is_over(),
+            Self::Scattered(receive) => receive.0.is_over(),
+        }
+    }
+
+    /// The C name of the pending operation.
+    pub(crate) fn operation(&self) -> &'static str {
+        match self {
+            Self::Over(_) | Self::Gone => "MPI_Wait",
+            Self::Mpi(flight) => flight.operation(),
+            Self::InProcess(flight) => flight.operation(),
+            Self::Deferred(_) => "a collective",
+            Self::Pair(operation, _) | Self::Compared(operation, _) => operation,
+            Self::Scattered(receive) => receive.0.operation(),
+        }
+    }
+
+    /// Takes the outcome of a complete operation.
+    pub(crate) fn take(&mut self) -> Result<Landed> {
+        match std::mem::replace(self, Self::Gone) {
+            Self::Over(outcome) => outcome,
+            Self::Pair(_, mut pair) | Self::Compared(_, mut pair) => {
+                let sent = pair.0.take();
+                let received = pair.1.take()?;
+                sent.map(|_| received)
+            }
+            Self::Scattered(mut receive) => {
+                let landed = receive.0.take()?;
+                receive.1.put(landed)
+            }
+            _ => Err(Error::new(
+                ErrorKind::Argument,
+                "MPI_Wait",
+                "the operation is not under way; wait for it once",
+            )),
+        }
+    }
+}
+
+impl PendingOp {
+    /// Proof that nothing works on its memory any more.
+    pub(crate) fn ended(&self) -> Option<Over> {
+        // SAFETY: an operation is complete when its backend has said that it is, or if none was started.
+        self.is_over().then(|| unsafe { Over::new() })
+    }
+}

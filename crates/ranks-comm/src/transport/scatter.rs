@@ -1,0 +1,75 @@
+//! Messages that are unpacked to selected elements when they are complete.
+
+use crate::data::element::Pod;
+use crate::data::raw_slice::{RawSlice, receive_of};
+use crate::layout::{Element, Layout, Taken};
+use crate::result::{Result, error};
+use crate::transport::pending_op::Landed;
+
+/// The selected elements of memory that an operation may use while it is pending.
+#[derive(Debug)]
+pub struct Spread {
+    pub(crate) span: RawSlice,
+    pub(crate) taken: Taken,
+}
+
+impl Spread {
+    /// The elements that `layout`, which fits it, selects in a span of elements of `T`.
+    #[must_use]
+    pub fn of<T: Pod>(span: RawSlice, layout: &Layout) -> Self {
+        let (layout, element) = (layout.clone(), Element::whole::<T>());
+        let taken = Taken { layout, element };
+        Self { span, taken }
+    }
+
+    /// The number of bytes, without the gaps.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.taken.bytes()
+    }
+
+    /// Copies `payload` to the selected places, up to the end of the shorter one.
+    pub fn fill(&self, payload: &[u8]) {
+        let mut rest = payload;
+        self.taken.for_each_range(&mut |start, length| {
+            let (now, later) = rest.split_at(length.min(rest.len()));
+            self.span.part(start, length).fill(now);
+            rest = later;
+            !rest.is_empty()
+        });
+    }
+}
+
+/// The destination that a complete message is unpacked to.
+#[derive(Debug)]
+pub(crate) struct Scatter {
+    pub(crate) place: Spread,
+    pub(crate) check: fn(&Taken, &'static str, usize) -> Result<()>,
+    pub(crate) library: &'static str,
+}
+
+impl Scatter {
+    /// Unpacks a received message, if it fits.
+    pub(crate) fn put(&self, landed: Landed) -> Result<Landed> {
+        let operation = receive_of::<u8>().operation();
+        let Some(room) = landed.room else {
+            return Ok(landed);
+        };
+        let message = room.into_initialised::<u8>();
+        let taken = &self.place.taken;
+        if message.len() > taken.bytes() {
+            let (capacity, width) = (taken.layout.elements(), taken.element.bytes());
+            let arrived = Some(message.len());
+            return Err(error::truncated(
+                operation,
+                arrived,
+                capacity,
+                width,
+                self.library,
+            ));
+        }
+        (self.check)(taken, operation, message.len())?;
+        self.place.fill(&message);
+        Ok(Landed::plain(landed.status))
+    }
+}
