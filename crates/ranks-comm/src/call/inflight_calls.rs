@@ -1,15 +1,19 @@
-//! The calls in flight: one list of the calls that the threads of this process are in.
+//! The calls in flight: lists of the calls that the threads of this process are in, one for each thread.
 //!
 //! Its users are time limits (`limit`) and observation (`observe`). While there is neither, nothing here is reached:
 //! calls of ordinary sizes take the fast path. A [`Hold`] keeps that closed, so that every call passes
 //! `Communicator::enter`, which adds it to the list until its [`Held`] is dropped.
 
+mod of_threads;
+
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
+
+use of_threads::ThreadCalls;
 
 use crate::call::limit::Limit;
 use crate::call::record::{Call, Class, Recorder};
@@ -78,13 +82,6 @@ pub(crate) trait Observer: Send + Sync {
 /// The number of holds.
 static HOLDS: AtomicUsize = AtomicUsize::new(0);
 static OBSERVERS: RwLock<Vec<(Arc<dyn Observer>, Hold)>> = RwLock::new(Vec::new());
-/// The calls, the oldest first.
-static ALL: Mutex<Vec<Arc<UnderWay>>> = Mutex::new(Vec::new());
-
-fn all() -> MutexGuard<'static, Vec<Arc<UnderWay>>> {
-    ALL.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Keeps every call in the list while it lives.
 #[derive(Debug)]
 pub(crate) struct Hold(());
@@ -123,7 +120,7 @@ pub(crate) fn the_process_ends() {
 
 /// The calls of this process, the oldest first.
 pub(crate) fn of_this_process() -> Vec<Arc<UnderWay>> {
-    all().clone()
+    of_threads::all()
 }
 
 /// The outermost call of each thread of this process: those that the program has made.
@@ -141,9 +138,9 @@ pub(crate) fn is_within_another() -> bool {
 
 /// The outermost call of this thread that has a limit.
 pub(crate) fn limited_here() -> Option<Arc<UnderWay>> {
-    let thread = this_thread();
-    let limited = |call: &&Arc<UnderWay>| call.thread == thread && call.limit.is_some();
-    all().iter().find(limited).cloned()
+    let mine = ThreadCalls::mine();
+    let calls = mine.calls();
+    calls.iter().find(|call| call.limit.is_some()).cloned()
 }
 
 /// The outermost call of this thread.
@@ -151,14 +148,15 @@ pub(crate) fn here() -> Option<Arc<UnderWay>> {
     if !is_wanted() {
         return None;
     }
-    let thread = this_thread();
-    all().iter().find(|call| call.thread == thread).cloned()
+    ThreadCalls::mine().calls().first().cloned()
 }
 
 /// Guard of a call in the list; dropping it ends the call.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) call: Arc<UnderWay>,
+    /// The list that it is in.
+    thread: Arc<ThreadCalls>,
     failed: Option<ErrorKind>,
 }
 
@@ -191,12 +189,16 @@ impl Held {
     }
 
     fn hold(call: UnderWay) -> Self {
-        let call = Arc::new(call);
-        all().push(Arc::clone(&call));
+        let (call, thread) = (Arc::new(call), ThreadCalls::mine());
+        thread.calls().push(Arc::clone(&call));
         if call.is_whole {
             for_observers(|observer| observer.begun(&call));
         }
-        Self { call, failed: None }
+        Self {
+            call,
+            thread,
+            failed: None,
+        }
     }
 
     /// Notes the outcome.
@@ -210,7 +212,8 @@ impl Drop for Held {
     #[inline(never)]
     fn drop(&mut self) {
         let took = self.call.started.elapsed();
-        all().retain(|other| !Arc::ptr_eq(other, &self.call));
+        let is_other = |other: &Arc<UnderWay>| !Arc::ptr_eq(other, &self.call);
+        self.thread.calls().retain(is_other);
         if self.call.is_whole {
             for_observers(|observer| observer.ended(&self.call, took, self.failed));
         }
@@ -219,12 +222,10 @@ impl Drop for Held {
 
 /// The number of this thread's calls in the list, and of those that are not parts.
 fn around() -> (usize, usize) {
-    let thread = this_thread();
-    let all = all();
-    let here = all.iter().filter(|call| call.thread == thread);
-    here.fold((0, 0), |(calls, whole), call| {
-        (calls + 1, whole + usize::from(call.is_whole))
-    })
+    let mine = ThreadCalls::mine();
+    let calls = mine.calls();
+    let whole = calls.iter().filter(|call| call.is_whole).count();
+    (calls.len(), whole)
 }
 
 /// Calls the observers. A panic of one ends here, after the panic hook: they are called while the library has addresses
@@ -260,7 +261,8 @@ impl UnderWay {
 
     /// Returns `true` if it is still in the list.
     pub(crate) fn goes_on(&self) -> bool {
-        all().iter().any(|one| std::ptr::eq(&**one, self))
+        let all = of_this_process();
+        all.iter().any(|one| std::ptr::eq(&**one, self))
     }
 
     /// The rank of the communicator that it receives from or sends to.

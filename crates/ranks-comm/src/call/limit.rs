@@ -127,11 +127,6 @@ pub(crate) fn set_of_job(limit: Option<Limit>) {
     *lock(&JOB) = limit.map(|limit| (limit, Hold::new()));
 }
 
-/// The limit of the job, over MPI.
-pub(crate) fn of_job() -> Option<Limit> {
-    lock(&JOB).as_ref().map(|(limit, _)| *limit)
-}
-
 /// Notes that an operation over MPI has timed out.
 fn has_passed(limit: Limit) {
     let mut passed = lock(&PASSED);
@@ -147,7 +142,8 @@ pub(crate) fn one_has_passed() -> bool {
 
 /// The time that the end may take, over MPI: the limit of the job, or else the longest limit at which an operation has timed out.
 pub(crate) fn of_end() -> Option<Limit> {
-    of_job().or(*lock(&PASSED))
+    let of_job = lock(&JOB).as_ref().map(|(limit, _)| *limit);
+    of_job.or(*lock(&PASSED))
 }
 
 /// A communicator's own limit.

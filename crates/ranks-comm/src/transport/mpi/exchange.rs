@@ -10,7 +10,7 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Request, MPI_Status};
 use super::communicator::Comm;
 use super::error::check;
 use super::pending_op::Cell;
-use crate::call::limit::Pause;
+use crate::call::limit::{Limit, Pause};
 use crate::data::in_flight::{InFlight, Keep, Over};
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
@@ -56,6 +56,10 @@ impl Comm {
     /// The time that ranks wait for each other then.
     pub(crate) fn check_limit(&self) -> Duration {
         self.session.comparing.limit
+    }
+
+    pub(crate) fn limit_of_job(&self) -> Option<Limit> {
+        self.session.limit
     }
 
     /// Returns `true` if the library may write past a slice in collectives whose ranks pass different lengths.

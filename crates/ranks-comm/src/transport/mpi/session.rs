@@ -26,6 +26,7 @@ use super::receives::Receives;
 use super::status::CountWord;
 use crate::call::checks::{Checks, Comparing};
 use crate::call::inflight_calls::Hold;
+use crate::call::limit::Limit;
 use crate::call::record::{Home, Recorder};
 use crate::call::thread_level::ThreadLevel;
 use crate::result::{Error, ErrorKind, Result};
@@ -71,6 +72,8 @@ pub(crate) struct Session {
     /// The attached buffer.
     pub(crate) attached: Mutex<Attached>,
     pub(crate) comparing: Comparing,
+    /// The time limit of the job.
+    pub(crate) limit: Option<Limit>,
     /// Held while other ranks may ask for the state of this one.
     hold: Option<Hold>,
     /// The observations that are gathered at the end, until they are.

@@ -274,6 +274,7 @@ fn take_over(
         orphans: Orphans::default(),
         attached: Mutex::default(),
         comparing: wishes.comparing,
+        limit: wishes.limit,
         hold: None,
         backstage: Mutex::default(),
         polls: provided == ThreadLevel::Multiple,

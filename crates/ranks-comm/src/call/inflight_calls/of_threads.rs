@@ -1,0 +1,51 @@
+//! The calls in flight of each thread, the outermost first. A thread changes its own list alone; the watchdog and dumps read all.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::UnderWay;
+
+/// The calls that one thread is in.
+#[derive(Debug, Default)]
+pub(super) struct ThreadCalls(Mutex<Vec<Arc<UnderWay>>>);
+
+/// The lists of all threads that have been in a call.
+static THREADS: Mutex<Vec<Weak<ThreadCalls>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static MINE: Arc<ThreadCalls> = ThreadCalls::registered();
+}
+
+impl ThreadCalls {
+    fn registered() -> Arc<Self> {
+        let mine = Arc::new(Self::default());
+        let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.retain(|thread| thread.strong_count() > 0);
+        threads.push(Arc::downgrade(&mine));
+        mine
+    }
+
+    /// The list of this thread; a new one while the thread ends.
+    pub(super) fn mine() -> Arc<Self> {
+        let mine = MINE.try_with(Arc::clone);
+        mine.unwrap_or_else(|_| Self::registered())
+    }
+
+    /// The calls, until the guard is dropped.
+    pub(super) fn calls(&self) -> MutexGuard<'_, Vec<Arc<UnderWay>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The calls of all threads, the oldest first.
+pub(super) fn all() -> Vec<Arc<UnderWay>> {
+    let threads: Vec<_> = {
+        let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.iter().filter_map(Weak::upgrade).collect()
+    };
+    let mut all = Vec::new();
+    for thread in threads {
+        all.extend_from_slice(&thread.calls());
+    }
+    all.sort_by_key(|call| call.started);
+    all
+}
