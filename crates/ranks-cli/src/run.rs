@@ -107,7 +107,7 @@ pub(crate) fn main(arguments: Arguments) -> crate::Outcome {
     let signal = signalled.load(Ordering::Relaxed);
     if outcome.timed_out {
         anstream::eprintln!(
-            "ranks: the job was ended with all of its processes after {:.1?}: its time was up",
+            "ranks: the time limit was reached after {:.1?}; all processes of the job were killed",
             outcome.elapsed
         );
     }

@@ -151,7 +151,7 @@ impl Drop for NumrCommunicator {
             tracing::error!(
                 rank,
                 size,
-                "numr communicator dropped on rank {rank} of {size} with operations under way, which are given up: {error}"
+                "numr communicator dropped on rank {rank} of {size} with operations in flight, which are given up: {error}"
             );
         }
     }

@@ -234,7 +234,7 @@ impl<T: Pod> Attached<T> {
 }
 
 /// A [`DynamicWindow`] that is open to all ranks, as a [`Fenced`] window is.
-#[must_use = "the window is put aside as soon as this is dropped"]
+#[must_use = "dropping it defers the free of the window"]
 pub struct FencedDynamicWindow {
     fenced: Fenced<u8>,
     attached: Attachings,
@@ -309,7 +309,7 @@ impl<'scope, 'env> DynamicOperations<'_, 'scope, 'env> {
 }
 
 /// A [`DynamicWindow`] that is open to those who lock it, as a [`PassiveWindow`] is.
-#[must_use = "the window is put aside as soon as this is dropped"]
+#[must_use = "dropping it defers the free of the window"]
 pub struct PassiveDynamicWindow {
     passive: PassiveWindow<u8>,
     attached: Attachings,

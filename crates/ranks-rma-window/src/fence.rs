@@ -57,7 +57,7 @@ const LAST_FENCE: &str = "MPI_Win_fence(MPI_MODE_NOSUCCEED)";
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "the window is put aside as soon as this is dropped"]
+#[must_use = "dropping it defers the free of the window"]
 pub struct Fenced<T: Pod> {
     inner: Inner<T>,
 }

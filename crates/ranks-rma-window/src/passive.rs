@@ -71,7 +71,7 @@ pub enum LockKind {
 ///
 /// Progress for others while this rank computes depends on the library. At the latest it is made when this rank calls
 /// the library.
-#[must_use = "the window is put aside as soon as this is dropped"]
+#[must_use = "dropping it defers the free of the window"]
 pub struct PassiveWindow<T: Pod> {
     pub(crate) inner: Inner<T>,
 }

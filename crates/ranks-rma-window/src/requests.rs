@@ -34,7 +34,7 @@ static RGET_ACCUMULATE: OpInfo = OpInfo::of("MPI_Rget_accumulate");
 /// ```
 ///
 /// MPI 5.0 §12.3.5.
-#[must_use = "an operation is over when it has been waited for"]
+#[must_use = "an operation is complete only after a wait"]
 pub struct EpochRequest<'epoch, B: Send + 'static> {
     request: Request<B>,
     epoch: PhantomData<&'epoch ()>,

@@ -70,7 +70,7 @@ const RUNNING: usize = 7;
 fn end_at_their_limit(cells: &[String]) {
     for rank in [0, 1] {
         let told = format!(
-            "MPI_Allreduce: not over within the time limit of 2s (RANKS_TIMEOUT) on rank {rank} of 4 of MPI_COMM_WORLD"
+            "MPI_Allreduce: timed out after 2s (RANKS_TIMEOUT) on rank {rank} of 4 of MPI_COMM_WORLD"
         );
         assert!(cells[RANKS].contains(&told), "{cells:?}");
     }

@@ -191,7 +191,7 @@ fn machine(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "not told".to_owned());
     writeln!(
         out,
-        "  huge pages {}, of shared memory {}, {} put aside",
+        "  huge pages {}, of shared memory {}, {} reserved",
         word(huge),
         word(shared),
         machine.huge_pages_reserved

@@ -33,7 +33,7 @@ pub(super) struct Story {
 #[derive(Debug, Serialize)]
 pub(super) struct Difference {
     pub(super) number: u64,
-    /// The calls, and the ranks that make each; more than one if ranks call what does not belong together.
+    /// The calls, and the ranks that make each; more than one if the ranks disagree.
     pub(super) calls: Vec<(String, RankList)>,
     /// Ranks that have not called it yet.
     pub(super) not_there: RankList,
@@ -117,7 +117,7 @@ impl Group<'_> {
         held
     }
 
-    /// The first number at which ranks have called what does not belong together.
+    /// The first number at which ranks disagree.
     fn mismatch(&self) -> Option<Difference> {
         let held = self.held();
         let agree = |calls: &[(usize, &Call)]| match calls {

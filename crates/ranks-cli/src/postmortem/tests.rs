@@ -114,7 +114,7 @@ fn the_first_collective_that_differs_is_named() {
     says(
         &text,
         &[
-            "TROUBLE  world, collective number 1: the ranks call what does not belong together",
+            "TROUBLE  world, collective number 1: the ranks disagree about the collective",
             "ranks 0, 1   MPI_Allreduce of 4 f64 by Sum\n",
             "rank 2       MPI_Allreduce of 5 f64 by Sum\n",
             "rank 3       MPI_Bcast of 1 i32, root 0\n",

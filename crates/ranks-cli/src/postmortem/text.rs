@@ -74,7 +74,7 @@ fn heading(out: &mut dyn Write, name: &str) -> io::Result<()> {
 
 fn collective(out: &mut dyn Write, story: &Story, difference: &Difference) -> io::Result<()> {
     let what = if difference.calls.len() > 1 {
-        "the ranks call what does not belong together"
+        "the ranks disagree about the collective"
     } else {
         "not all ranks have come to it"
     };

@@ -56,7 +56,7 @@ fn the_collective_in_which_ranks_of_a_job_differ() {
     let first = first.join("\n");
     for part in [
         "2 of 2 ranks left a dump",
-        "TROUBLE  MPI_COMM_WORLD, collective number 1: the ranks call what does not belong together",
+        "TROUBLE  MPI_COMM_WORLD, collective number 1: the ranks disagree about the collective",
         "rank 0       MPI_Allreduce of 1 f64 by Sum",
         "rank 1       MPI_Bcast of 2 i32, root 0",
     ] {

@@ -100,7 +100,7 @@ impl LastingOperation {
             None => Err(Error::new(
                 ErrorKind::NotInLibrary,
                 name,
-                "a reduction of 2³¹ elements or more that returns at once is not possible with an operation of the \
+                "a nonblocking reduction of 2³¹ elements or more is not possible with an operation of the \
                  program's own; use the blocking one, or several calls",
             )),
         }

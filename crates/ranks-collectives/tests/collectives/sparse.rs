@@ -145,7 +145,7 @@ fn an_exchange_to_which_a_rank_does_not_come_ends_at_the_time_limit() {
             assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
             let text = error.to_string();
             let begin = format!(
-                "SparseExchange::alltoallv: not over within the time limit of 1s (Builder::time_limit) on rank {} of 3 of ",
+                "SparseExchange::alltoallv: timed out after 1s (Builder::time_limit) on rank {} of 3 of ",
                 world.rank()
             );
             assert!(text.starts_with(&begin), "{text}");

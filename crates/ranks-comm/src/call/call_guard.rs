@@ -6,7 +6,7 @@ use crate::call::record::{Call, Class, Recorder, Ring};
 use crate::result::{Error, Result};
 
 /// Guard for one call of the library; dropping it ends the call.
-#[must_use = "the call is over as soon as this is dropped"]
+#[must_use = "dropping it ends the call"]
 #[derive(Debug)]
 pub struct CallGuard<'a> {
     serialized: Option<&'a Inside>,

@@ -93,7 +93,8 @@ impl Communicator {
 
 fn must_be_positive(operation: &'static str, limit: Duration) -> Result<()> {
     if limit.is_zero() {
-        let text = "a time limit of zero ends every operation; pass more, or use operations that return at once";
+        let text =
+            "a time limit of zero ends every operation; pass more, or use nonblocking operations";
         return Err(Error::new(ErrorKind::Argument, operation, text));
     }
     Ok(())

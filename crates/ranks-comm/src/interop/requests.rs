@@ -49,7 +49,7 @@ impl<B: Send + 'static> Request<B> {
         let handed = match self.flight_mut() {
             PendingOp::Mpi(flight) => flight.hand_over(),
             PendingOp::Over(_) | PendingOp::Gone => {
-                Err(refused("the operation is over; wait for it"))
+                Err(refused("the operation is complete; wait for it"))
             }
             PendingOp::Pair(..) | PendingOp::Compared(..) => Err(refused(
                 "there are two requests; begin the send and the receive apart",

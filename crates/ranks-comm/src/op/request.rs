@@ -25,7 +25,7 @@ use crate::transport::pending_op::PendingOp;
 /// MPI 5.0 §3.7.
 #[doc(alias = "MPI_Request")]
 #[doc(alias = "MPI_Request_free")]
-#[must_use = "an operation is over when it has been waited for"]
+#[must_use = "an operation is complete only after a wait"]
 pub struct Request<B: Send + 'static> {
     comm: Communicator,
     flight: PendingOp,

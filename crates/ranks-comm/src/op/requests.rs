@@ -448,7 +448,7 @@ fn gone(operation: &'static str) -> Error {
     Error::new(
         ErrorKind::Argument,
         operation,
-        "the operation is not under way",
+        "the operation is not pending",
     )
 }
 

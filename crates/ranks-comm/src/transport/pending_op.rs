@@ -95,7 +95,7 @@ impl PendingOp {
             _ => Err(Error::new(
                 ErrorKind::Argument,
                 "MPI_Wait",
-                "the operation is not under way; wait for it once",
+                "the operation is not pending; wait for it once",
             )),
         }
     }

@@ -14,7 +14,7 @@ fn in_vain(comm: &Communicator, origin: &str) {
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{operation}: {error}");
         let text = error.to_string();
         assert!(text.starts_with(operation), "{operation}: {text}");
-        let limit = format!("not over within the time limit of 60ms ({origin}) on rank 0 of ");
+        let limit = format!("timed out after 60ms ({origin}) on rank 0 of ");
         assert!(text.contains(&limit), "{text}");
     };
     let mut buf = [7u8; 4];

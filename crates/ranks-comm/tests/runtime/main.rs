@@ -287,7 +287,7 @@ fn a_rank_that_is_silent_is_named_at_the_limit_and_one_that_waits_too() {
             Ok(status) => panic!("a message nobody sent: {status:?}"),
         }
     });
-    let begin = "MPI_Recv: not over within the time limit of 400ms (Builder::time_limit) on rank 0 of 3 of MPI_COMM_WORLD; \
+    let begin = "MPI_Recv: timed out after 400ms (Builder::time_limit) on rank 0 of 3 of MPI_COMM_WORLD; \
                  it waits for rank 1; waiting too: rank 2 in MPI_Recv for 0.";
     assert!(told.starts_with(begin), "{told}");
     let end = " s; silent: rank 1 (alive, in no operation)";

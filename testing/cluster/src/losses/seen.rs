@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    const TOLD: &str = "error: MPI_Allreduce: not over within the time limit of 3s (RANKS_TIMEOUT) on rank 0 of 4 of world; waiting too: rank 1 in MPI_Allreduce for 3.0 s; silent: rank 2 (does not answer), rank 3 (does not answer)";
+    const TOLD: &str = "error: MPI_Allreduce: timed out after 3s (RANKS_TIMEOUT) on rank 0 of 4 of world; waiting too: rank 1 in MPI_Allreduce for 3.0 s; silent: rank 2 (does not answer), rank 3 (does not answer)";
 
     #[track_caller]
     fn is_found(seen: &Seen, plan: &Plan, part: &str) {

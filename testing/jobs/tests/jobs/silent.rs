@@ -64,8 +64,7 @@ fn ends_at_its_limit(name: &str, job: Job, operation: &str) -> String {
     // Launchers end the silent rank when the other one fails. Should one not: it is silent for 5 s, and its own MPI_Finalize has 10.
     assert_failed_soon(name, &outcome);
     let said = said(&outcome);
-    let limit =
-        format!("not over within the time limit of {LIMIT} (RANKS_TIMEOUT) on rank 0 of 2 of ");
+    let limit = format!("timed out after {LIMIT} (RANKS_TIMEOUT) on rank 0 of 2 of ");
     for text in [
         &format!("{operation}: {limit}"),
         "silent: rank 1 (alive, in no operation)",
@@ -85,7 +84,7 @@ fn an_outbox_waits_for_room_no_longer_than_the_limit() {
         let outcome = job.env("RANKS_TIMEOUT", LIMIT).run().unwrap();
         assert_failed_soon(&name, &outcome);
         let said = said(&outcome);
-        let late = format!("Outbox::send: not over within the time limit of {LIMIT}");
+        let late = format!("Outbox::send: timed out after {LIMIT}");
         let words = [late.as_str(), "there was room"];
         assert!(
             words.iter().any(|text| said.contains(text)),

@@ -58,14 +58,14 @@ fn failed(
 #[test]
 fn a_rank_that_came_to_a_time_limit_of_its_own_has_waited() {
     let receive = [message("MPI_Recv", Some(0), 7, true)];
-    let error = "MPI_Recv: not over within the time limit of 3s (Communicator::within) on rank 1 of 2 of world";
+    let error = "MPI_Recv: timed out after 3s (Communicator::within) on rank 1 of 2 of world";
     let (report, text) = failed("error", error, &[], &receive);
     assert!(report.waits[0].over, "{text}");
     says(
         &text,
         &[
             "TROUBLE  rank 1 waited in MPI_Recv of 1 i32 from rank 0, tag 7: rank 0 has sent it nothing with that tag",
-            "within the time limit of 3s",
+            "timed out after 3s",
             "the call was MPI_Recv of 1 i32 from rank 0, tag 7 on world\n",
             "rank 1      was in MPI_Recv of 1 i32 from rank 0, tag 7 on world: waited for rank 0\n",
         ],

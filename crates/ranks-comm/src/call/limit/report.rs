@@ -44,7 +44,7 @@ impl fmt::Display for Report<'_> {
         let (duration, origin) = (limit.duration, limit.origin);
         write!(
             f,
-            ": not over within the time limit of {duration:?} ({origin}) on rank {}",
+            ": timed out after {duration:?} ({origin}) on rank {}",
             about.rank
         )?;
         write!(f, " of {} of ", about.size)?;

@@ -19,7 +19,7 @@ impl<C> Over for &C {
 }
 
 /// The library's communicator, for one call whose start is recorded.
-#[must_use = "until it is over the call counts as under way"]
+#[must_use = "the call counts as in flight until its end is recorded"]
 pub struct Recorded<'a, C> {
     comm: &'a C,
     ring: &'a Ring,

@@ -26,7 +26,7 @@ pub struct PartitionedRecv<B: RecvBuffer + Send + 'static>(Box<Receiving<B>>);
 /// An active [`PartitionedRecv`]: any thread can read the partitions as they arrive.
 ///
 /// If it is dropped, it is left to the runtime with its buffer.
-#[must_use = "an operation is over when it has been waited for"]
+#[must_use = "an operation is complete only after a wait"]
 pub struct ActiveRecv<B: RecvBuffer + Send + 'static>(Box<Receiving<B>>);
 
 struct Receiving<B: Send + 'static> {

@@ -56,7 +56,7 @@ pub struct PartitionedSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
 ///
 /// If it is dropped, or waited for, before all partitions are ready, the others are sent as they are. If it is dropped, it is
 /// left to the runtime with its buffer.
-#[must_use = "an operation is over when it has been waited for"]
+#[must_use = "an operation is complete only after a wait"]
 pub struct ActiveSend<B: RecvBuffer + Send + 'static>(Box<Sending<B>>);
 
 /// One partition of an [`ActiveSend`], which only its holder writes until it is [`ready`](Self::ready).

@@ -12,7 +12,7 @@ use crate::result::{Error, Result, Status};
 /// A [`Persistent`] operation that was started and is pending.
 ///
 /// If it is dropped, it is left to the runtime with its buffer until it is complete, as a [`Request`](crate::Request) is.
-#[must_use = "an operation is over when it has been waited for"]
+#[must_use = "an operation is complete only after a wait"]
 pub struct Active<B: Send + 'static>(pub(super) Box<Inner<B>>);
 
 impl<B: Send + 'static> Active<B> {
