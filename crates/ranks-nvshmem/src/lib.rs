@@ -64,8 +64,6 @@ mod backend;
 mod block;
 mod calls;
 mod check;
-#[cfg(feature = "conformance")]
-pub mod conformance;
 mod device;
 mod dropped;
 mod element;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ranks_comm::ErrorKind;
 use ranks_cuda::{Argument, DeviceSlice, Grid, Stream};
-use ranks_nvshmem::{Nvshmem, SymmetricVec, conformance};
+use ranks_nvshmem::{Nvshmem, SymmetricVec};
 
 use crate::pes::Case;
 use crate::report::{Outcome, Seen, ensure, well};
@@ -50,8 +50,8 @@ fn properties(pe: &Nvshmem<'_>) -> Outcome {
 
 /// All that the mode allows; what it does not is counted.
 fn all_cases(pe: &Nvshmem<'_>) -> Outcome {
-    let done = conformance::run(pe)?;
-    let all = conformance::CASES.iter().copied().flatten().count();
+    let done = nvshmem_conformance::run(pe)?;
+    let all = nvshmem_conformance::CASES.iter().copied().flatten().count();
     let left = match all - done {
         0 => String::new(),
         left => format!(", {left} not in limited mode"),

@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down.
-const TABLE: [Row; 38] = [
+const TABLE: [Row; 39] = [
     (
         "ranks-cli",
         &[
@@ -55,6 +55,7 @@ const TABLE: [Row; 38] = [
         ],
         &[
             "cuda-double",
+            "nvshmem-conformance",
             "nvshmem-double",
             "nvshmem-double-old",
             "ranks-launch",
@@ -179,6 +180,7 @@ const TABLE: [Row; 38] = [
     (
         "ranks-gpu",
         &[
+            "nvshmem-conformance",
             "ranks-bootstrap",
             "ranks-collectives",
             "ranks-comm",
@@ -218,6 +220,16 @@ const TABLE: [Row; 38] = [
     ("panics", &["ranks-comm"], &[]),
     ("pmpi-counter-int", &["ranks-load"], &[]),
     ("pmpi-counter-word", &["ranks-load"], &[]),
+    (
+        "nvshmem-conformance",
+        &[
+            "ranks-collectives",
+            "ranks-comm",
+            "ranks-cuda",
+            "ranks-nvshmem",
+        ],
+        &[],
+    ),
     (
         "raw-conformance",
         &["ranks-comm", "ranks-cuda", "ranks-raw"],

@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use nvshmem_conformance::run;
 use ranks_nvshmem::Nvshmem;
-use ranks_nvshmem::conformance::run;
 
 use crate::support::{self, Release, processes, ranks, threads};
 

@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
-#[cfg(feature = "conformance")]
 mod conformance;
 mod endings;
 #[path = "../../../../testing/processes.rs"]

@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 
 use ranks_collectives::ops::{Band, Bor, Bxor, Max, Min, Prod, Sum};
+use ranks_nvshmem::{Bits, Element, Nvshmem, SymmetricPart, SymmetricVec};
 
 use super::collectives::{LEN, case, sent};
 use super::{Case, same, told};
-use crate::{Bits, Element, Nvshmem, SymmetricVec};
 
 pub(super) const CASES: &[Case] = &[
     case(
@@ -189,7 +189,7 @@ fn reductions(pe: &Nvshmem<'_>) -> Result<(), String> {
     let enqueued = told(world.reduce_on_stream(dest, source, Sum, &stream))?;
     (dest, source) = told(enqueued.wait())?;
     compare(pe, &told(dest.to_vec())?, count, 0, &[sum])?;
-    let share = told(crate::SymmetricPart::of(dest, 0..LEN))?;
+    let share = told(SymmetricPart::of(dest, 0..LEN))?;
     let enqueued = told(world.reducescatter_on_stream(share, source, Sum, &stream))?;
     let (share, back) = told(enqueued.wait())?;
     compare(
@@ -222,7 +222,7 @@ fn reductions(pe: &Nvshmem<'_>) -> Result<(), String> {
     let (dest, source) = told(enqueued.wait())?;
     let expected: Vec<u8> = (0..n_pes).flat_map(|from| sent(from, my_pe)).collect();
     same("what is exchanged", &told(dest.to_vec())?, &expected)?;
-    let part = told(crate::SymmetricPart::of(source, 0..LEN))?;
+    let part = told(SymmetricPart::of(source, 0..LEN))?;
     let enqueued = told(world.fcollect_on_stream(dest, part, &stream))?;
     let (dest, _) = told(enqueued.wait())?;
     let expected: Vec<u8> = (0..n_pes).flat_map(|from| sent(from, 0)).collect();

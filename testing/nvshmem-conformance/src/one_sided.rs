@@ -1,9 +1,9 @@
 //! Puts and gets, in all their forms.
 
 use ranks_comm::{ErrorKind, Result};
+use ranks_nvshmem::{Nvshmem, OnDevice, PeStream, Strides, SymmetricPart, SymmetricVec};
 
 use super::{Case, same, told};
-use crate::{Nvshmem, OnDevice, PeStream, Strides, SymmetricPart, SymmetricVec};
 
 pub(super) const CASES: &[Case] = &[
     case("what is put arrives on every PE, in each form", puts),

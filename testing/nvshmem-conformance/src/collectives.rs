@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use bytemuck::Pod;
 use ranks_collectives::ops::{Max, Min, Sum};
+use ranks_nvshmem::{Nvshmem, PeStream, SymmetricPart, SymmetricVec, Team};
 
 use super::{Case, same, told};
-use crate::{Nvshmem, PeStream, SymmetricVec, Team};
 
 pub(super) const CASES: &[Case] = &[
     case(
@@ -148,8 +148,8 @@ fn broadcast<'c>(
             )?;
         }
         Form::Owned => {
-            let to = told(crate::SymmetricPart::of(dest, to))?;
-            let from = told(crate::SymmetricPart::of(source, from))?;
+            let to = told(SymmetricPart::of(dest, to))?;
+            let from = told(SymmetricPart::of(source, from))?;
             let enqueued = told(team.broadcast_on_stream(to, from, root, stream))?;
             let (to, from) = told(enqueued.wait())?;
             return Ok((to.into_vec(), from.into_vec()));
@@ -157,6 +157,7 @@ fn broadcast<'c>(
     }
     Ok((dest, source))
 }
+
 fn in_parts(pe: &Nvshmem<'_>) -> Result<(), String> {
     let n_pes = pe.n_pes();
     let stream = told(pe.stream())?;

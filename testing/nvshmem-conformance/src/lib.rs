@@ -1,6 +1,8 @@
 //! Cases that every symmetric heap passes: in process, over the double of NVSHMEM, over NVSHMEM itself.
+//!
+//! All PEs call [`run`] at the same time, on a heap of any size, or the cases of [`CASES`] one after the other.
 
-use crate::Nvshmem;
+use ranks_nvshmem::Nvshmem;
 
 mod collectives;
 mod manners;
@@ -53,12 +55,12 @@ pub fn run(pe: &Nvshmem<'_>) -> Result<usize, String> {
 }
 
 /// An error as cases tell it.
-pub(crate) fn told<T>(outcome: ranks_comm::Result<T>) -> Result<T, String> {
+fn told<T>(outcome: ranks_comm::Result<T>) -> Result<T, String> {
     outcome.map_err(|error| error.to_string())
 }
 
 /// Compares two things that should be the same, and describes the difference.
-pub(crate) fn same<T: PartialEq + std::fmt::Debug + ?Sized>(
+fn same<T: PartialEq + std::fmt::Debug + ?Sized>(
     what: &str,
     found: &T,
     expected: &T,

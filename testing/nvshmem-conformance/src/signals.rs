@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ranks_comm::ErrorKind;
+use ranks_nvshmem::{Comparison, Nvshmem, SignalOp};
 
 use super::{Case, same, told};
-use crate::{Comparison, Nvshmem, SignalOp};
 
 pub(super) const CASES: &[Case] = &[
     everywhere("signals of all PEs add up on every PE", added),

@@ -1,9 +1,9 @@
 //! Blocks of the heap.
 
 use ranks_comm::ErrorKind;
+use ranks_nvshmem::{Nvshmem, SymmetricVec};
 
 use super::{Case, same, told};
-use crate::{Nvshmem, SymmetricVec};
 
 pub(super) const CASES: &[Case] = &[
     case(

@@ -2,9 +2,9 @@
 
 use ranks_comm::ErrorKind;
 use ranks_comm::Result as Outcome;
+use ranks_nvshmem::{Nvshmem, Team, TeamUniqueId};
 
 use super::{Case, same, told};
-use crate::{Nvshmem, Team, TeamUniqueId};
 
 pub(super) const CASES: &[Case] = &[
     case("the teams that every heap has", lasting),
