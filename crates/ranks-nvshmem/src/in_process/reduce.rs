@@ -1,8 +1,9 @@
-//! Combining of elements of two PEs.
+//! Combining of elements of two PEs: the operations of `ranks_collectives::ops`, as collectives in process apply them.
 
 use std::fmt;
 
-use bytemuck::Pod;
+use ranks_collectives::ops::{Band, Bor, Bxor, Max, Min, Op, Prod, Sum};
+use ranks_collectives::{Integer, Ordered};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::backend::{Kind, Reduce};
@@ -12,6 +13,16 @@ use crate::backend::{Kind, Reduce};
 pub(super) struct Combine {
     kind: Kind,
     op: Reduce,
+    each: Each,
+}
+
+/// A loop over elements of a type.
+#[derive(Debug, Clone, Copy)]
+struct Each {
+    /// The size of an element.
+    size: usize,
+    /// Combines elements of the second slice into those of the first.
+    apply: fn(&mut [u8], &[u8]),
 }
 
 impl fmt::Display for Combine {
@@ -22,111 +33,82 @@ impl fmt::Display for Combine {
 
 impl Combine {
     pub(super) fn of(operation: &'static str, kind: Kind, op: Reduce) -> Result<Combine> {
-        let bits = matches!(op, Reduce::And | Reduce::Or | Reduce::Xor);
-        let combine = Combine { kind, op };
-        let why = match kind {
-            Kind::F32 | Kind::F64 | Kind::F16 | Kind::Bf16 if bits => "it has no bits to combine",
-            Kind::F16 | Kind::Bf16 if cfg!(not(feature = "half")) => "it needs the feature `half`",
-            _ => return Ok(combine),
+        let each = match kind {
+            Kind::I8 => integers::<i8>(op),
+            Kind::U8 => integers::<u8>(op),
+            Kind::I16 => integers::<i16>(op),
+            Kind::U16 => integers::<u16>(op),
+            Kind::I32 => integers::<i32>(op),
+            Kind::U32 => integers::<u32>(op),
+            Kind::I64 => integers::<i64>(op),
+            Kind::U64 => integers::<u64>(op),
+            Kind::F32 => numbers::<f32>(op),
+            Kind::F64 => numbers::<f64>(op),
+            #[cfg(feature = "half")]
+            Kind::F16 => numbers::<half::f16>(op),
+            #[cfg(feature = "half")]
+            Kind::Bf16 => numbers::<half::bf16>(op),
+            #[cfg(not(feature = "half"))]
+            Kind::F16 | Kind::Bf16 => Err("it needs the feature `half`"),
         };
-        let why = format_args!("{combine}: {why}");
-        Err(Error::new(ErrorKind::Argument, operation, why))
+        let each = each.map_err(|why| {
+            let why = format_args!("{op:?} of {kind:?}: {why}");
+            Error::new(ErrorKind::Argument, operation, why)
+        })?;
+        Ok(Combine { kind, op, each })
     }
 
     /// The size of an element.
     pub(super) fn size(self) -> usize {
-        match self.kind {
-            Kind::I8 | Kind::U8 => 1,
-            Kind::I16 | Kind::U16 | Kind::F16 | Kind::Bf16 => 2,
-            Kind::I32 | Kind::U32 | Kind::F32 => 4,
-            Kind::I64 | Kind::U64 | Kind::F64 => 8,
-        }
+        self.each.size
     }
 
     /// Combines elements of `with` into those of `into`, which is as long.
     pub(super) fn apply(self, into: &mut [u8], with: &[u8]) {
-        let op = self.op;
-        match self.kind {
-            Kind::I8 => each::<i8>(into, with, op),
-            Kind::U8 => each::<u8>(into, with, op),
-            Kind::I16 => each::<i16>(into, with, op),
-            Kind::U16 => each::<u16>(into, with, op),
-            Kind::I32 => each::<i32>(into, with, op),
-            Kind::U32 => each::<u32>(into, with, op),
-            Kind::I64 => each::<i64>(into, with, op),
-            Kind::U64 => each::<u64>(into, with, op),
-            Kind::F32 => each::<f32>(into, with, op),
-            Kind::F64 => each::<f64>(into, with, op),
-            #[cfg(feature = "half")]
-            Kind::F16 => each::<half::f16>(into, with, op),
-            #[cfg(feature = "half")]
-            Kind::Bf16 => each::<half::bf16>(into, with, op),
-            // Refused when it was made.
-            #[cfg(not(feature = "half"))]
-            Kind::F16 | Kind::Bf16 => (),
-        }
+        (self.each.apply)(into, with);
     }
 }
 
-trait Element: Pod {
-    fn combine(op: Reduce, a: Self, b: Self) -> Self;
-}
-
-fn each<T: Element>(into: &mut [u8], with: &[u8], op: Reduce) {
-    let size = size_of::<T>();
-    for (a, b) in into.chunks_exact_mut(size).zip(with.chunks_exact(size)) {
-        let combined = T::combine(
-            op,
-            bytemuck::pod_read_unaligned(a),
-            bytemuck::pod_read_unaligned(b),
-        );
-        a.copy_from_slice(bytemuck::bytes_of(&combined));
+fn integers<T: Integer>(op: Reduce) -> Result<Each, &'static str> {
+    match op {
+        Reduce::And => Ok(Each::of::<T, Band>()),
+        Reduce::Or => Ok(Each::of::<T, Bor>()),
+        Reduce::Xor => Ok(Each::of::<T, Bxor>()),
+        _ => numbers::<T>(op),
     }
 }
 
-macro_rules! integers {
-    ($($type:ty),*) => {$(
-        impl Element for $type {
-            fn combine(op: Reduce, a: Self, b: Self) -> Self {
-                match op {
-                    Reduce::Sum => a.wrapping_add(b),
-                    Reduce::Prod => a.wrapping_mul(b),
-                    Reduce::Min => a.min(b),
-                    Reduce::Max => a.max(b),
-                    Reduce::And => a & b,
-                    Reduce::Or => a | b,
-                    Reduce::Xor => a ^ b,
-                }
-            }
-        }
-    )*};
+fn numbers<T: Ordered>(op: Reduce) -> Result<Each, &'static str> {
+    match op {
+        Reduce::Sum => Ok(Each::of::<T, Sum>()),
+        Reduce::Prod => Ok(Each::of::<T, Prod>()),
+        Reduce::Min => Ok(Each::of::<T, Min>()),
+        Reduce::Max => Ok(Each::of::<T, Max>()),
+        Reduce::And | Reduce::Or | Reduce::Xor => Err("it has no bits to combine"),
+    }
 }
 
-integers!(i8, u8, i16, u16, i32, u32, i64, u64);
-
-macro_rules! floats {
-    ($($type:ty),*) => {$(
-        impl Element for $type {
-            fn combine(op: Reduce, a: Self, b: Self) -> Self {
-                match op {
-                    Reduce::Sum => a + b,
-                    Reduce::Prod => a * b,
-                    Reduce::Min => a.min(b),
-                    Reduce::Max => a.max(b),
-                    // Refused when it was made.
-                    Reduce::And | Reduce::Or | Reduce::Xor => a,
-                }
+impl Each {
+    fn of<T: Ordered, O: Op<T> + Default>() -> Each {
+        let size = size_of::<T>();
+        let apply = |into: &mut [u8], with: &[u8]| {
+            let pairs = into.chunks_exact_mut(size_of::<T>());
+            for (a, b) in pairs.zip(with.chunks_exact(size_of::<T>())) {
+                let (left, right) = (
+                    bytemuck::pod_read_unaligned::<T>(a),
+                    bytemuck::pod_read_unaligned(b),
+                );
+                a.copy_from_slice(bytemuck::bytes_of(&O::default().combine(left, right)));
             }
-        }
-    )*};
+        };
+        Each { size, apply }
+    }
 }
-
-floats!(f32, f64);
-#[cfg(feature = "half")]
-floats!(half::f16, half::bf16);
 
 #[cfg(test)]
 mod tests {
+    use bytemuck::Pod;
+
     use super::*;
 
     fn combined<T: Pod>(kind: Kind, op: Reduce, a: &[T], b: &[T]) -> Vec<T> {
@@ -157,6 +139,15 @@ mod tests {
         assert_eq!(combined(Kind::F32, Max, &[-1.5_f32], &[-2.0]), [-1.5]);
         assert_eq!(combined(Kind::U64, Max, &[1_u64 << 63], &[5]), [1 << 63]);
         assert_eq!(combined(Kind::U8, Sum, &[250_u8], &[10]), [4]);
+    }
+
+    /// As `Min` and `Max` of `ranks_collectives::ops` do in process.
+    #[test]
+    fn what_is_no_number_stays_where_it_comes_first() {
+        for op in [Reduce::Min, Reduce::Max] {
+            let found = combined(Kind::F64, op, &[f64::NAN, 1.0], &[1.0, f64::NAN]);
+            assert!(found[0].is_nan() && found[1] == 1.0, "{op:?}: {found:?}");
+        }
     }
 
     #[cfg(feature = "half")]
