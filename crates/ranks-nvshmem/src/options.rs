@@ -83,7 +83,8 @@ impl NvshmemOptions {
     }
 
     /// In process, whether what is put is seen as late as the rules allow: at the PE's next `quiet` or barrier, or, by a fence, before its next signal; and
-    /// whether what is put or gotten by forms with `nbi` is read no sooner. Programs that forget to ask for completion are found out so.
+    /// whether what is put or gotten by forms with `nbi` is read no sooner. What no fence parts is delivered the last first. Programs that forget to ask for
+    /// completion, or for order, are found out so.
     pub fn late_delivery(mut self, late: bool) -> Self {
         self.delivery = if late {
             Delivery::Late

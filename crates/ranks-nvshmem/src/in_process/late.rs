@@ -1,6 +1,5 @@
 //! Deferred delivery: operations that are carried out when something asks for their completion, and no sooner.
 
-use std::mem::take;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ranks_comm::Result;
@@ -14,7 +13,7 @@ pub(crate) enum Delivery {
     #[default]
     AtOnce,
     /// As late as the rules allow, so that a program which forgets to ask for completion is found out: at the next `quiet` or
-    /// barrier of the PE, and in `nbi` forms what is read is read then.
+    /// barrier of the PE, and in `nbi` forms what is read is read then. What no fence parts comes the last first.
     Late,
 }
 
@@ -24,9 +23,10 @@ pub(super) struct Late(Mutex<Begun>);
 
 #[derive(Debug, Default)]
 struct Begun {
-    transfers: Vec<Transfer>,
-    /// So many of them go before whatever is delivered from now on.
-    fenced: usize,
+    /// Those before a fence, in the order in which they are delivered: before whatever is delivered from now on.
+    fenced: Vec<Transfer>,
+    /// Those since, which are delivered in any order: the last first.
+    unordered: Vec<Transfer>,
 }
 
 /// A copy that is to be made.
@@ -72,39 +72,41 @@ impl Late {
     }
 
     pub(super) fn begin(&self, transfer: Transfer) {
-        self.lock().transfers.push(transfer);
+        self.lock().unordered.push(transfer);
     }
 
     /// Orders pending operations before those that are delivered later.
     pub(super) fn fence(&self) {
-        let mut begun = self.lock();
-        begun.fenced = begun.transfers.len();
+        self.lock().fence();
     }
 
     /// Carries out what goes before anything that is delivered now.
     pub(super) fn before_delivery(&self) -> Result<()> {
-        let mut begun = self.lock();
-        let fenced = take(&mut begun.fenced);
-        begun
-            .transfers
-            .drain(..fenced)
-            .try_for_each(|one| one.carry_out())
+        self.lock().deliver_fenced()
     }
 
-    /// Carries out everything, in order.
+    /// Carries out everything.
     pub(super) fn complete(&self) -> Result<()> {
         let mut begun = self.lock();
-        begun.fenced = 0;
-        begun
-            .transfers
-            .drain(..)
-            .try_for_each(|one| one.carry_out())
+        begun.fence();
+        begun.deliver_fenced()
     }
 
     /// Reads all that is put from.
     pub(super) fn flush(&self) -> Result<()> {
-        let mut begun = self.lock();
-        let mut puts = begun.transfers.iter_mut().filter(|one| one.reads_own);
+        let Begun { fenced, unordered } = &mut *self.lock();
+        let begun = fenced.iter_mut().chain(unordered);
+        let mut puts = begun.filter(|one| one.reads_own);
         puts.try_for_each(Transfer::read_now)
+    }
+}
+
+impl Begun {
+    fn fence(&mut self) {
+        self.fenced.extend(self.unordered.drain(..).rev());
+    }
+
+    fn deliver_fenced(&mut self) -> Result<()> {
+        self.fenced.drain(..).try_for_each(|one| one.carry_out())
     }
 }

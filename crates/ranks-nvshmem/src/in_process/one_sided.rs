@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use ranks_comm::Result;
 
 use super::late::{Delivery, Source, Transfer};
-use super::spot::{Spot, room};
+use super::spot::Spot;
 use super::teams::WORLD;
 use super::world::peer_failed;
 use super::{Heap, Pe};
@@ -28,20 +28,7 @@ impl OneSided for Heap {
         let dest = Spot::of(OPERATION, dest, pe)?;
         let source = Spot::local(OPERATION, source, self.pe.me)?;
         self.carry_out(OPERATION, order, move |pe, _| {
-            let mut transfer = Transfer {
-                dest,
-                source: Source::Memory(source),
-                bytes,
-                reads_own: true,
-            };
-            if pe.delivery == Delivery::AtOnce {
-                return transfer.carry_out();
-            }
-            if reuse == Reuse::After {
-                transfer.read_now()?;
-            }
-            pe.late.begin(transfer);
-            Ok(())
+            pe.put(dest, source, bytes, reuse)
         })
     }
 
@@ -86,8 +73,8 @@ impl OneSided for Heap {
         let dest = Spot::of(OPERATION, dest, pe)?;
         let source = Spot::local(OPERATION, source, self.pe.me)?;
         self.carry_out(OPERATION, order, move |pe, _| {
-            pe.late.before_delivery()?;
-            strided(&dest, &source, strides, size, count)
+            elements(&dest, &source, strides, size, count)
+                .try_for_each(|(dest, source)| pe.put(dest, source, size, Reuse::After))
         })
     }
 
@@ -105,7 +92,8 @@ impl OneSided for Heap {
         let dest = Spot::local(OPERATION, dest, self.pe.me)?;
         let source = Spot::of(OPERATION, source, pe)?;
         self.carry_out(OPERATION, order, move |_, _| {
-            strided(&dest, &source, strides, size, count)
+            elements(&dest, &source, strides, size, count)
+                .try_for_each(|(dest, source)| dest.copy(&source, size))
         })
     }
 
@@ -203,6 +191,24 @@ impl OneSided for Heap {
 }
 
 impl Pe {
+    /// Puts at once, or when it is asked for.
+    fn put(&self, dest: Spot, source: Spot, bytes: usize, reuse: Reuse) -> Result<()> {
+        let mut transfer = Transfer {
+            dest,
+            source: Source::Memory(source),
+            bytes,
+            reads_own: true,
+        };
+        if self.delivery == Delivery::AtOnce {
+            return transfer.carry_out();
+        }
+        if reuse == Reuse::After {
+            transfer.read_now()?;
+        }
+        self.late.begin(transfer);
+        Ok(())
+    }
+
     /// Updates a signal word with acquire-release ordering: whoever sees the signal sees all earlier stores.
     fn send(&self, signal: &Spot, value: u64, op: SignalOp) -> Result<()> {
         let word: &AtomicU64 = signal.word()?;
@@ -216,13 +222,20 @@ impl Pe {
     }
 }
 
-/// Copies elements, each a stride from the one before it.
-fn strided(dest: &Spot, source: &Spot, strides: Strides, size: usize, count: usize) -> Result<()> {
-    let mut element = room(size)?;
-    (0..count).try_for_each(|number| {
+/// Places of elements there and here, each a stride from the one before it.
+fn elements(
+    dest: &Spot,
+    source: &Spot,
+    strides: Strides,
+    size: usize,
+    count: usize,
+) -> impl Iterator<Item = (Spot, Spot)> {
+    (0..count).map(move |number| {
         // What lies outside of a block is told when it is used, which no product that does not fit lies in.
         let at = |stride: usize| number.saturating_mul(stride).saturating_mul(size);
-        source.after(at(strides.source)).read(&mut element)?;
-        dest.after(at(strides.dest)).write(&element)
+        (
+            dest.after(at(strides.dest)),
+            source.after(at(strides.source)),
+        )
     })
 }

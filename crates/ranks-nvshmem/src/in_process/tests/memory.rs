@@ -157,6 +157,37 @@ fn what_nobody_asks_for_is_late() {
     done.into_iter().collect::<Result<()>>().unwrap();
 }
 
+/// Late, elements that are apart are as late as others, and of puts that no fence parts the last is delivered first.
+#[test]
+fn what_no_fence_parts_comes_in_another_order() {
+    let done = on_pes(1, Some(LONG), Delivery::Late, |heap| -> Result<()> {
+        let (source, dest) = (heap.alloc(16, 0)?, heap.alloc(24, 1)?);
+        write(heap, &source, &[1_u64, 2]);
+        let put = |from| {
+            let (to, from) = (at(&dest, 0), mine(&source, from));
+            heap.put(to, from, 8, 0, Order::Now, Reuse::After)
+        };
+        let strides = Strides { dest: 2, source: 1 };
+        let (to, from) = (at(&dest, 0), mine(&source, 0));
+        heap.iput(to, from, strides, 8, 2, 0, Order::Now)?;
+        assert_eq!(read::<u64>(heap, &dest, 3), [0; 3]);
+        heap.quiet(Order::Now)?;
+        assert_eq!(read::<u64>(heap, &dest, 3), [1, 0, 2]);
+
+        put(8)?;
+        put(0)?;
+        heap.quiet(Order::Now)?;
+        assert_eq!(read::<u64>(heap, &dest, 1), [2]);
+        put(8)?;
+        heap.fence()?;
+        put(0)?;
+        heap.quiet(Order::Now)?;
+        assert_eq!(read::<u64>(heap, &dest, 1), [1]);
+        Ok(())
+    });
+    done.into_iter().collect::<Result<()>>().unwrap();
+}
+
 /// Concurrent accesses of the same words by all PEs and a stream are no data race, and whole words are never torn.
 #[test]
 fn everybody_may_work_on_everything() {
