@@ -334,58 +334,39 @@ pub(crate) trait Teams {
     fn destroy(&self, team: TeamHandle) -> Result<()>;
 }
 
-/// Operations of all PEs of a team. `dest` and `source` are the same or do not overlap.
+/// A collective operation of a team.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Movement {
+    Barrier,
+    Sync,
+    /// From the PE of the team with this number.
+    Broadcast(usize),
+    /// Elements of every PE, in their order.
+    Fcollect,
+    /// From every PE to every PE.
+    Alltoall,
+    Reduce(Kind, Reduce),
+    Reducescatter(Kind, Reduce),
+}
+
+/// From where to where, which are the same or do not overlap, and how much: bytes, or elements that are reduced; for each PE, where each has its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moved<'a> {
+    pub(crate) dest: Place<'a>,
+    pub(crate) source: Place<'a>,
+    pub(crate) amount: usize,
+}
+
+/// Operations of all PEs of a team.
 pub(crate) trait Movements {
     fn barrier(&self, team: TeamHandle, order: Order<'_>) -> Result<()>;
     fn sync(&self, team: TeamHandle, order: Order<'_>) -> Result<()>;
-    fn broadcast(
+    /// Does any of them, on elements.
+    fn moves(
         &self,
         team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        bytes: usize,
-        root: usize,
-        order: Order<'_>,
-    ) -> Result<()>;
-    /// `bytes` of every PE, in their order.
-    fn fcollect(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        bytes: usize,
-        order: Order<'_>,
-    ) -> Result<()>;
-    /// `bytes` from every PE to every PE.
-    fn alltoall(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        bytes: usize,
-        order: Order<'_>,
-    ) -> Result<()>;
-    #[allow(clippy::too_many_arguments, reason = "those of the C function")]
-    fn reduce(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        count: usize,
-        kind: Kind,
-        op: Reduce,
-        order: Order<'_>,
-    ) -> Result<()>;
-    /// `count` elements for each PE.
-    #[allow(clippy::too_many_arguments, reason = "those of the C function")]
-    fn reducescatter(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        count: usize,
-        kind: Kind,
-        op: Reduce,
+        movement: Movement,
+        moved: Moved<'_>,
         order: Order<'_>,
     ) -> Result<()>;
 }

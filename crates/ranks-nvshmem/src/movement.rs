@@ -3,34 +3,14 @@
 use bytemuck::Pod;
 use ranks_comm::{Error, ErrorKind, Result};
 
-use crate::backend::{Backend, Kind, Order, Reduce, TeamHandle};
-use crate::block::Place;
+use crate::backend::{Backend, Order, TeamHandle};
 use crate::check;
 use crate::element::Element;
 use crate::reduction::Reduction;
 use crate::reduction_names;
 use crate::symmetric::part::Part;
 
-/// A collective operation of a team.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Movement {
-    Barrier,
-    Sync,
-    /// From the PE of the team with this number.
-    Broadcast(usize),
-    Fcollect,
-    Alltoall,
-    Reduce(Kind, Reduce),
-    Reducescatter(Kind, Reduce),
-}
-
-/// From where to where, and how much: bytes, or elements that are reduced; for each PE, where each has its own.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Moved<'a> {
-    pub(crate) dest: Place<'a>,
-    pub(crate) source: Place<'a>,
-    pub(crate) amount: usize,
-}
+pub(crate) use crate::backend::{Moved, Movement};
 
 impl Movement {
     pub(crate) fn reduce<T: Element, O: Reduction<T>>(_: O) -> Self {
@@ -121,28 +101,11 @@ impl Movement {
         moved: Option<Moved<'_>>,
         order: Order<'_>,
     ) -> Result<()> {
-        let Some(Moved {
-            dest,
-            source,
-            amount,
-        }) = moved
-        else {
-            return match self {
-                Self::Barrier => backend.barrier(team, order),
-                Self::Sync => backend.sync(team, order),
-                _ => Ok(()),
-            };
-        };
-        match self {
-            Self::Barrier => backend.barrier(team, order),
-            Self::Sync => backend.sync(team, order),
-            Self::Broadcast(root) => backend.broadcast(team, dest, source, amount, root, order),
-            Self::Fcollect => backend.fcollect(team, dest, source, amount, order),
-            Self::Alltoall => backend.alltoall(team, dest, source, amount, order),
-            Self::Reduce(kind, op) => backend.reduce(team, dest, source, amount, kind, op, order),
-            Self::Reducescatter(kind, op) => {
-                backend.reducescatter(team, dest, source, amount, kind, op, order)
-            }
+        match (self, moved) {
+            (Self::Barrier, _) => backend.barrier(team, order),
+            (Self::Sync, _) => backend.sync(team, order),
+            (_, Some(moved)) => backend.moves(team, self, moved, order),
+            (_, None) => Ok(()),
         }
     }
 

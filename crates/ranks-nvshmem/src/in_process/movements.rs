@@ -3,45 +3,18 @@
 //! In each, PEs meet, take what they need from the parts of the others, meet again, and only then write to their own part: source
 //! and destination may be the same, and nobody's source changes while others read it.
 
-use std::fmt;
-
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::Heap;
 use super::reduce::Combine;
 use super::spot::{Spot, room};
-use crate::backend::{Kind, Movements, Order, Reduce, TeamHandle};
-use crate::block::Place;
+use crate::backend::{Moved, Movement, Movements, Order, TeamHandle};
 
 /// The bytes that a PE takes: as many from each of these, one behind the other or combined.
 #[derive(Debug)]
 struct Taken {
     sources: Vec<Spot>,
     bytes: usize,
-    combine: Option<Combine>,
-}
-
-/// Which of a team's PEs is taken from, and where.
-#[derive(Debug, Clone, Copy)]
-enum From {
-    /// This one, from the beginning.
-    Root(usize),
-    /// All, from the beginning.
-    All,
-    /// All, what they have for this PE.
-    AllForMe,
-}
-
-/// One collective, as it is called.
-#[derive(Debug, Clone, Copy)]
-struct Moved<'a> {
-    operation: &'static str,
-    team: TeamHandle,
-    dest: Place<'a>,
-    source: Place<'a>,
-    /// From each PE that is taken from.
-    bytes: usize,
-    from: From,
     combine: Option<Combine>,
 }
 
@@ -54,113 +27,53 @@ impl Movements for Heap {
         self.come_together("nvshmem_team_sync", team, order, false)
     }
 
-    fn broadcast(
+    fn moves(
         &self,
         team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        bytes: usize,
-        root: usize,
+        movement: Movement,
+        moved: Moved<'_>,
         order: Order<'_>,
     ) -> Result<()> {
-        let moved = Moved {
-            operation: "nvshmem_broadcastmem",
-            team,
-            dest,
-            source,
+        let operation = match movement {
+            Movement::Barrier => return self.barrier(team, order),
+            Movement::Sync => return self.sync(team, order),
+            Movement::Broadcast(_) => "nvshmem_broadcastmem",
+            Movement::Fcollect => "nvshmem_fcollectmem",
+            Movement::Alltoall => "nvshmem_alltoallmem",
+            Movement::Reduce(..) => "nvshmem_reduce",
+            Movement::Reducescatter(..) => "nvshmem_reducescatter",
+        };
+        let combine = match movement {
+            Movement::Reduce(kind, op) | Movement::Reducescatter(kind, op) => {
+                Some(Combine::of(operation, kind, op)?)
+            }
+            _ => None,
+        };
+        let bytes = size(operation, moved.amount, combine.map_or(1, Combine::size))?;
+        let text = said(operation, movement, moved, bytes, combine);
+        let (team, number) = self.teams.borrow_mut().next(operation, team)?;
+        let dest = Spot::of(operation, moved.dest, self.pe.me)?;
+        // Which of the team's PEs are taken from, and which of their blocks.
+        let (first, count, block) = match movement {
+            Movement::Broadcast(root) => (root, 1, 0),
+            Movement::Alltoall | Movement::Reducescatter(..) => (0, team.pes.len(), team.place),
+            _ => (0, team.pes.len(), 0),
+        };
+        let before = size(operation, block, bytes)?;
+        let part = |&pe: &usize| Ok(Spot::of(operation, moved.source, pe)?.after(before));
+        let sources = team.pes.iter().skip(first).take(count).map(part);
+        let taken = Taken {
+            sources: sources.collect::<Result<_>>()?,
             bytes,
-            from: From::Root(root),
-            combine: None,
+            combine,
         };
-        self.take(moved, order)
-    }
-
-    fn fcollect(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        bytes: usize,
-        order: Order<'_>,
-    ) -> Result<()> {
-        let moved = Moved {
-            operation: "nvshmem_fcollectmem",
-            team,
-            dest,
-            source,
-            bytes,
-            from: From::All,
-            combine: None,
-        };
-        self.take(moved, order)
-    }
-
-    fn alltoall(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        bytes: usize,
-        order: Order<'_>,
-    ) -> Result<()> {
-        let moved = Moved {
-            operation: "nvshmem_alltoallmem",
-            team,
-            dest,
-            source,
-            bytes,
-            from: From::AllForMe,
-            combine: None,
-        };
-        self.take(moved, order)
-    }
-
-    fn reduce(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        count: usize,
-        kind: Kind,
-        op: Reduce,
-        order: Order<'_>,
-    ) -> Result<()> {
-        const OPERATION: &str = "nvshmem_reduce";
-        let combine = Combine::of(OPERATION, kind, op)?;
-        let moved = Moved {
-            operation: OPERATION,
-            team,
-            dest,
-            source,
-            bytes: size(OPERATION, count, combine.size())?,
-            from: From::All,
-            combine: Some(combine),
-        };
-        self.take(moved, order)
-    }
-
-    fn reducescatter(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        count: usize,
-        kind: Kind,
-        op: Reduce,
-        order: Order<'_>,
-    ) -> Result<()> {
-        const OPERATION: &str = "nvshmem_reducescatter";
-        let combine = Combine::of(OPERATION, kind, op)?;
-        let moved = Moved {
-            operation: OPERATION,
-            team,
-            dest,
-            source,
-            bytes: size(OPERATION, count, combine.size())?,
-            from: From::AllForMe,
-            combine: Some(combine),
-        };
-        self.take(moved, order)
+        self.carry_out(operation, order, move |pe, waiting| {
+            team.meet(pe, waiting, number, 0, text)?;
+            let taken = taken.read();
+            // The others are not kept waiting for one that has no room.
+            team.meet(pe, waiting, number, 1, operation.to_owned())?;
+            dest.write(&taken?)
+        })
     }
 }
 
@@ -180,41 +93,6 @@ impl Heap {
             }
             let text = operation.to_owned();
             team.meet(pe, waiting, number, 0, text).map(|_| ())
-        })
-    }
-
-    fn take(&self, moved: Moved<'_>, order: Order<'_>) -> Result<()> {
-        let operation = moved.operation;
-        let text = moved.to_string();
-        let (team, number) = self.teams.borrow_mut().next(operation, moved.team)?;
-        let dest = Spot::of(operation, moved.dest, self.pe.me)?;
-        let part = |&pe: &usize| Spot::of(operation, moved.source, pe);
-        let all = || team.pes.iter().map(part).collect::<Result<Vec<_>>>();
-        let sources = match moved.from {
-            From::Root(root) => team
-                .pes
-                .iter()
-                .skip(root)
-                .take(1)
-                .map(part)
-                .collect::<Result<_>>()?,
-            From::All => all()?,
-            From::AllForMe => {
-                let before = size(operation, team.place, moved.bytes)?;
-                all()?.iter().map(|spot| spot.after(before)).collect()
-            }
-        };
-        let taken = Taken {
-            sources,
-            bytes: moved.bytes,
-            combine: moved.combine,
-        };
-        self.carry_out(operation, order, move |pe, waiting| {
-            team.meet(pe, waiting, number, 0, text)?;
-            let taken = taken.read();
-            // The others are not kept waiting for one that has no room.
-            team.meet(pe, waiting, number, 1, operation.to_owned())?;
-            dest.write(&taken?)
         })
     }
 }
@@ -245,25 +123,24 @@ impl Taken {
     }
 }
 
-impl fmt::Display for Moved<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Moved {
-            operation, bytes, ..
-        } = self;
-        write!(f, "{operation} of {bytes} bytes")?;
-        if let Some(combine) = self.combine {
-            write!(f, " ({combine})")?;
-        }
-        if let From::Root(root) = self.from {
-            write!(f, " of PE {root} of the team")?;
-        }
-        let (from, to) = (self.source, self.dest);
-        write!(
-            f,
-            " from byte {} of block {} to byte {} of block {}",
-            from.offset, from.block.number, to.offset, to.block.number
-        )
-    }
+/// The call with all that must be the same on all PEs.
+fn said(
+    operation: &str,
+    movement: Movement,
+    moved: Moved<'_>,
+    bytes: usize,
+    combine: Option<Combine>,
+) -> String {
+    let combined = combine.map_or_else(String::new, |combine| format!(" ({combine})"));
+    let root = match movement {
+        Movement::Broadcast(root) => format!(" of PE {root} of the team"),
+        _ => String::new(),
+    };
+    let (from, to) = (moved.source, moved.dest);
+    format!(
+        "{operation} of {bytes} bytes{combined}{root} from byte {} of block {} to byte {} of block {}",
+        from.offset, from.block.number, to.offset, to.block.number
+    )
 }
 
 /// A product of sizes, if there is one.

@@ -7,7 +7,7 @@ use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use super::{Delivery, Heap, HostStream};
-use crate::backend::{Backend, Limit, Order, Reuse};
+use crate::backend::{Backend, Limit, Moved, Movement, Order, Reuse};
 use crate::block::{Block, Local, Place};
 use crate::options::NvshmemOptions;
 use crate::stream::StreamRef;
@@ -70,6 +70,15 @@ fn everywhere(test: impl Fn(&dyn Backend) -> Result<()> + Sync) {
 
 fn at(block: &Block, offset: usize) -> Place<'_> {
     Place { block, offset }
+}
+
+/// So much from one place to another.
+fn moved<'a>(dest: Place<'a>, source: Place<'a>, amount: usize) -> Moved<'a> {
+    Moved {
+        dest,
+        source,
+        amount,
+    }
 }
 
 fn mine(block: &Block, offset: usize) -> Local<'_> {

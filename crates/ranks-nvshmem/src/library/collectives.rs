@@ -9,9 +9,9 @@ use ranks_nvshmem_sys::{Element, Form, Operation, Table, cudaStream_t};
 use super::LibraryHeap;
 use super::memory::address_of;
 use super::teams::int;
-use crate::backend::{Kind, Movements, OneSided, Order, Reduce, TeamHandle, Teams};
-use crate::block::Place;
-use crate::reduction_names;
+use crate::backend::{
+    Kind, Moved, Movement, Movements, OneSided, Order, Reduce, TeamHandle, Teams,
+};
 use crate::stream::StreamRef;
 
 impl Movements for LibraryHeap {
@@ -54,129 +54,79 @@ impl Movements for LibraryHeap {
         }
     }
 
-    fn broadcast(
+    fn moves(
         &self,
         team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        bytes: usize,
-        root: usize,
+        movement: Movement,
+        moved: Moved<'_>,
         order: Order<'_>,
     ) -> Result<()> {
-        const NAME: &str = "nvshmem_broadcastmem";
-        let root = int(NAME, root)?;
-        let (to, from) = (address_of(dest), address_of(source));
-        match order {
-            Order::Now => self.call(NAME, |table| {
-                let function = table.nvshmem_broadcastmem?;
-                // SAFETY: so many bytes of the heap lie at both places, and the team is live and has the root, by the contract of the seam.
-                Some(unsafe { function(team.0, to, from, bytes, root) })
-            }),
-            Order::On(stream) => {
-                self.enqueue("nvshmemx_broadcastmem_on_stream", stream, |table, on| {
+        let name = movement.name(order);
+        let (to, from) = (address_of(moved.dest), address_of(moved.source));
+        let amount = moved.amount;
+        match (movement, order) {
+            (Movement::Barrier, _) => self.barrier(team, order),
+            (Movement::Sync, _) => self.sync(team, order),
+            (Movement::Broadcast(root), Order::Now) => {
+                let root = int(name, root)?;
+                self.call(name, |table| {
+                    let function = table.nvshmem_broadcastmem?;
+                    // SAFETY: so many bytes of the heap lie at both places, and the team is live and has the root, by the contract of the seam.
+                    Some(unsafe { function(team.0, to, from, amount, root) })
+                })
+            }
+            (Movement::Broadcast(root), Order::On(stream)) => {
+                let root = int(name, root)?;
+                self.enqueue(name, stream, |table, on| {
                     let function = table.nvshmemx_broadcastmem_on_stream?;
                     // SAFETY: as above; the memory stays until the stream is past it, and the stream is live while it is borrowed.
-                    Some(unsafe { function(team.0, to, from, bytes, root, on) })
+                    Some(unsafe { function(team.0, to, from, amount, root, on) })
                 })
             }
-        }
-    }
-
-    fn fcollect(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        bytes: usize,
-        order: Order<'_>,
-    ) -> Result<()> {
-        let (to, from) = (address_of(dest), address_of(source));
-        match order {
-            Order::Now => self.call("nvshmem_fcollectmem", |table| {
+            (Movement::Fcollect, Order::Now) => self.call(name, |table| {
                 let function = table.nvshmem_fcollectmem?;
-                // SAFETY: so many bytes lie at the source, and as many for each PE at the destination; else as for `broadcast`.
-                Some(unsafe { function(team.0, to, from, bytes) })
+                // SAFETY: so many bytes lie at the source, and as many for each PE at the destination; else as for a broadcast.
+                Some(unsafe { function(team.0, to, from, amount) })
             }),
-            Order::On(stream) => {
-                self.enqueue("nvshmemx_fcollectmem_on_stream", stream, |table, on| {
-                    let function = table.nvshmemx_fcollectmem_on_stream?;
-                    // SAFETY: as above, and as for `broadcast`.
-                    Some(unsafe { function(team.0, to, from, bytes, on) })
-                })
-            }
-        }
-    }
-
-    fn alltoall(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        bytes: usize,
-        order: Order<'_>,
-    ) -> Result<()> {
-        let (to, from) = (address_of(dest), address_of(source));
-        match order {
-            Order::Now => self.call("nvshmem_alltoallmem", |table| {
+            (Movement::Fcollect, Order::On(stream)) => self.enqueue(name, stream, |table, on| {
+                let function = table.nvshmemx_fcollectmem_on_stream?;
+                // SAFETY: as above, and as for a broadcast.
+                Some(unsafe { function(team.0, to, from, amount, on) })
+            }),
+            (Movement::Alltoall, Order::Now) => self.call(name, |table| {
                 let function = table.nvshmem_alltoallmem?;
-                // SAFETY: so many bytes for each PE lie at both places; else as for `broadcast`.
-                Some(unsafe { function(team.0, to, from, bytes) })
+                // SAFETY: so many bytes for each PE lie at both places; else as for a broadcast.
+                Some(unsafe { function(team.0, to, from, amount) })
             }),
-            Order::On(stream) => {
-                self.enqueue("nvshmemx_alltoallmem_on_stream", stream, |table, on| {
-                    let function = table.nvshmemx_alltoallmem_on_stream?;
-                    // SAFETY: as above, and as for `broadcast`.
-                    Some(unsafe { function(team.0, to, from, bytes, on) })
-                })
+            (Movement::Alltoall, Order::On(stream)) => self.enqueue(name, stream, |table, on| {
+                let function = table.nvshmemx_alltoallmem_on_stream?;
+                // SAFETY: as above, and as for a broadcast.
+                Some(unsafe { function(team.0, to, from, amount, on) })
+            }),
+            (Movement::Reduce(kind, op), _) => {
+                let reduced = (Form::Reduce, operation(op), element(kind));
+                self.reduced(name, reduced, team, moved, order)
+            }
+            (Movement::Reducescatter(kind, op), _) => {
+                let reduced = (Form::ReduceScatter, operation(op), element(kind));
+                self.reduced(name, reduced, team, moved, order)
             }
         }
-    }
-
-    fn reduce(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        count: usize,
-        kind: Kind,
-        op: Reduce,
-        order: Order<'_>,
-    ) -> Result<()> {
-        let name = reduction_names::reduce(kind, op, order);
-        let reduced = (Form::Reduce, operation(op), element(kind));
-        self.reduced(name, reduced, team, dest, source, count, order)
-    }
-
-    fn reducescatter(
-        &self,
-        team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        count: usize,
-        kind: Kind,
-        op: Reduce,
-        order: Order<'_>,
-    ) -> Result<()> {
-        let name = reduction_names::reducescatter(kind, op, order);
-        let reduced = (Form::ReduceScatter, operation(op), element(kind));
-        self.reduced(name, reduced, team, dest, source, count, order)
     }
 }
 
 impl LibraryHeap {
-    /// A reduction, of whichever form. `count` is what it is in the seam.
-    #[allow(clippy::too_many_arguments, reason = "those of the C function")]
+    /// A reduction, of whichever form.
     fn reduced(
         &self,
         name: &'static str,
         (form, operation, element): (Form, Operation, Element),
         team: TeamHandle,
-        dest: Place<'_>,
-        source: Place<'_>,
-        count: usize,
+        moved: Moved<'_>,
         order: Order<'_>,
     ) -> Result<()> {
-        let (to, from) = (address_of(dest), address_of(source));
+        let (to, from) = (address_of(moved.dest), address_of(moved.source));
+        let count = moved.amount;
         let library = self.library;
         let lacks = |on_stream| {
             let text = library.lacks_reduction(form, operation, element, on_stream);
@@ -187,7 +137,7 @@ impl LibraryHeap {
                 let function = library.reduction(form, operation, element);
                 let function = function.ok_or_else(|| lacks(false))?;
                 self.call(name, |_| {
-                    // SAFETY: as many elements of the type as this form takes lie at both places, by the contract of the seam; else as for `broadcast`.
+                    // SAFETY: as many elements of the type as this form takes lie at both places, by the contract of the seam; else as for a broadcast.
                     Some(unsafe { function(team.0, to, from, count) })
                 })
             }
@@ -195,7 +145,7 @@ impl LibraryHeap {
                 let function = library.reduction_on_stream(form, operation, element);
                 let function = function.ok_or_else(|| lacks(true))?;
                 self.enqueue(name, stream, |_, on| {
-                    // SAFETY: as above, and as for `broadcast`.
+                    // SAFETY: as above, and as for a broadcast.
                     Some(unsafe { function(team.0, to, from, count, on) })
                 })
             }

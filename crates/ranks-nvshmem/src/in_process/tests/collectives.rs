@@ -28,21 +28,41 @@ fn elements_travel_among_the_pes_of_a_team() {
             write(heap, &source, &own);
             either(heap, |order| {
                 heap.sync(team, Order::Now)?;
-                heap.broadcast(team, at(&dest, 0), at(&source, 0), 8, n - 1, order)
+                heap.moves(
+                    team,
+                    Movement::Broadcast(n - 1),
+                    moved(at(&dest, 0), at(&source, 0), 8),
+                    order,
+                )
             })?;
             assert_eq!(read::<u64>(heap, &dest, 1), [100 * number::<u64>(n - 1)]);
             either(heap, |order| {
-                heap.fcollect(team, at(&dest, 0), at(&source, 0), 8, order)
+                heap.moves(
+                    team,
+                    Movement::Fcollect,
+                    moved(at(&dest, 0), at(&source, 0), 8),
+                    order,
+                )
             })?;
             let expected: Vec<u64> = (0..number(n)).map(|pe| 100 * pe).collect();
             assert_eq!(read::<u64>(heap, &dest, n), expected);
             either(heap, |order| {
-                heap.alltoall(team, at(&dest, 0), at(&source, 0), 8, order)
+                heap.moves(
+                    team,
+                    Movement::Alltoall,
+                    moved(at(&dest, 0), at(&source, 0), 8),
+                    order,
+                )
             })?;
             let expected: Vec<u64> = (0..number(n)).map(|pe| 100 * pe + me).collect();
             assert_eq!(read::<u64>(heap, &dest, n), expected);
             // In place.
-            heap.alltoall(team, at(&source, 0), at(&source, 0), 8, Order::Now)?;
+            heap.moves(
+                team,
+                Movement::Alltoall,
+                moved(at(&source, 0), at(&source, 0), 8),
+                Order::Now,
+            )?;
             assert_eq!(read::<u64>(heap, &source, n), expected);
             either(heap, |order| heap.barrier(team, order))?;
         }
@@ -69,7 +89,12 @@ fn elements_are_reduced_in_the_order_of_pes() {
             write(heap, &source, &vec![own(me); n]);
             either(heap, |order| {
                 let (to, from) = (at(&dest, 0), at(&source, 0));
-                heap.reduce(team, to, from, n, Kind::F64, Reduce::Sum, order)
+                heap.moves(
+                    team,
+                    Movement::Reduce(Kind::F64, Reduce::Sum),
+                    moved(to, from, n),
+                    order,
+                )
             })?;
             assert_eq!(read::<f64>(heap, &dest, n), vec![sum; n]);
 
@@ -77,13 +102,23 @@ fn elements_are_reduced_in_the_order_of_pes() {
             write(heap, &source, &own);
             either(heap, |order| {
                 let (to, from) = (at(&dest, 0), at(&source, 0));
-                heap.reducescatter(team, to, from, 1, Kind::I32, Reduce::Max, order)
+                heap.moves(
+                    team,
+                    Movement::Reducescatter(Kind::I32, Reduce::Max),
+                    moved(to, from, 1),
+                    order,
+                )
             })?;
             let most = number::<i32>(10 * (n - 1) + me);
             assert_eq!(read::<i32>(heap, &dest, 1), [most]);
             // In place.
             let place = at(&source, 0);
-            heap.reduce(team, place, place, n, Kind::I32, Reduce::Min, Order::Now)?;
+            heap.moves(
+                team,
+                Movement::Reduce(Kind::I32, Reduce::Min),
+                moved(place, place, n),
+                Order::Now,
+            )?;
             let least: Vec<i32> = (0..number(n)).collect();
             assert_eq!(read::<i32>(heap, &source, n), least);
         }
@@ -105,7 +140,12 @@ fn the_order_of_calls_counts() {
                 &second
             };
             let team = heap.world();
-            heap.broadcast(team, at(&dest, 0), at(&source, 0), 8, root, on(stream))?;
+            heap.moves(
+                team,
+                Movement::Broadcast(root),
+                moved(at(&dest, 0), at(&source, 0), 8),
+                on(stream),
+            )?;
             heap.barrier_all(on(stream))?;
         }
         first.synchronize(Some(LONG))?;
@@ -119,11 +159,26 @@ fn calls_that_differ_are_the_same_error_on_all() {
         let block = heap.alloc(16, 0).unwrap();
         let (me, team) = (heap.my_pe(), heap.world());
         let place = at(&block, 0);
-        let bytes = heap.fcollect(team, place, place, 4 + 4 * me, Order::Now);
-        let root = heap.broadcast(team, place, place, 4, me, Order::Now);
+        let bytes = heap.moves(
+            team,
+            Movement::Fcollect,
+            moved(place, place, 4 + 4 * me),
+            Order::Now,
+        );
+        let root = heap.moves(
+            team,
+            Movement::Broadcast(me),
+            moved(place, place, 4),
+            Order::Now,
+        );
         let (what, order) = (Kind::I32, Order::Now);
         let op = [Reduce::Sum, Reduce::Prod][me];
-        let op = heap.reduce(team, place, place, 1, what, op, order);
+        let op = heap.moves(
+            team,
+            Movement::Reduce(what, op),
+            moved(place, place, 1),
+            order,
+        );
         let call = match me {
             0 => heap.barrier(team, Order::Now),
             _ => heap.sync(team, Order::Now),
@@ -131,8 +186,13 @@ fn calls_that_differ_are_the_same_error_on_all() {
         // After all of them, those that agree do what they are to.
         heap.barrier(team, Order::Now).unwrap();
         let stream = stream(heap);
-        heap.fcollect(team, place, place, 4 + 4 * me, on(&stream))
-            .unwrap();
+        heap.moves(
+            team,
+            Movement::Fcollect,
+            moved(place, place, 4 + 4 * me),
+            on(&stream),
+        )
+        .unwrap();
         // It is not done after a failure, and whoever waits is told.
         heap.fill(place, 16, 1, on(&stream)).unwrap();
         let later = stream.synchronize(Some(LONG));

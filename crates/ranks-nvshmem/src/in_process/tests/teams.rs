@@ -73,7 +73,12 @@ fn any_pes_are_a_team_by_an_id() {
         if me == 0 {
             write(heap, &id, &[heap.team_unique_id()?]);
         }
-        heap.broadcast(heap.world(), at(&id, 0), at(&id, 0), 8, 0, Order::Now)?;
+        heap.moves(
+            heap.world(),
+            Movement::Broadcast(0),
+            moved(at(&id, 0), at(&id, 0), 8),
+            Order::Now,
+        )?;
         let id = read::<u64>(heap, &id, 1)[0];
         if n > 1 && (me == 0 || me == n - 1) {
             let team = heap.team_init(id, usize::from(me == 0), 2)?;
@@ -93,10 +98,25 @@ fn calls_on_a_team_of_some_pes_are_compared() {
         let block = heap.alloc(64, 0).unwrap();
         let team = heap.split_strided(heap.world(), 1, 1, 2).unwrap()?;
         let (me, place) = (heap.my_pe() - 1, at(&block, 0));
-        let length = kind_of(heap.fcollect(team, place, place, 4 + 4 * me, Order::Now));
-        let root = kind_of(heap.broadcast(team, place, place, 4, me, Order::Now));
+        let length = kind_of(heap.moves(
+            team,
+            Movement::Fcollect,
+            moved(place, place, 4 + 4 * me),
+            Order::Now,
+        ));
+        let root = kind_of(heap.moves(
+            team,
+            Movement::Broadcast(me),
+            moved(place, place, 4),
+            Order::Now,
+        ));
         let kind = [Kind::I32, Kind::U32][me];
-        let of_type = heap.reduce(team, place, place, 1, kind, Reduce::Sum, Order::Now);
+        let of_type = heap.moves(
+            team,
+            Movement::Reduce(kind, Reduce::Sum),
+            moved(place, place, 1),
+            Order::Now,
+        );
         heap.barrier(team, Order::Now).unwrap();
         Some([length, root, kind_of(of_type)])
     });
