@@ -31,6 +31,11 @@ pub(crate) use memory::{Memory, NoMemory};
 pub struct Buffer<T: Pod>(Memory<T>);
 
 impl<T: Pod> Buffer<T> {
+    /// The number of elements, without a reference to them.
+    pub(crate) fn count(&self) -> usize {
+        self.0.length()
+    }
+
     /// An empty buffer, which allocates nothing.
     #[must_use]
     pub const fn new() -> Self {

@@ -20,6 +20,11 @@ pub unsafe trait SendBuffer {
 
     /// The elements.
     fn as_slice(&self) -> &[Self::Element];
+
+    /// The number of elements; without a reference to them, on which an operation may be pending, where the type can tell.
+    fn length(&self) -> usize {
+        self.as_slice().len()
+    }
 }
 
 /// Memory into which a message can be received while a request owns it.
@@ -38,6 +43,9 @@ unsafe impl<T: Pod> SendBuffer for Vec<T> {
     fn as_slice(&self) -> &[T] {
         self
     }
+    fn length(&self) -> usize {
+        self.len()
+    }
 }
 
 // SAFETY: as above; a vector is the only owner of its elements.
@@ -52,6 +60,9 @@ unsafe impl<T: Pod> SendBuffer for Box<[T]> {
     type Element = T;
     fn as_slice(&self) -> &[T] {
         self
+    }
+    fn length(&self) -> usize {
+        (&raw const **self).len()
     }
 }
 
@@ -83,6 +94,9 @@ unsafe impl<T: Pod> SendBuffer for Buffer<T> {
     type Element = T;
     fn as_slice(&self) -> &[T] {
         self
+    }
+    fn length(&self) -> usize {
+        self.count()
     }
 }
 

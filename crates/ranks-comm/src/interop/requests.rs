@@ -161,7 +161,9 @@ impl Communicator {
     /// As [`request_from_raw`](Self::request_from_raw).
     ///
     /// # Safety
-    /// As [`request_from_raw`](Self::request_from_raw); it is a receive, started with the address of the first element.
+    /// As [`request_from_raw`](Self::request_from_raw); it is a receive, started with the address of the first element. A buffer that is
+    /// moved while the library writes is a `Vec` or a [`Buffer`](crate::Buffer), or is as they are: what a `Box` points to belongs to
+    /// who holds it, and [`SendBuffer::length`](crate::SendBuffer::length) must not look at elements.
     pub unsafe fn recv_request_from_raw<B: RecvBuffer + Send + 'static>(
         &self,
         raw: MPI_Request,
@@ -219,7 +221,7 @@ impl Communicator {
 
 /// A buffer on which an operation is already pending, and its number of elements.
 fn lent<B: RecvBuffer>(buffer: B) -> Result<(InFlight<B>, usize)> {
-    InFlight::begun(buffer, |buffer| Ok(buffer.as_slice().len()))
+    InFlight::begun(buffer, |buffer| Ok(buffer.length()))
 }
 
 impl<B: Send + 'static> fmt::Debug for HandedOver<B> {
@@ -233,6 +235,23 @@ impl<B: Send + 'static> fmt::Debug for HandedOver<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::buffer::Buffer;
+
+    /// Under miri: the library writes after its buffer was asked how long it is.
+    #[test]
+    fn a_receive_that_was_taken_over_made_a_slice_of_what_was_in_flight() {
+        fn arrives<B: RecvBuffer<Element = u8>>(mut buffer: B) {
+            let library = buffer.as_mut_slice().as_mut_ptr();
+            let (kept, length) = lent(buffer).unwrap();
+            // SAFETY: the elements are there, and nobody else uses them.
+            unsafe { library.write(7) };
+            // SAFETY: nothing works on it any more.
+            let buffer = kept.give_back(unsafe { Over::new() });
+            assert_eq!((buffer.as_slice(), length), (&[7, 2][..], 2));
+        }
+        arrives(vec![1u8, 2]);
+        arrives(Buffer::from(vec![1u8, 2]));
+    }
     use crate::runtime::Runtime;
 
     #[test]

@@ -74,6 +74,11 @@ impl Block {
 }
 
 impl<T: Pod> Memory<T> {
+    /// The number of initialised elements.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
     /// No capacity and no allocation.
     pub(crate) const fn new() -> Self {
         let capacity = if size_of::<T>() == 0 { usize::MAX } else { 0 };
