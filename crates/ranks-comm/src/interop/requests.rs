@@ -236,15 +236,20 @@ impl<B: Send + 'static> fmt::Debug for HandedOver<B> {
 mod tests {
     use super::*;
     use crate::data::buffer::Buffer;
+    use crate::runtime::Runtime;
 
-    /// Under miri: the library writes after its buffer was asked how long it is.
+    /// Under miri: the library writes while its buffer is asked how long it is.
     #[test]
     fn a_receive_that_was_taken_over_made_a_slice_of_what_was_in_flight() {
         fn arrives<B: RecvBuffer<Element = u8>>(mut buffer: B) {
-            let library = buffer.as_mut_slice().as_mut_ptr();
+            let start = buffer.as_mut_slice().as_mut_ptr().expose_provenance();
+            let library = std::thread::spawn(move || {
+                let start: *mut u8 = std::ptr::with_exposed_provenance_mut(start);
+                // SAFETY: the element is there until this thread has ended, and nobody else looks at it.
+                unsafe { start.write(7) };
+            });
             let (kept, length) = lent(buffer).unwrap();
-            // SAFETY: the elements are there, and nobody else uses them.
-            unsafe { library.write(7) };
+            library.join().unwrap();
             // SAFETY: nothing works on it any more.
             let buffer = kept.give_back(unsafe { Over::new() });
             assert_eq!((buffer.as_slice(), length), (&[7, 2][..], 2));
@@ -252,7 +257,6 @@ mod tests {
         arrives(vec![1u8, 2]);
         arrives(Buffer::from(vec![1u8, 2]));
     }
-    use crate::runtime::Runtime;
 
     #[test]
     fn in_process_the_request_comes_back() {
