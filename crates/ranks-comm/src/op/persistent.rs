@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::call::fast_path::{CLOSED, FastPath};
+use crate::call::fast_path::FastPath;
 use crate::call::{limit, record};
 use crate::communicator::Communicator;
 use crate::data::in_flight::{InFlight, Over};
@@ -123,12 +123,6 @@ enum What {
     Kept,
 }
 
-impl What {
-    fn is_buffered(&self) -> bool {
-        matches!(self, Self::Send(SendMode::Buffered, ..))
-    }
-}
-
 impl<B: Send + 'static> Persistent<B> {
     fn new(
         comm: &Communicator,
@@ -138,11 +132,7 @@ impl<B: Send + 'static> Persistent<B> {
         buffer: InFlight<B>,
     ) -> Self {
         Self(Box::new(Inner {
-            calls: match plan.what.is_buffered() {
-                // Each start asks first whether the message fits.
-                true => &CLOSED,
-                false => comm.calls(),
-            },
+            calls: comm.calls(),
             silent: native.as_ref().and_then(Native::silent),
             comm: comm.clone(),
             prepared_on: None,
@@ -250,7 +240,7 @@ fn start_together<B: Send + 'static>(requests: &mut [Persistent<B>]) -> Result<b
     let mut side = Side::new();
     for request in requests.iter() {
         match &request.0.native {
-            Some(native) if !request.0.plan.what.is_buffered() && side.put(native) => {}
+            Some(native) if side.put(native) => {}
             _ => return Ok(false),
         }
     }
@@ -306,10 +296,6 @@ impl<B: Send + 'static> Inner<B> {
     #[inline(never)]
     fn start_slow(&mut self) -> Result<()> {
         let _entered = self.comm.enter(record::START)?;
-        if self.plan.what.is_buffered() {
-            let bytes = self.places.buffer.span.bytes();
-            self.comm.fits_attached(self.plan.role.operation, bytes)?;
-        }
         if let (Backend::Mpi(comm), Some(native)) = (self.comm.backend(), &mut self.native)
             && (!native.receives() || !comm.has_claims())
         {
@@ -428,9 +414,16 @@ fn begin(comm: &Communicator, plan: &mut Plan, places: Places) -> Result<Pending
         (&mut What::Recv(source, tag), Backend::InProcess(over)) => {
             Ok(over.irecv(role, RecvTarget::Into(span), source, tag))
         }
+        (&mut What::Send(SendMode::Buffered, dest, tag, _), Backend::Mpi(over)) => {
+            // SAFETY: the elements of the buffer, which is there and nobody's but ours.
+            over.bsend(role.operation, unsafe { span.as_bytes() }, dest, tag)
+        }
         (&mut What::Send(mode, dest, tag, element), Backend::InProcess(over)) => {
             // SAFETY: the elements of the buffer, which is there and nobody's but ours.
             let bytes = unsafe { span.as_bytes() };
+            if mode == SendMode::Buffered {
+                over.fits_attached(role.operation, bytes.len())?;
+            }
             Ok(over.isend(
                 role,
                 Sent::with(bytes, element),

@@ -3,26 +3,23 @@
 use std::fmt;
 
 use crate::communicator::Communicator;
-use crate::data::in_flight::InFlight;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
-
-/// The largest number of bytes of an attached buffer that a message takes besides its own, on any library.
-///
-/// MPI 5.0 §3.6 (`MPI_BSEND_OVERHEAD`).
-#[doc(alias = "MPI_BSEND_OVERHEAD")]
-pub const BSEND_OVERHEAD: usize = ranks_mpi_sys::MPI_BSEND_OVERHEAD as usize;
+use crate::transport::buffered::BSEND_OVERHEAD;
+use crate::transport::mpi;
 
 /// The attached buffer of this process's buffered sends; from [`Communicator::buffer_attach`].
 ///
-/// [`detach`](Self::detach) gives it back. If this is dropped instead, the messages in it are sent all the same: the
-/// runtime keeps the memory until the next buffer is attached or the runtime ends, and detaches it then. Dropping neither
-/// waits nor frees memory in use, and `mem::forget` only leaks it.
+/// It says how much memory messages may take at a time: each is a copy of its own, which is freed when it is sent. What another part of the
+/// program attaches (`MPI_Buffer_attach` from C) is not this one.
+///
+/// [`detach`](Self::detach) gives it back. If this is dropped instead, the messages are sent all the same; dropping does not wait.
+/// The end of the runtime waits for them.
 #[must_use = "the buffer stays attached for as long as this lives"]
 pub struct AttachedBuffer {
     comm: Communicator,
     /// `None` once it was given back.
-    buffer: Option<InFlight<Vec<u8>>>,
+    buffer: Option<Vec<u8>>,
 }
 
 impl Communicator {
@@ -66,44 +63,16 @@ impl Communicator {
                 ),
             ));
         }
-        let buffer = self.dispatch_with(
+        let bytes = buffer.len();
+        self.dispatch(
             OPERATION,
-            buffer,
-            |comm, buffer| comm.attach(buffer),
-            |comm, buffer| comm.attach(buffer),
+            |comm| comm.attach(bytes),
+            |comm| comm.attach(bytes),
         )?;
         Ok(AttachedBuffer {
             comm: self.clone(),
             buffer: Some(buffer),
         })
-    }
-
-    /// Returns an error if a message of that many bytes can never fit into the attached buffer. The caller has entered the library.
-    pub(crate) fn fits_attached(&self, operation: &'static str, bytes: usize) -> Result<()> {
-        let attached = match self.backend() {
-            Backend::Mpi(comm) => comm.attached_bytes(),
-            Backend::InProcess(comm) => comm.attached_bytes(),
-        };
-        fits(operation, bytes, attached)
-    }
-}
-
-/// Returns an error if a message of that many bytes can never fit, on any library: some send a small one all the same.
-fn fits(operation: &'static str, bytes: usize, room: Option<usize>) -> Result<()> {
-    match room {
-        Some(room) if bytes.saturating_add(BSEND_OVERHEAD) <= room => Ok(()),
-        Some(room) => Err(Error::new(
-            ErrorKind::Argument,
-            operation,
-            format_args!(
-                "a message of {bytes} bytes needs {BSEND_OVERHEAD} more in the attached buffer, which has {room}"
-            ),
-        )),
-        None => Err(Error::new(
-            ErrorKind::Argument,
-            operation,
-            "no buffer is attached; see Communicator::buffer_attach",
-        )),
     }
 }
 
@@ -112,7 +81,7 @@ impl AttachedBuffer {
     /// receivers have received the messages that cannot be sent without them.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or what the library reports; the runtime keeps the buffer then,
+    /// [`ErrorKind::WrongThread`], [`ErrorKind::Finalized`], or [`ErrorKind::TimedOut`] at a [time limit](Communicator::within); its messages are sent then,
     /// as if this had been dropped.
     ///
     /// MPI 5.0 §3.6 (`MPI_Buffer_detach`).
@@ -120,24 +89,21 @@ impl AttachedBuffer {
     #[doc(alias = "MPI_Buffer_detach_c")]
     pub fn detach(mut self) -> Result<Vec<u8>> {
         const OPERATION: &str = "MPI_Buffer_detach";
-        let over = self.comm.dispatch(
-            OPERATION,
-            |comm| comm.detach().map(Some),
-            |comm| Ok(comm.detach()),
-        )?;
-        let buffer = self.buffer.take().zip(over);
-        Ok(buffer.map_or_else(Vec::new, |(buffer, over)| buffer.give_back(over)))
+        self.comm.dispatch(OPERATION, mpi::Comm::detach, |comm| {
+            comm.detach();
+            Ok(())
+        })?;
+        Ok(self.buffer.take().unwrap_or_default())
     }
 }
 
 impl Drop for AttachedBuffer {
     fn drop(&mut self) {
-        let Some(buffer) = self.buffer.take() else {
-            return;
-        };
-        match self.comm.backend() {
-            Backend::Mpi(comm) => comm.leave_attached(buffer),
-            Backend::InProcess(comm) => drop(comm.detach().map(|over| buffer.give_back(over))),
+        if self.buffer.is_some() {
+            match self.comm.backend() {
+                Backend::Mpi(comm) => comm.leave_attached(),
+                Backend::InProcess(comm) => comm.detach(),
+            }
         }
     }
 }

@@ -126,14 +126,17 @@ impl Communicator {
             .items(data.len())
             .to(dest, tag);
         let _entered = self.enter(call)?;
-        if mode == SendMode::Buffered {
-            self.fits_attached(role.operation, size_of_val(data))?;
-        }
         match self.backend() {
+            Backend::Mpi(comm) if mode == SendMode::Buffered => {
+                comm.bsend(role.operation, data, dest, tag)
+            }
             // A pending receive here may be what the receiver of this message waits for.
             // SAFETY: by this function's contract.
             Backend::Mpi(comm) => unsafe { comm.isend(mode, data, dest, tag) },
             Backend::InProcess(comm) => {
+                if mode == SendMode::Buffered {
+                    comm.fits_attached(role.operation, size_of_val(data))?;
+                }
                 let synchronous = mode == SendMode::Synchronous;
                 Ok(comm.isend(role, Sent::of(data), dest, tag, synchronous))
             }

@@ -51,11 +51,8 @@ impl Communicator {
     /// # Errors
     /// [`ErrorKind::Rank`](crate::ErrorKind::Rank), [`ErrorKind::Tag`](crate::ErrorKind::Tag);
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) if no buffer is [attached](Self::buffer_attach) or the
-    /// message and its [overhead](crate::BSEND_OVERHEAD) are larger than all of it; what the library reports if too little of it is
-    /// free. In process a message leaves the buffer immediately.
-    ///
-    /// Attach as much as is ever in flight: after a buffered send that was refused since too little of the buffer was free, Open MPI delivers
-    /// no later message to that rank.
+    /// message and its [overhead](crate::BSEND_OVERHEAD) are larger than all of it, or than what is free; later messages arrive
+    /// all the same. In process a message leaves the buffer immediately.
     ///
     /// MPI 5.0 §3.4 (`MPI_Bsend`).
     #[doc(alias = "MPI_Bsend")]
@@ -132,7 +129,9 @@ impl Communicator {
         self.dispatch(
             call,
             |comm| {
-                self.fits(mode, data)?;
+                if mode == SendMode::Buffered {
+                    return comm.bsend(mode.name(), data, dest, tag).map(drop);
+                }
                 if limit::may_end().is_some()
                     && matches!(mode, SendMode::Standard | SendMode::Synchronous)
                 {
@@ -144,20 +143,14 @@ impl Communicator {
                 unsafe { comm.send(mode, data, dest, tag) }
             },
             |comm| {
-                self.fits(mode, data)?;
+                if mode == SendMode::Buffered {
+                    comm.fits_attached(mode.name(), size_of_val(data))?;
+                }
                 match mode {
                     SendMode::Synchronous => comm.ssend(mode.name(), Sent::of(data), dest, tag),
                     _ => comm.send(Sent::of(data), dest, tag),
                 }
             },
         )
-    }
-
-    /// Returns an error if a message for the attached buffer can never fit into it. The caller has entered the library.
-    fn fits<T>(&self, mode: SendMode, data: &[T]) -> Result<()> {
-        match mode {
-            SendMode::Buffered => self.fits_attached(mode.name(), size_of_val(data)),
-            SendMode::Standard | SendMode::Synchronous | SendMode::Ready => Ok(()),
-        }
     }
 }

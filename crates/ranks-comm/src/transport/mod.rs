@@ -1,6 +1,7 @@
 //! The two transports: an MPI library, and threads of this process.
 
 pub(crate) mod backend;
+pub(crate) mod buffered;
 pub(crate) mod comparison;
 pub(crate) mod facts;
 pub(crate) mod in_process;

@@ -10,6 +10,7 @@
     reason = "numbers of ranks are small"
 )]
 
+mod buffered;
 mod newer;
 mod time_limits;
 

@@ -159,9 +159,13 @@ impl Communicator {
             let place = Lent::to_read(data);
             let native = self.dispatch(
                 role.operation,
-                // SAFETY: the request owns the buffer until it is retired, and a `SendBuffer` stays where it is; the rest is
-                // this function's contract.
-                |comm| unsafe { comm.send_init(mode, data, dest, tag) }.map(Some),
+                |comm| match mode {
+                    // Each start copies the message.
+                    SendMode::Buffered => Ok(None),
+                    // SAFETY: the request owns the buffer until it is retired, and a `SendBuffer` stays where it is; the rest is
+                    // this function's contract.
+                    _ => unsafe { comm.send_init(mode, data, dest, tag) }.map(Some),
+                },
                 |_| Ok(None),
             )?;
             Ok((place, native))

@@ -4,9 +4,8 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use super::comm::Comm;
-use crate::data::in_flight::{InFlight, Over};
 use crate::result::{Error, ErrorKind, Result};
-use crate::transport::pending_op::PendingOp;
+use crate::transport::buffered::taken;
 
 impl Comm {
     fn attached(&self) -> MutexGuard<'_, Option<usize>> {
@@ -14,7 +13,7 @@ impl Comm {
         attached.unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn attach(&self, buffer: Vec<u8>) -> Result<InFlight<Vec<u8>>> {
+    pub(crate) fn attach(&self, bytes: usize) -> Result<()> {
         let mut attached = self.attached();
         if attached.is_some() {
             return Err(Error::new(
@@ -23,17 +22,16 @@ impl Comm {
                 "this rank has a buffer attached; there can be one only, so detach it first",
             ));
         }
-        *attached = Some(buffer.len());
-        Ok(InFlight::new(buffer))
+        *attached = Some(bytes);
+        Ok(())
     }
 
-    pub(crate) fn detach(&self) -> Option<Over> {
+    pub(crate) fn detach(&self) {
         *self.attached() = None;
-        PendingOp::Gone.ended()
     }
 
-    /// The size of the attached buffer.
-    pub(crate) fn attached_bytes(&self) -> Option<usize> {
-        *self.attached()
+    /// Returns an error if a message of so many bytes can never fit.
+    pub(crate) fn fits_attached(&self, operation: &'static str, bytes: usize) -> Result<()> {
+        taken(operation, bytes, *self.attached()).map(drop)
     }
 }

@@ -1,29 +1,56 @@
-//! The attached buffer of buffered sends: one for each process, the library's from attach to detach.
+//! Buffered sends: a message is copied, and the copy sent by a nonblocking standard send that the session keeps.
+//!
+//! The library's own are not used. Where too little of its buffer is free, Open MPI (4.1.4 to 5.0.11) refuses the message, but counts it
+//! all the same, and the receiver waits for it: no later message to that rank arrives. The attached buffer is therefore one of
+//! numbers: how large it is, and how much of it the messages take that are not sent yet.
 
-use std::ffi::c_void;
-use std::ptr;
-use std::sync::{MutexGuard, PoisonError};
-
-use ranks_mpi_sys as sys;
-use ranks_mpi_sys::MPI_Count;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::communicator::Comm;
-use super::error::check;
+use super::send_mode::SendMode;
 use super::session::Session;
-use crate::data::in_flight::{InFlight, Over};
+use crate::call::limit::{Pause, look};
+use crate::data::element::Pod;
+use crate::data::in_flight::InFlight;
+use crate::data::owned::{Plain, SendBuffer};
+use crate::data::source::Destination;
 use crate::result::{Error, ErrorKind, Result};
+use crate::transport::buffered::taken;
+use crate::transport::pending_op::PendingOp;
 
-/// The state of the attached buffer.
+/// The attached buffer.
 #[derive(Default)]
-pub(crate) enum Attached {
-    #[default]
-    Nothing,
-    /// A buffer of that many bytes that a guard owns.
-    Held(usize),
-    /// A buffer whose guard was dropped.
-    Left(InFlight<Vec<u8>>),
-    /// A buffer that is being detached.
-    Leaving,
+pub(crate) struct Attached {
+    /// Its size, while there is one.
+    room: Option<usize>,
+    /// The bytes that messages take which are not sent yet.
+    used: Arc<AtomicUsize>,
+}
+
+/// The part of the attached buffer that one message takes, until this is dropped.
+struct Part {
+    bytes: usize,
+    used: Arc<AtomicUsize>,
+}
+
+impl Part {
+    /// Takes a part, if so much is free.
+    fn of(used: &Arc<AtomicUsize>, bytes: usize, room: usize) -> Option<Self> {
+        let more = |used: usize| used.checked_add(bytes).filter(|&used| used <= room);
+        let took = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        took.ok().map(|_| Self {
+            bytes,
+            used: Arc::clone(used),
+        })
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl Session {
@@ -31,85 +58,96 @@ impl Session {
         self.attached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Detaches a buffer whose guard was dropped; waits until its messages are sent.
-    pub(crate) fn detach_what_was_left(&self) -> Result<()> {
-        let mut attached = self.attached();
-        let buffer = match std::mem::replace(&mut *attached, Attached::Leaving) {
-            Attached::Left(buffer) => buffer,
-            other => {
-                *attached = other;
-                return Ok(());
-            }
-        };
-        drop(attached);
-        let outcome = detach();
-        *self.attached() = match outcome {
-            Ok(()) => {
-                // SAFETY: the library has let go of it.
-                drop(buffer.give_back(unsafe { Over::new() }));
-                Attached::Nothing
-            }
-            Err(_) => Attached::Left(buffer),
-        };
-        outcome
+    /// Returns `true` if all buffered messages are sent.
+    fn is_all_sent(&self) -> bool {
+        let used = Arc::clone(&self.attached().used);
+        used.load(Ordering::Relaxed) == 0 || {
+            self.orphans.sweep();
+            used.load(Ordering::Relaxed) == 0
+        }
+    }
+
+    /// Waits until all buffered messages are sent, for so long at most.
+    pub(crate) fn send_what_is_buffered(&self, limit: Duration) -> Result<()> {
+        Pause::until(limit, || Ok(self.is_all_sent())).map(drop)
     }
 }
 
 impl Comm {
-    /// Attaches `buffer`, whose memory is not touched until it is detached.
-    pub(crate) fn attach(&self, buffer: Vec<u8>) -> Result<InFlight<Vec<u8>>> {
-        const OPERATION: &str = "MPI_Buffer_attach";
-        self.session.detach_what_was_left()?;
-        let mut attached = self.session.attached();
-        if !matches!(*attached, Attached::Nothing) {
+    /// Attaches a buffer of so many bytes; waits until all messages of one before are sent.
+    pub(crate) fn attach(&self, bytes: usize) -> Result<()> {
+        if self.session.attached().room.is_some() {
             return Err(Error::new(
                 ErrorKind::Argument,
-                OPERATION,
+                "MPI_Buffer_attach",
                 "this process has a buffer attached; there can be one only, so detach it first",
             ));
         }
-        let bytes = buffer.len();
-        let (buffer, ()) = InFlight::begun(buffer, |buffer| {
-            let start = buffer.as_mut_ptr().cast::<c_void>();
-            let length = MPI_Count::try_from(bytes).unwrap_or(0);
-            // SAFETY: the memory is the library's until `detach`: the guard and after it the session keep it.
-            let code = unsafe { sys::MPI_Buffer_attach_c(start, length) };
-            check(code, OPERATION)
-        })?;
-        *attached = Attached::Held(bytes);
-        Ok(buffer)
+        self.wait_for_buffered()?;
+        self.session.attached().room = Some(bytes);
+        Ok(())
     }
 
     /// Detaches it; waits until its messages are sent.
-    pub(crate) fn detach(&self) -> Result<Over> {
-        let held = std::mem::replace(&mut *self.session.attached(), Attached::Leaving);
-        let outcome = detach();
-        *self.session.attached() = match outcome {
-            Ok(()) => Attached::Nothing,
-            Err(_) => held,
-        };
-        // SAFETY: the library has let go of it.
-        outcome.map(|()| unsafe { Over::new() })
+    pub(crate) fn detach(&self) -> Result<()> {
+        self.wait_for_buffered()?;
+        self.leave_attached();
+        Ok(())
     }
 
-    /// The size of a buffer that a guard owns.
-    pub(crate) fn attached_bytes(&self) -> Option<usize> {
-        match *self.session.attached() {
-            Attached::Held(bytes) => Some(bytes),
-            Attached::Nothing | Attached::Left(_) | Attached::Leaving => None,
+    /// Detaches it; its messages are sent all the same.
+    pub(crate) fn leave_attached(&self) {
+        self.session.attached().room = None;
+    }
+
+    fn wait_for_buffered(&self) -> Result<()> {
+        look(|| Ok(self.session.is_all_sent().then_some(())))
+    }
+
+    /// Sends a copy of `data`, if the attached buffer has room for it.
+    pub(crate) fn bsend<T: Pod>(
+        &self,
+        operation: &'static str,
+        data: &[T],
+        dest: Destination,
+        tag: i32,
+    ) -> Result<PendingOp> {
+        let part = self.part(operation, size_of_val(data))?;
+        let (memory, sending) = InFlight::begun((Plain::copy(data), part), |(copy, _)| {
+            // SAFETY: the copy stays until the operation is complete, as it is detached with it; a standard send promises nothing.
+            unsafe { self.isend(SendMode::Standard, copy.as_slice(), dest, tag) }
+        })?;
+        let memory = memory.into_keep_alive();
+        match sending {
+            PendingOp::Mpi(sending) => self.abandon(sending, memory),
+            // To nobody.
+            sending => drop(sending.ended().map(|over| memory.free(over))),
         }
+        Ok(PendingOp::over(crate::result::Status::null()))
     }
 
-    /// Keeps the memory of a buffer whose guard was dropped.
-    pub(crate) fn leave_attached(&self, buffer: InFlight<Vec<u8>>) {
-        *self.session.attached() = Attached::Left(buffer);
+    /// The part of the attached buffer for a message of so many bytes.
+    fn part(&self, operation: &'static str, bytes: usize) -> Result<Part> {
+        let (room, used) = {
+            let attached = self.session.attached();
+            (attached.room, Arc::clone(&attached.used))
+        };
+        let bytes = taken(operation, bytes, room)?;
+        let room = room.unwrap_or(0);
+        let part = Part::of(&used, bytes, room).or_else(|| {
+            self.session.orphans.sweep();
+            Part::of(&used, bytes, room)
+        });
+        part.ok_or_else(|| {
+            let free = room.saturating_sub(used.load(Ordering::Relaxed));
+            Error::new(
+                ErrorKind::Argument,
+                operation,
+                format_args!(
+                    "the message needs {bytes} bytes of the attached buffer, of whose {room} bytes {free} are free until messages before it \
+                     are received; attach a larger one, or send again later"
+                ),
+            )
+        })
     }
-}
-
-fn detach() -> Result<()> {
-    let mut start: *mut c_void = ptr::null_mut();
-    let mut length: MPI_Count = 0;
-    // SAFETY: a buffer is attached; where it is and how long it is are written to places of ours.
-    let code = unsafe { sys::MPI_Buffer_detach_c((&raw mut start).cast(), &raw mut length) };
-    check(code, "MPI_Buffer_detach")
 }

@@ -30,7 +30,7 @@ impl Comm {
         let call = mode.functions().blocking_c;
         // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is posted, if that was promised.
         let code = unsafe { call(to_read(data), count, datatype, to, tag, self.canonical) };
-        check_with(code, mode.name(), || attempt(mode, data, dest))
+        check_with(code, mode.name(), || attempt(data, dest))
     }
 
     /// Sends as many items as an `int` can count, in a mode that this library does.
@@ -51,17 +51,13 @@ impl Comm {
         // SAFETY: `count` items are what `data` holds; rank and tag are checked; a receive is posted, if that was promised.
         let code = unsafe { call(to_read(data), count, datatype, to, tag, comm.native) };
         comm.over();
-        check_with(code, mode.name(), || attempt(mode, data, dest))
+        check_with(code, mode.name(), || attempt(data, dest))
     }
 }
 
-fn attempt<T>(mode: SendMode, data: &[T], dest: Destination) -> String {
-    match (mode, dest) {
-        (SendMode::Buffered, _) => {
-            let bytes = size_of_val(data);
-            format!("sending {bytes} bytes, for which an attached buffer must have room")
-        }
-        (_, Destination::Rank(dest)) => format!("sending {} elements to rank {dest}", data.len()),
-        (_, Destination::Null) => format!("sending {} elements to nobody", data.len()),
+fn attempt<T>(data: &[T], dest: Destination) -> String {
+    match dest {
+        Destination::Rank(dest) => format!("sending {} elements to rank {dest}", data.len()),
+        Destination::Null => format!("sending {} elements to nobody", data.len()),
     }
 }

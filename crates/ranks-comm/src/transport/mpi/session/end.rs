@@ -52,6 +52,7 @@ impl Session {
         // Before the state is locked: an operation that completes may use it to find out a length.
         let settled = if may_call {
             self.last_call(limit).and_then(|alike| {
+                self.send_what_is_buffered(limit.map_or(Duration::MAX, |limit| limit.duration))?;
                 self.orphans
                     .settle(limit.map_or(Duration::MAX, |limit| limit.duration))?;
                 self.all_come(limit).map(|()| alike)
@@ -95,7 +96,6 @@ impl Session {
         };
         let nobody_is_lost = fault_tolerance::nobody_is_lost(self.owner);
         if nobody_is_lost {
-            outcome = outcome.and(self.detach_what_was_left());
             let waiting = std::mem::take(&mut lock(&self.aside).waiting);
             for waiting in waiting.into_values() {
                 outcome = outcome.and(waiting.free());
