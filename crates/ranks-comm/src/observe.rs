@@ -5,9 +5,9 @@
 //! each rank: here for ranks that are threads, in `transport/mpi/gather_statistics.rs` for those that are processes.
 
 mod clock;
+mod collector;
 mod facts;
 mod job;
-mod keeper;
 mod part;
 #[cfg(feature = "tracing")]
 mod spans;
@@ -22,9 +22,9 @@ use std::sync::PoisonError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) use clock::{Clock, Reading};
+use collector::Collector;
+pub(crate) use collector::Who;
 pub(crate) use job::Job;
-use keeper::Keeper;
-pub(crate) use keeper::Who;
 pub(crate) use part::Part;
 #[cfg(feature = "tracing")]
 pub use spans::look_for_subscriber;
@@ -35,7 +35,7 @@ use crate::call::record::{Home, Recorder};
 
 /// Reads the settings, before there are ranks whose calls could be observed.
 pub(crate) fn start() {
-    Keeper::start();
+    Collector::start();
     #[cfg(feature = "tracing")]
     spans::look_for_subscriber();
 }
@@ -49,7 +49,7 @@ pub(crate) struct Together {
 
 /// The data that this process asks for; `None` if nothing.
 pub(crate) fn together() -> Option<Together> {
-    let wanted = &Keeper::get()?.wanted;
+    let wanted = &Collector::get()?.wanted;
     Some(Together {
         statistics: wanted.statistics.is_some(),
         clocks: wanted.timeline.is_some(),
@@ -64,40 +64,40 @@ pub(crate) fn new_job() -> u64 {
 
 /// The local time in nanoseconds, as in timelines.
 pub(crate) fn now() -> i64 {
-    Keeper::get().map_or(0, |keeper| keeper.now())
+    Collector::get().map_or(0, |collector| collector.now())
 }
 
 /// Registers a rank, with a first sample of its clock.
 pub(crate) fn begin(home: Home, who: Who, clock: Clock) {
-    if let Some(keeper) = Keeper::get() {
-        keeper.begin(home, who, clock);
+    if let Some(collector) = Collector::get() {
+        collector.begin(home, who, clock);
     }
 }
 
 /// Records a second clock sample of the rank, for drift correction.
 pub(crate) fn look_again(home: Home, last: Option<Reading>) {
-    if let Some(keeper) = Keeper::get() {
-        keeper.with(home, |kept| kept.clock.last = last);
+    if let Some(collector) = Collector::get() {
+        collector.with(home, |kept| kept.clock.last = last);
     }
 }
 
 /// The rank's part of the statistics.
 pub(crate) fn part(home: Home) -> Option<Part> {
-    Keeper::get()?.with(home, |kept| kept.part())
+    Collector::get()?.with(home, |kept| kept.part())
 }
 
 /// Writes the timeline of a rank that makes no more calls, and forgets it.
 pub(crate) fn end(home: Home) {
-    if let Some(keeper) = Keeper::get()
-        && let Some(kept) = keeper.take(home)
+    if let Some(collector) = Collector::get()
+        && let Some(kept) = collector.take(home)
     {
-        keeper.write(&kept.lock().unwrap_or_else(PoisonError::into_inner));
+        collector.write(&kept.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
 /// Writes the statistics of the job to their destination.
 pub(crate) fn publish(job: &Job) {
-    let target = Keeper::get().and_then(|keeper| keeper.wanted.statistics.as_ref());
+    let target = Collector::get().and_then(|collector| collector.wanted.statistics.as_ref());
     match target {
         None => {}
         // In one write, so that nothing comes between. An error here could not be reported.
@@ -113,11 +113,13 @@ pub(crate) fn publish(job: &Job) {
 
 /// Publishes the statistics of all ranks of an in-process world, which make no more calls; once.
 pub(crate) fn end_of_world(world: u64) {
-    let Some(keeper) = Keeper::get() else { return };
-    let mut homes = keeper.homes();
+    let Some(collector) = Collector::get() else {
+        return;
+    };
+    let mut homes = collector.homes();
     homes.retain(|home| home.world == world);
     let first = homes.first();
-    let Some(who) = first.and_then(|&home| keeper.with(home, |kept| kept.who.clone())) else {
+    let Some(who) = first.and_then(|&home| collector.with(home, |kept| kept.who.clone())) else {
         return;
     };
     let mut job = Job::new(who.size, &who.library);
@@ -135,7 +137,7 @@ pub(crate) fn end_of_world(world: u64) {
 /// The statistics of a rank so far, on one communicator or on all; empty if nothing is kept.
 pub(crate) fn statistics(recorder: &Recorder, all: bool) -> Statistics {
     let of = (!all).then_some(recorder.id);
-    let kept =
-        Keeper::get().and_then(|keeper| keeper.with(recorder.home, |kept| kept.statistics(of)));
+    let kept = Collector::get()
+        .and_then(|collector| collector.with(recorder.home, |kept| kept.statistics(of)));
     kept.unwrap_or_else(|| Statistics::new(Vec::new(), Duration::ZERO))
 }

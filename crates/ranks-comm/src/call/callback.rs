@@ -31,7 +31,7 @@ impl Callback {
         INSIDE.set(INSIDE.get() + 1);
         let holds = THREAD_GUARD.was_opened();
         if holds {
-            THREAD_GUARD.hold_express();
+            THREAD_GUARD.hold_fast_path();
         }
         Self { holds }
     }
@@ -41,7 +41,7 @@ impl Drop for Callback {
     fn drop(&mut self) {
         INSIDE.set(INSIDE.get() - 1);
         if self.holds {
-            THREAD_GUARD.release_express();
+            THREAD_GUARD.release_fast_path();
         }
     }
 }

@@ -171,9 +171,9 @@ mod tests {
                 .unwrap()
         };
         assert!(!here(&MULTIPLE, 1), "not yet");
-        MULTIPLE.open_express(ThreadLevel::Multiple);
-        FUNNELED.open_express(ThreadLevel::Funneled);
-        SERIALIZED.open_express(ThreadLevel::Serialized);
+        MULTIPLE.open_fast_path(ThreadLevel::Multiple);
+        FUNNELED.open_fast_path(ThreadLevel::Funneled);
+        SERIALIZED.open_fast_path(ThreadLevel::Serialized);
         assert!(here(&MULTIPLE, 1) && elsewhere(&MULTIPLE, 1));
         assert!(here(&FUNNELED, 1) && !elsewhere(&FUNNELED, 1));
         assert!(!here(&SERIALIZED, 1) && !elsewhere(&SERIALIZED, 1));
@@ -182,11 +182,11 @@ mod tests {
         let both = |items, others| MULTIPLE.fast_path().takes_both(items, others);
         assert!(both(1, 1) && both(1 << 30, 1) && both(3, 1 << 30));
         assert!(!both(0, 1) && !both(1, 0) && !both(1, (1 << 30) + 1) && !both(usize::MAX, 1));
-        MULTIPLE.hold_express();
-        MULTIPLE.hold_express();
-        MULTIPLE.release_express();
+        MULTIPLE.hold_fast_path();
+        MULTIPLE.hold_fast_path();
+        MULTIPLE.release_fast_path();
         assert!(!here(&MULTIPLE, 1));
-        MULTIPLE.release_express();
+        MULTIPLE.release_fast_path();
         assert!(here(&MULTIPLE, 1));
         MULTIPLE.close();
         FUNNELED.close();

@@ -23,7 +23,7 @@ use crate::result::ErrorKind;
 
 /// A call that a thread is in, or was in.
 #[derive(Debug)]
-pub(crate) struct UnderWay {
+pub(crate) struct CallInFlight {
     pub(crate) what: Call,
     /// The number of collectives, or other calls, on this communicator before it, if it is recorded.
     pub(crate) number: Option<u64>,
@@ -70,10 +70,10 @@ pub(crate) trait Callee {
 /// Observes calls. Must not itself communicate. A panic ends after the panic hook.
 pub(crate) trait Observer: Send + Sync {
     /// Called at the start of a call, on its thread.
-    fn begun(&self, _call: &UnderWay) {}
+    fn begun(&self, _call: &CallInFlight) {}
 
     /// Called at the end of a call, on the same thread.
-    fn ended(&self, call: &UnderWay, took: Duration, failed: Option<ErrorKind>);
+    fn ended(&self, call: &CallInFlight, took: Duration, failed: Option<ErrorKind>);
 
     /// Called before the process is ended from outside.
     fn process_ends(&self) {}
@@ -89,14 +89,14 @@ pub(crate) struct Hold(());
 impl Hold {
     pub(crate) fn new() -> Self {
         HOLDS.fetch_add(1, Ordering::Relaxed);
-        THREAD_GUARD.hold_express();
+        THREAD_GUARD.hold_fast_path();
         Self(())
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        THREAD_GUARD.release_express();
+        THREAD_GUARD.release_fast_path();
         HOLDS.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -119,12 +119,12 @@ pub(crate) fn the_process_ends() {
 }
 
 /// The calls of this process, the oldest first.
-pub(crate) fn of_this_process() -> Vec<Arc<UnderWay>> {
+pub(crate) fn of_this_process() -> Vec<Arc<CallInFlight>> {
     of_threads::all()
 }
 
 /// The outermost call of each thread of this process: those that the program has made.
-pub(crate) fn of_the_program() -> Vec<Arc<UnderWay>> {
+pub(crate) fn of_the_program() -> Vec<Arc<CallInFlight>> {
     let mut calls = of_this_process();
     let mut threads = HashSet::new();
     calls.retain(|call| threads.insert(call.thread));
@@ -137,14 +137,14 @@ pub(crate) fn is_within_another() -> bool {
 }
 
 /// The outermost call of this thread that has a limit.
-pub(crate) fn limited_here() -> Option<Arc<UnderWay>> {
+pub(crate) fn limited_here() -> Option<Arc<CallInFlight>> {
     let mine = ThreadCalls::mine();
     let calls = mine.calls();
     calls.iter().find(|call| call.limit.is_some()).cloned()
 }
 
 /// The outermost call of this thread.
-pub(crate) fn here() -> Option<Arc<UnderWay>> {
+pub(crate) fn here() -> Option<Arc<CallInFlight>> {
     if !is_wanted() {
         return None;
     }
@@ -154,7 +154,7 @@ pub(crate) fn here() -> Option<Arc<UnderWay>> {
 /// Guard of a call in the list; dropping it ends the call.
 #[derive(Debug)]
 pub(crate) struct Held {
-    pub(crate) call: Arc<UnderWay>,
+    pub(crate) call: Arc<CallInFlight>,
     /// The list that it is in.
     thread: Arc<ThreadCalls>,
     failed: Option<ErrorKind>,
@@ -166,13 +166,13 @@ impl Held {
     #[inline(never)]
     pub(crate) fn enter(on: &impl Callee, call: Call, number: Option<u64>, whole: bool) -> Self {
         let (around, depth) = around();
-        Self::hold(UnderWay {
+        Self::hold(CallInFlight {
             number,
             is_whole: whole,
             depth,
             limit: on.limit(call.operation()).filter(|_| around == 0),
             world: on.threads(),
-            ..UnderWay::new(call, Arc::clone(on.recorder()))
+            ..CallInFlight::new(call, Arc::clone(on.recorder()))
         })
     }
 
@@ -182,13 +182,13 @@ impl Held {
         recorder: Arc<Recorder>,
         limit: Option<Limit>,
     ) -> Self {
-        Self::hold(UnderWay {
+        Self::hold(CallInFlight {
             limit,
-            ..UnderWay::new(operation.into(), recorder)
+            ..CallInFlight::new(operation.into(), recorder)
         })
     }
 
-    fn hold(call: UnderWay) -> Self {
+    fn hold(call: CallInFlight) -> Self {
         let (call, thread) = (Arc::new(call), ThreadCalls::mine());
         thread.calls().push(Arc::clone(&call));
         if call.is_whole {
@@ -212,7 +212,7 @@ impl Drop for Held {
     #[inline(never)]
     fn drop(&mut self) {
         let took = self.call.started.elapsed();
-        let is_other = |other: &Arc<UnderWay>| !Arc::ptr_eq(other, &self.call);
+        let is_other = |other: &Arc<CallInFlight>| !Arc::ptr_eq(other, &self.call);
         self.thread.calls().retain(is_other);
         if self.call.is_whole {
             for_observers(|observer| observer.ended(&self.call, took, self.failed));
@@ -240,7 +240,7 @@ fn for_observers(what: impl Fn(&dyn Observer)) {
     }
 }
 
-impl UnderWay {
+impl CallInFlight {
     fn new(what: Call, recorder: Arc<Recorder>) -> Self {
         Self {
             what,

@@ -53,17 +53,17 @@ impl ThreadGuard {
 
     /// Opens the fast path to threads that need no further check at `level`. For the one gate of MPI only, since a
     /// thread remembers that it is the initialising one, and not of which gate.
-    pub(crate) fn open_express(&'static self, level: ThreadLevel) {
+    pub(crate) fn open_fast_path(&'static self, level: ThreadLevel) {
         self.fast_path.open(level);
     }
 
     /// Closes the fast path, so that each call is checked, until the matching release.
-    pub(crate) fn hold_express(&self) {
+    pub(crate) fn hold_fast_path(&self) {
         self.fast_path.hold();
     }
 
-    /// Undoes one [`hold_express`](Self::hold_express).
-    pub(crate) fn release_express(&self) {
+    /// Undoes one [`hold_fast_path`](Self::hold_fast_path).
+    pub(crate) fn release_fast_path(&self) {
         self.fast_path.release();
     }
 

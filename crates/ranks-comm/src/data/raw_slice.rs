@@ -163,19 +163,19 @@ impl RawSlice {
 
 /// New memory for a message, of the layout that a `Vec` of its elements has.
 ///
-/// After the receive is complete (see `Landed`) all of it is written: the message is as long as the memory.
+/// After the receive is complete (see `Completion`) all of it is written: the message is as long as the memory.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct RecvStorage {
     start: NonNull<u8>,
     layout: Layout,
 }
 
 // SAFETY: it owns its memory, in which there is plain data.
-unsafe impl Send for Room {}
+unsafe impl Send for RecvStorage {}
 // SAFETY: as above; nothing is changed through a shared reference.
-unsafe impl Sync for Room {}
+unsafe impl Sync for RecvStorage {}
 
-impl Room {
+impl RecvStorage {
     /// Memory for `bytes`, aligned to `align`, uninitialised.
     pub(crate) fn new(operation: &'static str, bytes: usize, align: usize) -> Result<Self> {
         let layout = Layout::from_size_align(bytes, align)
@@ -233,7 +233,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for RecvStorage {
     fn drop(&mut self) {
         if self.layout.size() > 0 {
             // SAFETY: allocated by `new` with this layout, and not given away.
@@ -293,11 +293,11 @@ mod tests {
 
     #[test]
     fn room_becomes_a_vector_of_its_elements() {
-        let room = Room::copy("x", &[1, 0, 0, 0, 2, 0, 0, 0], align_of::<u32>()).unwrap();
+        let room = RecvStorage::copy("x", &[1, 0, 0, 0, 2, 0, 0, 0], align_of::<u32>()).unwrap();
         // SAFETY: all of it was written by `copy`.
         let numbers = unsafe { room.into_vec::<u32>() };
         assert_eq!(numbers, [1u32.to_le(), 2u32.to_le()]);
-        let none = Room::new("x", 0, 8).unwrap();
+        let none = RecvStorage::new("x", 0, 8).unwrap();
         // SAFETY: there is nothing to be written.
         assert_eq!(unsafe { none.into_vec::<u64>() }, [0u64; 0]);
     }

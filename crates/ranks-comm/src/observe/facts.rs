@@ -1,6 +1,6 @@
 //! The facts about a call that are reported.
 
-use crate::call::inflight_calls::UnderWay;
+use crate::call::inflight_calls::CallInFlight;
 use crate::call::record::{Class, Recorder};
 
 /// A call, in the terms of a report.
@@ -20,7 +20,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn of(call: &UnderWay) -> Self {
+    pub(super) fn of(call: &CallInFlight) -> Self {
         let call = &call.what;
         let kind = call.kind;
         let one = usize::try_from(call.peer).ok();

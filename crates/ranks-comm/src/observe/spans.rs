@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::Level;
 use tracing::span::EnteredSpan;
 
-use crate::call::inflight_calls::{self, Observer, UnderWay};
+use crate::call::inflight_calls::{self, CallInFlight, Observer};
 use crate::call::record::Home;
 use crate::observe::facts::{self, Facts};
 use crate::result::ErrorKind;
@@ -47,7 +47,7 @@ thread_local! {
 }
 
 impl Observer for Spans {
-    fn begun(&self, call: &UnderWay) {
+    fn begun(&self, call: &CallInFlight) {
         let span = span(call);
         if span.is_disabled() {
             return;
@@ -61,7 +61,7 @@ impl Observer for Spans {
         });
     }
 
-    fn ended(&self, call: &UnderWay, _took: Duration, failed: Option<ErrorKind>) {
+    fn ended(&self, call: &CallInFlight, _took: Duration, failed: Option<ErrorKind>) {
         if let Some(kind) = failed {
             let op = call.what.operation();
             tracing::warn!(target: TARGET, op, error = %kind, "failed");
@@ -78,7 +78,7 @@ impl Observer for Spans {
     }
 }
 
-fn span(call: &UnderWay) -> tracing::Span {
+fn span(call: &CallInFlight) -> tracing::Span {
     let facts = Facts::of(call);
     let recorder = &call.recorder;
     tracing::debug_span!(

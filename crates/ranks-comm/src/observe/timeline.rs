@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::call::record::own_file;
 use crate::observe::clock::Clock;
-use crate::observe::keeper::Who;
+use crate::observe::collector::Who;
 use crate::result::ErrorKind;
 
 /// The number of calls that are kept of a rank: about twelve megabytes.

@@ -10,7 +10,7 @@ use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::{Backend, StartedOp};
 use crate::transport::in_process;
-use crate::transport::pending_op::{Deferred, Landed, PendingOp};
+use crate::transport::pending_op::{Completion, Deferred, PendingOp};
 
 impl PendingOp {
     /// An operation that a sibling crate has started.
@@ -246,7 +246,7 @@ impl PendingOp {
             Self::InProcess(flight) => {
                 let outcome = own(comm).map(|comm| {
                     if flight.cancel(comm) {
-                        return Some(Ok(Landed::plain(Status::cancelled())));
+                        return Some(Ok(Completion::plain(Status::cancelled())));
                     }
                     let outcome = flight.test(comm);
                     if outcome.is_none() {
@@ -333,13 +333,17 @@ fn own(comm: &Communicator) -> Result<&in_process::Comm> {
     }
 }
 
-fn advance(deferred: &mut dyn Deferred, comm: &Communicator, wait: bool) -> Option<Result<Landed>> {
+fn advance(
+    deferred: &mut dyn Deferred,
+    comm: &Communicator,
+    wait: bool,
+) -> Option<Result<Completion>> {
     let Backend::InProcess(comm) = comm.backend() else {
-        return Some(Ok(Landed::plain(Status::null())));
+        return Some(Ok(Completion::plain(Status::null())));
     };
     match deferred.advance(comm, wait) {
         Ok(false) => None,
-        Ok(true) => Some(Ok(Landed::plain(Status::null()))),
+        Ok(true) => Some(Ok(Completion::plain(Status::null()))),
         Err(error) => Some(Err(error)),
     }
 }

@@ -18,7 +18,7 @@ use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::Backend;
 use crate::transport::in_process::Sent;
 use crate::transport::mpi::{Native, SendMode};
-use crate::transport::pending_op::{Landed, PendingOp};
+use crate::transport::pending_op::{Completion, PendingOp};
 
 mod active;
 mod collective;
@@ -386,7 +386,7 @@ impl<B: Send + 'static> Inner<B> {
                 let Some(outcome) = native.test()? else {
                     return Ok(false);
                 };
-                self.flight = PendingOp::Over(outcome.map(Landed::plain));
+                self.flight = PendingOp::Over(outcome.map(Completion::plain));
                 self.phase = Phase::Flying;
                 Ok(true)
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
 use crate::data::in_flight::InFlight;
-use crate::data::raw_slice::{OpInfo, Room};
+use crate::data::raw_slice::{OpInfo, RecvStorage};
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::StartedOp;
 use crate::transport::pending_op::PendingOp;
@@ -32,7 +32,7 @@ pub struct Request<B: Send + 'static> {
     /// `None` once it was given back.
     buffer: Option<InFlight<B>>,
     /// Makes the buffer of a message of unknown length.
-    settle: Option<fn(Room) -> B>,
+    settle: Option<fn(RecvStorage) -> B>,
 }
 
 impl<B: Send + 'static> Request<B> {
@@ -201,7 +201,7 @@ impl<T: Pod + Send> Request<Vec<T>> {
     /// A receive that allocates its vector when the length is known.
     pub(crate) fn of_any_length(comm: &Communicator, flight: PendingOp) -> Self {
         let mut request = Self::of(comm, flight, InFlight::new(Vec::new()));
-        request.settle = Some(Room::into_initialised);
+        request.settle = Some(RecvStorage::into_initialised);
         request
     }
 }

@@ -106,12 +106,12 @@ mod sealed {
         fn is_in_time(&mut self, waiting: Instant) -> Result<()>;
 
         /// The pending operation, if the request itself keeps it.
-        fn flight(&mut self) -> Option<UnderWay<'_>>;
+        fn flight(&mut self) -> Option<CallInFlight<'_>>;
     }
 
     /// A pending operation, opaque to other crates.
     #[derive(Debug)]
-    pub struct UnderWay<'a>(pub(crate) &'a mut PendingOp);
+    pub struct CallInFlight<'a>(pub(crate) &'a mut PendingOp);
 }
 
 impl<B: Send + 'static> Pending for Request<B> {
@@ -138,8 +138,8 @@ impl<B: Send + 'static> sealed::Sealed for Request<B> {
         self.flight_mut().is_in_time(&comm, waiting)
     }
 
-    fn flight(&mut self) -> Option<sealed::UnderWay<'_>> {
-        Some(sealed::UnderWay(self.flight_mut()))
+    fn flight(&mut self) -> Option<sealed::CallInFlight<'_>> {
+        Some(sealed::CallInFlight(self.flight_mut()))
     }
 }
 
@@ -170,7 +170,7 @@ impl<B: Borrowed> sealed::Sealed for ScopedRequest<'_, B> {
         ScopedRequest::is_in_time(self, waiting)
     }
 
-    fn flight(&mut self) -> Option<sealed::UnderWay<'_>> {
+    fn flight(&mut self) -> Option<sealed::CallInFlight<'_>> {
         None
     }
 }

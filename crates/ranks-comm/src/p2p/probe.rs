@@ -7,7 +7,7 @@ use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::p2p::message::Message;
 use crate::result::Result;
-use crate::result::status::{Kind, ROOM, Status, Words};
+use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 use crate::transport::mpi;
 
 const PROBE: &record::Kind = &record::Kind::probe("MPI_Probe");
@@ -29,7 +29,7 @@ impl Communicator {
         const OPERATION: &str = "MPI_Probe";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         let call = Call::of(PROBE).from(source, tag);
         let kind = match self.fast_path(1) {
             Some(comm) => mpi::Comm::probe(self.recorded(comm, call), source, tag, &mut words)?,
@@ -65,7 +65,7 @@ impl Communicator {
         const OPERATION: &str = "MPI_Iprobe";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         let found = match self.fast_path(1) {
             Some(comm) => comm.iprobe(source, tag, &mut words)?,
             None => self.iprobe_slow(source, tag, &mut words)?,

@@ -9,7 +9,7 @@ use crate::data::owned::{Plain, SendBuffer as _};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::Result;
-use crate::result::status::{Kind, ROOM, Status, Words};
+use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 
 /// A receive of unknown length.
 fn unknown<T: Pod>(source: Source, tag: Tag) -> Call {
@@ -41,7 +41,7 @@ impl Communicator {
         const OPERATION: &str = "MPI_Recv";
         let source = self.source(OPERATION, source)?;
         let tag = self.tag(OPERATION, tag)?;
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         let call = Call::of(const { &record::Kind::message::<T>(OPERATION) })
             .count_u32(buf.len())
             .from(source, tag);

@@ -9,7 +9,7 @@ use crate::data::owned::{Plain, SendBuffer as _};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::Result;
-use crate::result::status::{Kind, ROOM, Status, Words};
+use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 use crate::transport::in_process::Sent;
 
 impl Communicator {
@@ -38,7 +38,7 @@ impl Communicator {
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         let call = Call::of(const { &record::Kind::messages::<R>(OPERATION) })
             .count_u32(recv.len())
             .from(source, recv_tag);
@@ -125,7 +125,7 @@ impl Communicator {
         self.check_tag(OPERATION, send_tag)?;
         let source = self.source(OPERATION, source)?;
         let recv_tag = self.tag(OPERATION, recv_tag)?;
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         let call = Call::of(const { &record::Kind::messages::<T>(OPERATION) })
             .count_u32(buf.len())
             .from(source, recv_tag);

@@ -27,7 +27,7 @@ pub struct Status {
 pub(crate) type Words = [u64; 4];
 
 /// Empty status words.
-pub(crate) const ROOM: Words = [0; 4];
+pub(crate) const EMPTY_STATUS: Words = [0; 4];
 
 /// A word and not an enum: `Result<Status>` would use a value that an enum leaves free, and every `?` would look there.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,13 +96,13 @@ impl Status {
 
     /// The status of a receive from [`Source::Null`](crate::Source::Null).
     pub(crate) fn null() -> Self {
-        let (words, kind) = (ROOM, Kind::NULL);
+        let (words, kind) = (EMPTY_STATUS, Kind::NULL);
         Self { words, kind }
     }
 
     /// The status of a cancelled operation.
     pub(crate) fn cancelled() -> Self {
-        let (words, kind) = (ROOM, Kind::CANCELLED);
+        let (words, kind) = (EMPTY_STATUS, Kind::CANCELLED);
         Self { words, kind }
     }
 

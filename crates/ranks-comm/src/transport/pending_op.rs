@@ -4,20 +4,20 @@
 use std::fmt;
 
 use crate::data::in_flight::Over;
-use crate::data::raw_slice::Room;
+use crate::data::raw_slice::RecvStorage;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::scatter::Scatter;
 use crate::transport::{in_process, mpi};
 
 /// The result of a complete operation.
 #[derive(Debug)]
-pub(crate) struct Landed {
+pub(crate) struct Completion {
     pub(crate) status: Status,
     /// The memory of a message of unknown length.
-    pub(crate) room: Option<Room>,
+    pub(crate) room: Option<RecvStorage>,
 }
 
-impl Landed {
+impl Completion {
     pub(crate) fn plain(status: Status) -> Self {
         Self { status, room: None }
     }
@@ -36,7 +36,7 @@ pub trait Deferred: Send + fmt::Debug {
 #[derive(Debug)]
 pub(crate) enum PendingOp {
     /// Complete; the outcome has not been taken yet.
-    Over(Result<Landed>),
+    Over(Result<Completion>),
     /// Complete, and the outcome taken.
     Gone,
     /// Pending in the library, or about to be.
@@ -55,7 +55,7 @@ pub(crate) enum PendingOp {
 
 impl PendingOp {
     pub(crate) fn over(status: Status) -> Self {
-        Self::Over(Ok(Landed::plain(status)))
+        Self::Over(Ok(Completion::plain(status)))
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -80,7 +80,7 @@ impl PendingOp {
     }
 
     /// Takes the outcome of a complete operation.
-    pub(crate) fn take(&mut self) -> Result<Landed> {
+    pub(crate) fn take(&mut self) -> Result<Completion> {
         match std::mem::replace(self, Self::Gone) {
             Self::Over(outcome) => outcome,
             Self::Pair(_, mut pair) | Self::Compared(_, mut pair) => {

@@ -4,7 +4,7 @@ use crate::data::element::Pod;
 use crate::data::raw_slice::{RawSlice, receive_of};
 use crate::layout::{Element, Layout, Taken};
 use crate::result::{Result, error};
-use crate::transport::pending_op::Landed;
+use crate::transport::pending_op::Completion;
 
 /// The selected elements of memory that an operation may use while it is pending.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(crate) struct Scatter {
 
 impl Scatter {
     /// Unpacks a received message, if it fits.
-    pub(crate) fn put(&self, landed: Landed) -> Result<Landed> {
+    pub(crate) fn put(&self, landed: Completion) -> Result<Completion> {
         let operation = receive_of::<u8>().operation();
         let Some(room) = landed.room else {
             return Ok(landed);
@@ -70,6 +70,6 @@ impl Scatter {
         }
         (self.check)(taken, operation, message.len())?;
         self.place.fill(&message);
-        Ok(Landed::plain(landed.status))
+        Ok(Completion::plain(landed.status))
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::UnderWay;
+use super::CallInFlight;
 
 /// The calls that one thread is in.
 #[derive(Debug, Default)]
-pub(super) struct ThreadCalls(Mutex<Vec<Arc<UnderWay>>>);
+pub(super) struct ThreadCalls(Mutex<Vec<Arc<CallInFlight>>>);
 
 /// The lists of all threads that have been in a call.
 static THREADS: Mutex<Vec<Weak<ThreadCalls>>> = Mutex::new(Vec::new());
@@ -31,13 +31,13 @@ impl ThreadCalls {
     }
 
     /// The calls, until the guard is dropped.
-    pub(super) fn calls(&self) -> MutexGuard<'_, Vec<Arc<UnderWay>>> {
+    pub(super) fn calls(&self) -> MutexGuard<'_, Vec<Arc<CallInFlight>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The calls of all threads, the oldest first.
-pub(super) fn all() -> Vec<Arc<UnderWay>> {
+pub(super) fn all() -> Vec<Arc<CallInFlight>> {
     let threads: Vec<_> = {
         let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
         threads.iter().filter_map(Weak::upgrade).collect()

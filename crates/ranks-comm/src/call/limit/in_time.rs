@@ -8,14 +8,14 @@ use super::last_resort::abort_for_sure;
 use super::processes::processes;
 use super::report::{Report, State};
 use super::{Limit, OnTimeLimit, Origin, Pause, lock};
-use crate::call::inflight_calls::{self, Held, UnderWay};
+use crate::call::inflight_calls::{self, CallInFlight, Held};
 use crate::call::last_words::last_words;
 use crate::call::record::Home;
 use crate::call::record::dump::{self, Reason};
 use crate::result::{Error, ErrorKind, Result};
 
 /// The outermost call of this thread with a limit.
-pub(crate) fn in_time() -> Option<Arc<UnderWay>> {
+pub(crate) fn in_time() -> Option<Arc<CallInFlight>> {
     if !inflight_calls::is_wanted() {
         return None;
     }
@@ -23,7 +23,7 @@ pub(crate) fn in_time() -> Option<Arc<UnderWay>> {
 }
 
 /// As [`in_time`], if the call may end with an error at its limit.
-pub(crate) fn may_end() -> Option<Arc<UnderWay>> {
+pub(crate) fn may_end() -> Option<Arc<CallInFlight>> {
     in_time().filter(|call| {
         call.limit
             .is_some_and(|limit| limit.then == OnTimeLimit::Error)
@@ -48,7 +48,7 @@ pub fn look<R>(mut look: impl FnMut() -> Result<Option<R>>) -> Result<R> {
 }
 
 /// The calls of this process over MPI, the oldest first.
-pub(super) fn over_mpi() -> Vec<Arc<UnderWay>> {
+pub(super) fn over_mpi() -> Vec<Arc<CallInFlight>> {
     let mut all = inflight_calls::of_this_process();
     all.retain(|call| call.world.is_none());
     all
@@ -70,7 +70,7 @@ impl Held {
     }
 }
 
-impl UnderWay {
+impl CallInFlight {
     /// Notes the operation that a wait completes.
     pub(crate) fn is_end_of(&self, operation: &'static str) {
         if self.what.operation().starts_with("MPI_Wait") {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Limit, lock};
-use crate::call::inflight_calls::UnderWay;
+use crate::call::inflight_calls::CallInFlight;
 use crate::call::record::Class;
 
 /// The state of another rank.
@@ -24,7 +24,7 @@ pub(crate) enum State {
 
 /// An operation that has timed out.
 pub(super) struct Report<'a> {
-    pub(super) of: &'a UnderWay,
+    pub(super) of: &'a CallInFlight,
     pub(super) limit: Limit,
     /// The states of the other ranks, by their ranks in the world.
     pub(super) states: &'a [(usize, State)],
@@ -68,7 +68,7 @@ impl fmt::Display for Report<'_> {
 
 /// The states of the other ranks, by their ranks in the world, while this one is in a call; each part with a separator before it.
 pub(crate) struct Others<'a>(
-    pub(crate) Option<&'a UnderWay>,
+    pub(crate) Option<&'a CallInFlight>,
     pub(crate) &'a [(usize, State)],
 );
 

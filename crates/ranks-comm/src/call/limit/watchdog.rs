@@ -11,7 +11,7 @@ use super::last_resort::{abort_for_sure, end_now};
 use super::processes::{Processes, processes};
 use super::report::{Report, State};
 use super::{Limit, OnTimeLimit, STATUS, has_passed, lock};
-use crate::call::inflight_calls::UnderWay;
+use crate::call::inflight_calls::CallInFlight;
 use crate::call::last_words::last_words;
 
 thread_local! {
@@ -111,7 +111,7 @@ fn is_asking() -> bool {
     processes().is_some_and(Processes::is_asking)
 }
 
-fn is_late(one: &UnderWay) -> bool {
+fn is_late(one: &CallInFlight) -> bool {
     let more = match one.is_looked_at.load(Ordering::Relaxed) {
         true if is_asking() || one.is_told.load(Ordering::Relaxed) => MORE_TO_ASK,
         true => MORE,
@@ -121,18 +121,18 @@ fn is_late(one: &UnderWay) -> bool {
 }
 
 /// Returns `true` if its limit has passed, with no extra time.
-fn is_over(one: &UnderWay) -> bool {
+fn is_over(one: &CallInFlight) -> bool {
     has_passed_by(one, Duration::ZERO)
 }
 
-fn has_passed_by(one: &UnderWay, more: Duration) -> bool {
+fn has_passed_by(one: &CallInFlight, more: Duration) -> bool {
     one.limit
         .is_some_and(|limit| one.started.elapsed() >= limit.duration.saturating_add(more))
         && !one.is_reported.load(Ordering::Relaxed)
 }
 
 /// Has another thread abort the job if this one does not return from asking.
-fn see_to_the_end_of(late: &Arc<UnderWay>) {
+fn see_to_the_end_of(late: &Arc<CallInFlight>) {
     let late = Arc::clone(late);
     let look = move || {
         let begun = Instant::now();
@@ -151,7 +151,7 @@ fn see_to_the_end_of(late: &Arc<UnderWay>) {
 
 /// Reports a call that has timed out while its thread does not return from asking `rank`, and ends this process unless the effect
 /// is a warning: the library is not called any more.
-fn end_stuck(late: &UnderWay, rank: usize) {
+fn end_stuck(late: &CallInFlight, rank: usize) {
     let Some(limit) = late.limit else { return };
     report(
         late,
@@ -165,7 +165,7 @@ fn end_stuck(late: &UnderWay, rank: usize) {
 }
 
 /// Reports a call that has timed out, and aborts the job unless the effect is a warning.
-fn end(late: &Arc<UnderWay>) {
+fn end(late: &Arc<CallInFlight>) {
     let Some(limit) = late.limit else { return };
     see_to_the_end_of(late);
     let states = late.states();
@@ -183,7 +183,7 @@ fn end(late: &Arc<UnderWay>) {
 }
 
 /// Reports a call that has timed out and, unless the effect is a warning, what happens then.
-fn report(late: &UnderWay, limit: Limit, states: &[(usize, State)], then: &str) {
+fn report(late: &CallInFlight, limit: Limit, states: &[(usize, State)], then: &str) {
     late.is_reported.store(true, Ordering::Relaxed);
     has_passed(limit);
     let report = Report {

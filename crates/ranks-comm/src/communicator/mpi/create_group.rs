@@ -75,7 +75,7 @@ impl Comm {
         between: bool,
         max_tag: i32,
     ) -> Result<Communicator> {
-        let origin = Origin::Apart {
+        let origin = Origin::FreeByGroup {
             members: Arc::clone(&members),
             number: 0,
         };
@@ -86,7 +86,7 @@ impl Comm {
         comm.between = between;
         self.session.return_errors(new)?;
         let number = comm.free_old(&members, key)?;
-        comm.origin = Some((key, Origin::Apart { members, number }));
+        comm.origin = Some((key, Origin::FreeByGroup { members, number }));
         comm.into_communicator(max_tag, number)
     }
 
@@ -97,7 +97,7 @@ impl Comm {
         let mut words = [0u64; WORDS];
         let mut old = Vec::new();
         if is_first {
-            old = self.session.apart.take_some(members, WORDS - 1);
+            old = self.session.free_by_group.take_some(members, WORDS - 1);
             words[0] = (me as u64) << 32 | (key & u64::from(u32::MAX));
             for (word, &(number, _)) in words[1..].iter_mut().zip(&old) {
                 *word = number;
@@ -114,7 +114,7 @@ impl Comm {
             return Ok(numbers[0]);
         }
         if !is_first {
-            let apart = &self.session.apart;
+            let apart = &self.session.free_by_group;
             let mine = |&number: &u64| apart.take(members, number).map(|key| (number, key));
             old = proposed.iter().filter_map(mine).collect();
         }
@@ -131,7 +131,7 @@ impl Comm {
                 continue;
             };
             if agreed & 1 << bit == 0 {
-                self.session.apart.is_dropped(members, number, key);
+                self.session.free_by_group.is_dropped(members, number, key);
             } else {
                 outcome = outcome.and(self.session.free(key));
             }

@@ -43,7 +43,7 @@ impl Comm {
         let new = fault_tolerance::shrink(self.canonical)?;
         self.session.return_errors(new)?;
         // After it was dropped, nobody agrees on when to free it: it is kept until MPI ends.
-        let origin = Origin::Apart {
+        let origin = Origin::FreeByGroup {
             members: Arc::default(),
             number: 0,
         };

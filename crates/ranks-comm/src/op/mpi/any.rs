@@ -3,7 +3,7 @@
 use super::side::Side;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::result::Result;
-use crate::result::status::ROOM;
+use crate::result::status::EMPTY_STATUS;
 use crate::transport::mpi::pending_op::{Native, PendingOp as MpiFlight};
 use crate::transport::pending_op::PendingOp;
 
@@ -19,7 +19,7 @@ pub(crate) fn wait_any(flights: Vec<&mut PendingOp>) -> Result<bool> {
         }
     }
     let _entered = THREAD_GUARD.enter("MPI_Waitany")?;
-    let mut words = ROOM;
+    let mut words = EMPTY_STATUS;
     let (code, index) = side.wait_any(&mut words);
     // After an error the library may not name the request; the next test finds out.
     let Some((index, native)) = index.and_then(|index| Some((index, natives.get_mut(index)?)))

@@ -15,7 +15,7 @@ use crate::data::element::Pod;
 use crate::data::raw_slice::{OpInfo, RawSlice};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::result::status::{ROOM, Status, Words};
+use crate::result::status::{EMPTY_STATUS, Status, Words};
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
 use crate::transport::mpi::buffer::small_bytes;
@@ -201,7 +201,7 @@ impl<'a> Batch<'a> {
         if self.is_over(room) {
             return Some(Ok(Status::null()));
         }
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         let code = self.ask(room, &mut words)?;
         Some(self.outcome(comm, room, code, &words))
     }
@@ -220,7 +220,7 @@ impl<'a> Batch<'a> {
         if self.is_over(room) {
             return Ok(Status::null());
         }
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         let place = self.place(room);
         // SAFETY: the request was begun and is not over; the status is ours.
         let code = unsafe { native::MPI_Wait(place, status::to_write(&mut words)) };
@@ -296,7 +296,7 @@ impl<'a> Batch<'a> {
                 receives |= part.role.element.is_some();
                 continue;
             }
-            let mut status = ROOM;
+            let mut status = EMPTY_STATUS;
             // SAFETY: the request was begun and is not over; the status is ours.
             let own = unsafe { native::MPI_Wait(self.place(room), status::to_write(&mut status)) };
             if own != sys::MPI_SUCCESS && first.is_ok() {
@@ -342,7 +342,7 @@ impl<'a> Batch<'a> {
     /// Frees the rooms of requests that are complete, whatever their outcome.
     pub(crate) fn test_all(&self) {
         for room in 0..self.used.get() {
-            let mut words = ROOM;
+            let mut words = EMPTY_STATUS;
             if !self.is_over(room) && self.ask(room, &mut words).is_some() {
                 self.leave(room);
             }

@@ -16,7 +16,7 @@ use crate::data::raw_slice::{OpInfo, RawSlice};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::Result;
-use crate::result::status::{ROOM, Status};
+use crate::result::status::{EMPTY_STATUS, Status};
 use crate::transport::mpi::buffer::to_read;
 use crate::transport::mpi::communicator::Comm;
 use crate::transport::mpi::error::{check, class, failed};
@@ -163,7 +163,7 @@ impl Native {
     /// Waits for the started operation.
     #[inline]
     pub(crate) fn finish(&mut self) -> Result<Status> {
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         // SAFETY: the request was made by an `_init`; the status is ours.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
         self.outcome(code, &words)

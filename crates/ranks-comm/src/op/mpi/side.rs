@@ -6,7 +6,7 @@ use std::ptr;
 use ranks_mpi_sys::native;
 
 use crate::result::Result;
-use crate::result::status::{ROOM, Words};
+use crate::result::status::{EMPTY_STATUS, Words};
 use crate::transport::mpi::error::check;
 use crate::transport::mpi::pending_op::Native;
 use crate::transport::mpi::status;
@@ -119,7 +119,7 @@ impl Statuses {
     pub(crate) fn new() -> Self {
         Self {
             stride: native::status_stride(),
-            words: [ROOM; ROOMS],
+            words: [EMPTY_STATUS; ROOMS],
         }
     }
 
@@ -127,7 +127,7 @@ impl Statuses {
     pub(crate) fn of(&self, index: usize) -> Words {
         let start = index * self.stride;
         let all: &[u8] = bytemuck::must_cast_slice(&self.words);
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         let into: &mut [u8] = bytemuck::must_cast_slice_mut(&mut words);
         for (to, from) in into.iter_mut().zip(&all[start..start + self.stride]) {
             *to = *from;

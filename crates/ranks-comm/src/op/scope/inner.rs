@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use crate::call::inflight_calls::UnderWay;
+use crate::call::inflight_calls::CallInFlight;
 use crate::call::last_words::last_words;
 use crate::call::limit::{self, Pause};
 use crate::call::record::{self, Call, Class};
@@ -191,7 +191,7 @@ impl<'a> Inner<'a> {
 
     /// Waits for the batch under a time limit that was set while it was pending.
     #[cold]
-    fn finish_batch_in_time(&self, under_way: &UnderWay) -> Result<()> {
+    fn finish_batch_in_time(&self, under_way: &CallInFlight) -> Result<()> {
         let mut outcome = Ok(());
         let waited = under_way.look(|| {
             let ended = self.batch.test_each(self.comm);

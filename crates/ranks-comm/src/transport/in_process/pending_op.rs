@@ -3,11 +3,11 @@
 use super::comm::{Comm, LIBRARY};
 use super::mailbox::{Pattern, Receipt};
 use super::payload::{Matched, Sent};
-use crate::data::raw_slice::{OpInfo, RecvTarget, Room};
+use crate::data::raw_slice::{OpInfo, RecvStorage, RecvTarget};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::{Result, Status};
-use crate::transport::pending_op::{self, Landed};
+use crate::transport::pending_op::{self, Completion};
 
 /// A pending operation among threads.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl PendingOp {
         }
     }
 
-    pub(crate) fn test(&mut self, comm: &Comm) -> Option<Result<Landed>> {
+    pub(crate) fn test(&mut self, comm: &Comm) -> Option<Result<Completion>> {
         let (world, me) = (&comm.place.world, comm.place.rank);
         match self {
             Self::Posted {
@@ -104,13 +104,13 @@ impl PendingOp {
                 role,
             } => match world.is_received(role.operation, receipt, *dest) {
                 Ok(false) => None,
-                Ok(true) => Some(Ok(Landed::plain(Status::null()))),
+                Ok(true) => Some(Ok(Completion::plain(Status::null()))),
                 Err(error) => Some(Err(error)),
             },
         }
     }
 
-    pub(crate) fn wait(&mut self, comm: &Comm) -> Result<Landed> {
+    pub(crate) fn wait(&mut self, comm: &Comm) -> Result<Completion> {
         let (world, me) = (&comm.place.world, comm.place.rank);
         match self {
             Self::Posted {
@@ -134,7 +134,7 @@ impl PendingOp {
                 role,
             } => {
                 world.await_receipt(role.operation, receipt, *dest)?;
-                Ok(Landed::plain(Status::null()))
+                Ok(Completion::plain(Status::null()))
             }
         }
     }
@@ -155,10 +155,10 @@ impl PendingOp {
     }
 }
 
-fn land(role: &OpInfo, landing: RecvTarget, message: Matched) -> Result<Landed> {
+fn land(role: &OpInfo, landing: RecvTarget, message: Matched) -> Result<Completion> {
     let (status, payload) = (message.status(), message.payload());
     let Some(element) = role.element else {
-        return Ok(Landed::plain(status));
+        return Ok(Completion::plain(status));
     };
     message.is_for(role.operation, element)?;
     let refused = landing.refuses(role.operation, element, payload.len(), LIBRARY);
@@ -170,7 +170,7 @@ fn land(role: &OpInfo, landing: RecvTarget, message: Matched) -> Result<Landed> 
             span.fill(payload);
             None
         }
-        RecvTarget::New(align) => Some(Room::copy(role.operation, payload, align)?),
+        RecvTarget::New(align) => Some(RecvStorage::copy(role.operation, payload, align)?),
     };
-    Ok(Landed { status, room })
+    Ok(Completion { status, room })
 }

@@ -62,7 +62,7 @@ impl Session {
     fn is_all_sent(&self) -> bool {
         let used = Arc::clone(&self.attached().used);
         used.load(Ordering::Relaxed) == 0 || {
-            self.orphans.sweep();
+            self.detached.sweep();
             used.load(Ordering::Relaxed) == 0
         }
     }
@@ -135,7 +135,7 @@ impl Comm {
         let bytes = taken(operation, bytes, room)?;
         let room = room.unwrap_or(0);
         let part = Part::of(&used, bytes, room).or_else(|| {
-            self.session.orphans.sweep();
+            self.session.detached.sweep();
             Part::of(&used, bytes, room)
         });
         part.ok_or_else(|| {

@@ -85,7 +85,7 @@ impl<W: FreedTogether> Deref for Child<W> {
 impl<W: FreedTogether> Drop for Child<W> {
     fn drop(&mut self) {
         if let Some(what) = self.what.take() {
-            self.session.put_aside(self.key, Waiting::Other(what));
+            self.session.defer_free(self.key, Waiting::Other(what));
             self.siblings.is_dropped(self.number, self.key);
         }
     }

@@ -33,7 +33,7 @@ use crate::data::raw_slice::{Element, OpInfo, RecvTarget};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::{Result, Status};
-use crate::transport::pending_op::Landed;
+use crate::transport::pending_op::Completion;
 use queue::{Entry, Phase, Queue};
 
 mod queue;
@@ -94,11 +94,11 @@ impl Claim {
     }
 
     /// The outcome, if it is complete.
-    pub(crate) fn test(&mut self) -> Option<Result<Landed>> {
+    pub(crate) fn test(&mut self) -> Option<Result<Completion>> {
         self.claims.looking(|queue| queue.collect(self.number))
     }
 
-    pub(crate) fn wait(&mut self) -> Result<Landed> {
+    pub(crate) fn wait(&mut self) -> Result<Completion> {
         let mut pause = Pause::default();
         loop {
             if let Some(outcome) = self.test() {
@@ -165,7 +165,7 @@ impl Claims {
         }
         queue.users += 1;
         if queue.users == 1 {
-            queue.waiting().for_each(|_| THREAD_GUARD.hold_express());
+            queue.waiting().for_each(|_| THREAD_GUARD.hold_fast_path());
         }
         true
     }
@@ -174,7 +174,9 @@ impl Claims {
     pub(crate) fn leave(&self) -> bool {
         let mut queue = self.lock();
         if queue.users == 1 {
-            queue.waiting().for_each(|_| THREAD_GUARD.release_express());
+            queue
+                .waiting()
+                .for_each(|_| THREAD_GUARD.release_fast_path());
         }
         queue.users = queue.users.saturating_sub(1);
         queue.is_under_way()
@@ -193,14 +195,14 @@ impl Claims {
     fn one_more(&self, queue: &Queue) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if queue.users > 0 {
-            THREAD_GUARD.hold_express();
+            THREAD_GUARD.hold_fast_path();
         }
     }
 
     fn one_less(&self, queue: &Queue) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         if queue.users > 0 {
-            THREAD_GUARD.release_express();
+            THREAD_GUARD.release_fast_path();
         }
     }
 
@@ -362,7 +364,7 @@ impl Claims {
         }
     }
 
-    fn is_over(&self, queue: &mut Queue, index: usize, outcome: Result<Landed>) {
+    fn is_over(&self, queue: &mut Queue, index: usize, outcome: Result<Completion>) {
         queue.entries[index].phase = Phase::Over(outcome);
         self.one_less(queue);
     }

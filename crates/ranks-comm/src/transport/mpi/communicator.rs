@@ -58,7 +58,7 @@ pub(crate) enum Origin {
         number: u64,
     },
     /// Its own ranks.
-    Apart { members: Members, number: u64 },
+    FreeByGroup { members: Members, number: u64 },
 }
 
 impl fmt::Debug for Comm {
@@ -171,7 +171,7 @@ impl Comm {
             ));
         };
         self.claims.close();
-        self.session.orphans.cancel_on(self.canonical);
+        self.session.detached.cancel_on(self.canonical);
         let mut handle = self.canonical;
         // SAFETY: this is the last handle, as `Communicator::free` has checked, and `drop` looks at `freed`.
         let code = unsafe { sys::MPI_Comm_free(&raw mut handle) };
@@ -222,11 +222,11 @@ impl Drop for Comm {
             let Some((key, origin)) = origin.filter(|_| !is_freed) else {
                 return;
             };
-            session.put_aside(key, Waiting::Comm(canonical));
+            session.defer_free(key, Waiting::Comm(canonical));
             match origin {
                 Origin::Parent { siblings, number } => siblings.is_dropped(number, key),
-                Origin::Apart { members, number } => {
-                    session.apart.is_dropped(&members, number, key);
+                Origin::FreeByGroup { members, number } => {
+                    session.free_by_group.is_dropped(&members, number, key);
                 }
             }
         };

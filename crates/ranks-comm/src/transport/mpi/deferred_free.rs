@@ -11,7 +11,7 @@ use crate::result::Result;
 
 /// The objects whose free is deferred, in the order of their creation.
 #[derive(Default)]
-pub(crate) struct Aside {
+pub(crate) struct DeferredFrees {
     pub(crate) next: u64,
     pub(crate) waiting: BTreeMap<u64, Waiting>,
 }

@@ -19,12 +19,12 @@ use crate::result::{Error, ErrorKind, Result};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An operation, its memory, and the communicator that it is on.
-type Orphan = (Native, KeepAlive, MPI_Comm);
+type DetachedOp = (Native, KeepAlive, MPI_Comm);
 
 /// The detached operations of a session.
 #[derive(Default)]
-pub(crate) struct Orphans {
-    requests: Mutex<Vec<Orphan>>,
+pub(crate) struct DetachedOps {
+    requests: Mutex<Vec<DetachedOp>>,
     claims: Mutex<Vec<Arc<Claims>>>,
     /// Persistent requests that are inactive, to be freed by a thread that may.
     idle: Mutex<Vec<Native>>,
@@ -37,10 +37,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Session {
     /// Keeps `memory` until the operation is complete.
     pub(crate) fn adopt(&self, comm: MPI_Comm, native: Native, memory: KeepAlive) {
-        lock(&self.orphans.requests).push((native, memory, comm));
+        lock(&self.detached.requests).push((native, memory, comm));
         // Only if this thread may call; otherwise another one will test.
         if let Ok(_entered) = THREAD_GUARD.enter("MPI_Test") {
-            self.orphans.sweep();
+            self.detached.sweep();
         }
     }
 }
@@ -48,11 +48,11 @@ impl Session {
 impl Session {
     /// Keeps a persistent request that is inactive until it can be freed.
     pub(crate) fn retire_later(&self, native: Native) {
-        lock(&self.orphans.idle).push(native);
+        lock(&self.detached.idle).push(native);
     }
 }
 
-impl Orphans {
+impl DetachedOps {
     /// Keeps the receives that are pending on a dropped communicator.
     pub(crate) fn remember(&self, claims: &Arc<Claims>) {
         lock(&self.claims).push(Arc::clone(claims));

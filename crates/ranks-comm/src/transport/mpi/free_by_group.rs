@@ -17,9 +17,9 @@ const BETWEEN: usize = usize::MAX;
 
 /// The dropped communicators whose free is deferred: by members, and by number the key under which the session keeps them.
 #[derive(Debug, Default)]
-pub(crate) struct Apart(Mutex<HashMap<Members, BTreeMap<u64, u64>>>);
+pub(crate) struct FreeByGroup(Mutex<HashMap<Members, BTreeMap<u64, u64>>>);
 
-impl Apart {
+impl FreeByGroup {
     fn lock(&self) -> MutexGuard<'_, HashMap<Members, BTreeMap<u64, u64>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_is_proposed_by_nobody_else() {
-        let (apart, members) = (Apart::default(), Members::from([3, 1]));
+        let (apart, members) = (FreeByGroup::default(), Members::from([3, 1]));
         for number in [9, 7, 8, 0] {
             apart.is_dropped(&members, number, 10 * number);
         }

@@ -45,7 +45,7 @@ enum Missing {
 
 /// The ranks of a job that all observe.
 #[derive(Debug)]
-pub(crate) struct Backstage {
+pub(crate) struct GatherStatistics {
     /// The communicator for their messages; `None` if there is but one rank or not all take part.
     comm: Option<MPI_Comm>,
     rank: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Backstage {
     together: Together,
 }
 
-impl Backstage {
+impl GatherStatistics {
     /// Finds out which ranks take part, and compares their clocks. Called by all ranks that observe, before the program has the
     /// world.
     ///
@@ -63,7 +63,7 @@ impl Backstage {
             return Ok(None);
         };
         let (rank, size) = (facts.rank, facts.size);
-        let mut backstage = Self {
+        let mut gathering = Self {
             comm: None,
             rank,
             size,
@@ -76,11 +76,11 @@ impl Backstage {
             let agreed = agree(rank, size, max_tag, mine, job)?;
             job = agreed.unwrap_or(0);
             if agreed.is_some() {
-                backstage.comm = Some(internal_comm::open()?);
+                gathering.comm = Some(internal_comm::open()?);
             }
         }
         let others: Vec<usize> = (1..size).collect();
-        let first = backstage.compare_clocks(&others, AT_START)?;
+        let first = gathering.compare_clocks(&others, AT_START)?;
         let library = facts.library.clone();
         let who = Who {
             rank,
@@ -90,7 +90,7 @@ impl Backstage {
         };
         let clock = Clock { first, last: None };
         observe::begin(Home::MPI, who, clock);
-        Ok(Some(backstage))
+        Ok(Some(gathering))
     }
 
     /// Gathers the observations. Called by all ranks, at the end; waits up to the limit.

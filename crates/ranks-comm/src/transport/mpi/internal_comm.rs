@@ -10,7 +10,7 @@ use super::error::check;
 use crate::result::Result;
 
 /// Tags of the messages, so that their receives do not match each other.
-pub(crate) const ROLL_CALL: i32 = 1;
+pub(crate) const RANK_QUERIES: i32 = 1;
 pub(crate) const PART: i32 = 2;
 pub(crate) const QUESTION: i32 = 3;
 pub(crate) const ANSWERED: i32 = 4;

@@ -19,9 +19,9 @@ use crate::data::in_flight::{InFlight, Keep, KeepAlive, Over};
 use crate::data::raw_slice::{Element, OpInfo, RawSlice, RecvTarget};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
-use crate::result::status::{Kind, ROOM, Status, Words};
+use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 use crate::result::{Error, ErrorKind, Result};
-use crate::transport::pending_op::{self, Landed};
+use crate::transport::pending_op::{self, Completion};
 
 /// A request in the library's own width.
 pub(crate) type Cell = native::Cell<MPI_Request>;
@@ -287,17 +287,17 @@ impl PendingOp {
     }
 
     /// The outcome, if it is complete; with an outer error it is still pending.
-    pub(crate) fn test(&mut self) -> Result<Option<Result<Landed>>> {
+    pub(crate) fn test(&mut self) -> Result<Option<Result<Completion>>> {
         Ok(match self {
-            Self::Native(native) => native.test()?.map(|outcome| outcome.map(Landed::plain)),
+            Self::Native(native) => native.test()?.map(|outcome| outcome.map(Completion::plain)),
             Self::Claim(claim) => claim.test(),
         })
     }
 
     /// The outcome; with an outer error it is still pending.
-    pub(crate) fn wait(&mut self) -> Result<Result<Landed>> {
+    pub(crate) fn wait(&mut self) -> Result<Result<Completion>> {
         Ok(match self {
-            Self::Native(native) => native.wait()?.map(Landed::plain),
+            Self::Native(native) => native.wait()?.map(Completion::plain),
             Self::Claim(claim) => claim.wait(),
         })
     }
@@ -317,7 +317,7 @@ impl Native {
         if self.ended.is_some() {
             return Ok(self.ended.take());
         }
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         let code = self.ask(&mut words)?;
         Ok(code.map(|code| self.outcome(code, &words)))
     }
@@ -342,7 +342,7 @@ impl Native {
 
     /// Tests an operation that nobody waits for; no code of the program runs here.
     pub(crate) fn is_over(&mut self) -> bool {
-        self.ended.is_some() || matches!(self.ask(&mut ROOM.clone()), Ok(Some(_)))
+        self.ended.is_some() || matches!(self.ask(&mut EMPTY_STATUS.clone()), Ok(Some(_)))
     }
 
     /// Drops the kept value of a [complete](Self::is_over) operation that nobody waits for. That may run code of the program.
@@ -359,7 +359,7 @@ impl Native {
         if let Some(outcome) = self.ended.take() {
             return Ok(outcome);
         }
-        let mut words = ROOM;
+        let mut words = EMPTY_STATUS;
         // SAFETY: the request was begun and is not over; the status is ours.
         let code = unsafe { native::MPI_Wait(&raw mut self.cell, status::to_write(&mut words)) };
         if code == sys::MPI_SUCCESS || !is_pending(code) {

@@ -14,7 +14,7 @@ use ranks_mpi_sys::{MPI_Comm, MPI_Request};
 
 use super::error::check;
 use super::exchange::test;
-use super::internal_comm::{self, ROLL_CALL as TAG};
+use super::internal_comm::{self, RANK_QUERIES as TAG};
 use super::message::Message;
 use super::peer;
 use super::probe::improbe;
@@ -38,7 +38,7 @@ const QUESTION: u8 = 1;
 const ANSWER: u8 = 2;
 
 /// The communicator, and the messages that were received on it.
-struct RollCall {
+struct RankQueries {
     comm: MPI_Comm,
     /// The last state of each rank, and the time of its arrival.
     heard: Vec<Option<(Instant, State)>>,
@@ -46,19 +46,19 @@ struct RollCall {
     sending: Vec<(MPI_Request, InFlight<Box<[u8; LENGTH]>>)>,
 }
 
-static ROLL_CALL: Mutex<Option<RollCall>> = Mutex::new(None);
+static RANK_QUERIES: Mutex<Option<RankQueries>> = Mutex::new(None);
 
 /// The rank that a question is being sent to, and since when.
 static SENDING: Mutex<Option<(Instant, usize)>> = Mutex::new(None);
 
-fn lock() -> MutexGuard<'static, Option<RollCall>> {
-    ROLL_CALL.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, Option<RankQueries>> {
+    RANK_QUERIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes the ranks ready to be asked. Collective over all ranks.
 pub(crate) fn open(size: usize) -> Result<()> {
     limit::answer_by(&OverMpi);
-    *lock() = Some(RollCall {
+    *lock() = Some(RankQueries {
         comm: internal_comm::open()?,
         heard: vec![None; size],
         sending: Vec::new(),
@@ -78,10 +78,10 @@ fn lets_watchdogs_call() -> bool {
 
 /// Answers questions, on a thread that may call the library.
 pub(crate) fn answer() {
-    if let Ok(mut roll_call) = ROLL_CALL.try_lock()
-        && let Some(roll_call) = &mut *roll_call
+    if let Ok(mut queries) = RANK_QUERIES.try_lock()
+        && let Some(queries) = &mut *queries
     {
-        roll_call.listen();
+        queries.listen();
     }
 }
 
@@ -121,22 +121,22 @@ impl Processes for OverMpi {
         let begin = Instant::now();
         // Ranks that have asked before have sent their states.
         let since = begin.checked_sub(GRACE).unwrap_or(begin);
-        if let Some(roll_call) = &mut *lock() {
+        if let Some(queries) = &mut *lock() {
             for &rank in ranks {
                 sends(Some(rank));
-                roll_call.send(QUESTION, rank, own);
+                queries.send(QUESTION, rank, own);
             }
             sends(None);
         }
         loop {
             // Others may take the lock between two polls.
-            let Some(roll_call) = &mut *lock() else {
+            let Some(queries) = &mut *lock() else {
                 return states;
             };
-            roll_call.listen();
+            queries.listen();
             let mut all = true;
             for (rank, state) in &mut states {
-                *state = match roll_call.heard.get(*rank) {
+                *state = match queries.heard.get(*rank) {
                     Some(Some((when, state))) if *when >= since => state.clone(),
                     _ => State::Unheard,
                 };
@@ -169,17 +169,17 @@ impl Processes for OverMpi {
 pub(crate) fn all_come(limit: Duration) -> Result<bool> {
     let mut request = sys::MPI_REQUEST_NULL;
     {
-        let Some(roll_call) = &*lock() else {
+        let Some(queries) = &*lock() else {
             return Ok(true);
         };
         // SAFETY: MPI is alive, and so is the communicator; the request is ours, and a barrier has no memory.
-        let code = unsafe { sys::MPI_Ibarrier(roll_call.comm, &raw mut request) };
+        let code = unsafe { sys::MPI_Ibarrier(queries.comm, &raw mut request) };
         check(code, "MPI_Ibarrier")?;
     }
     crate::call::limit::Pause::until(limit, || test(&mut request))
 }
 
-impl RollCall {
+impl RankQueries {
     /// Sends a message. A failure is the same as an answer that does not come.
     fn send(&mut self, what: u8, dest: usize, state: &State) {
         for (mut request, message) in std::mem::take(&mut self.sending) {

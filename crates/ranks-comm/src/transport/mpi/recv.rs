@@ -37,7 +37,7 @@ use crate::call::record::Over;
 use crate::data::element::Pod;
 use crate::data::source::Source;
 use crate::data::tag::Tag;
-use crate::result::status::{Kind, ROOM, Status, Words, whole};
+use crate::result::status::{EMPTY_STATUS, Kind, Status, Words, whole};
 use crate::result::{Error, Result, error};
 
 impl Comm {
@@ -45,7 +45,7 @@ impl Comm {
         if self.must_claim(buf) {
             self.recv_claimed("MPI_Recv", buf, source, tag)
         } else if is_small_in_bytes(buf) {
-            let mut words = ROOM;
+            let mut words = EMPTY_STATUS;
             let kind = Unclaimed(self).recv_small(buf, source, tag, &mut words)?;
             Ok(Status::new(kind, words))
         } else {

@@ -20,7 +20,7 @@ use crate::data::element::Pod;
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::Result;
-use crate::result::status::{Kind, ROOM, Status, Words};
+use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 
 impl Comm {
     pub(crate) fn sendrecv<S: Pod, R: Pod>(
@@ -36,7 +36,7 @@ impl Comm {
         if self.must_claim(recv) {
             self.sendrecv_claimed(OPERATION, send, dest, send_tag, recv, source, recv_tag)
         } else if size_of_val(send) > 0 && is_small(send) && is_small_in_bytes(recv) {
-            let mut words = ROOM;
+            let mut words = EMPTY_STATUS;
             let kind = Unclaimed(self)
                 .sendrecv_small(send, dest, send_tag, recv, source, recv_tag, &mut words)?;
             Ok(Status::new(kind, words))
@@ -58,7 +58,7 @@ impl Comm {
             let send = buf.to_vec();
             self.sendrecv_claimed(OPERATION, &send, dest, send_tag, buf, source, recv_tag)
         } else if is_small_in_bytes(buf) {
-            let mut words = ROOM;
+            let mut words = EMPTY_STATUS;
             let kind = Unclaimed(self)
                 .sendrecv_replace_small(buf, dest, send_tag, source, recv_tag, &mut words)?;
             Ok(Status::new(kind, words))

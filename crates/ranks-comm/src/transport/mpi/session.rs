@@ -15,11 +15,11 @@ use super::buffered::Attached;
 use super::children::Children;
 use super::claims::Claims;
 use super::datatypes::Cache;
-use super::deferred_free::{Aside, Waiting};
-use super::detached::Orphans;
+use super::deferred_free::{DeferredFrees, Waiting};
+use super::detached::DetachedOps;
 use super::error::check;
-use super::free_by_group::Apart;
-use super::gather_statistics::Backstage;
+use super::free_by_group::FreeByGroup;
+use super::gather_statistics::GatherStatistics;
 use super::oneself::Packed;
 use super::peer::Sentinels;
 use super::receives::Receives;
@@ -56,19 +56,19 @@ pub(crate) struct Session {
     level: ThreadLevel,
     size: usize,
     world_children: Arc<Children>,
-    pub(crate) apart: Apart,
+    pub(crate) free_by_group: FreeByGroup,
     /// Receives on the world that wait for their message, as long as a handle of it lives.
     world_claims: Mutex<Weak<Claims>>,
     /// The recorder of the world, for all its handles.
     world_recorder: OnceLock<Arc<Recorder>>,
     /// `true` if its ranks are out of step in its collectives.
     world_step: Arc<AtomicBool>,
-    aside: Mutex<Aside>,
+    deferred: Mutex<DeferredFrees>,
     pub(crate) datatypes: Cache,
     /// The datatypes of messages to oneself.
     pub(crate) packed: Packed,
     /// Detached operations.
-    pub(crate) orphans: Orphans,
+    pub(crate) detached: DetachedOps,
     /// The attached buffer.
     pub(crate) attached: Mutex<Attached>,
     pub(crate) comparing: Comparing,
@@ -77,7 +77,7 @@ pub(crate) struct Session {
     /// Held while other ranks may ask for the state of this one.
     hold: Option<Hold>,
     /// The observations that are gathered at the end, until they are.
-    backstage: Mutex<Option<Backstage>>,
+    gathering: Mutex<Option<GatherStatistics>>,
     /// `true` if the library lets a thread of this crate call.
     polls: bool,
     finished: bool,
@@ -127,8 +127,8 @@ impl Session {
     }
 
     /// Defers the free of a dropped object.
-    pub(crate) fn put_aside(&self, key: u64, dropped: Waiting) {
-        lock(&self.aside).waiting.insert(key, dropped);
+    pub(crate) fn defer_free(&self, key: u64, dropped: Waiting) {
+        lock(&self.deferred).waiting.insert(key, dropped);
     }
 
     /// Returns `true` if ranks compare their collective calls: where they must, and otherwise not where another part of the
@@ -145,7 +145,7 @@ impl Session {
     /// Removes a user of a communicator; receives that are still pending on it are ended before MPI is.
     pub(crate) fn leave(&self, claims: &Arc<Claims>) {
         if claims.leave() {
-            self.orphans.remember(claims);
+            self.detached.remember(claims);
         }
     }
 
@@ -153,28 +153,28 @@ impl Session {
     ///
     /// If it were freed before, a library might give its context to another one, which would match the messages.
     pub(crate) fn is_at_rest(&self, key: u64) -> bool {
-        let comm = match lock(&self.aside).waiting.get(&key) {
+        let comm = match lock(&self.deferred).waiting.get(&key) {
             Some(Waiting::Comm(comm)) => *comm,
             Some(Waiting::Other(other)) => return other.is_at_rest(),
             None => return true,
         };
-        !self.orphans.are_on(comm)
+        !self.detached.are_on(comm)
     }
 
     /// The place of a new communicator in the order of creation.
     pub(crate) fn key(&self) -> u64 {
-        let mut aside = lock(&self.aside);
+        let mut aside = lock(&self.deferred);
         aside.next += 1;
         aside.next
     }
 
     /// Frees the object with that key. Collective over its ranks.
     pub(crate) fn free(&self, key: u64) -> Result<()> {
-        let waiting = lock(&self.aside).waiting.remove(&key);
+        let waiting = lock(&self.deferred).waiting.remove(&key);
         match waiting {
             Some(waiting) => {
                 if let Waiting::Comm(comm) = &waiting {
-                    self.orphans.cancel_on(*comm);
+                    self.detached.cancel_on(*comm);
                 }
                 waiting.free()
             }

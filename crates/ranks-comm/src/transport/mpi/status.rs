@@ -10,7 +10,7 @@ use ranks_mpi_sys::{
 use super::error::check;
 use super::session;
 use crate::call::thread_guard::THREAD_GUARD;
-use crate::result::status::{ROOM, Reader, Status, Words};
+use crate::result::status::{EMPTY_STATUS, Reader, Status, Words};
 use crate::result::{Error, ErrorKind, Result};
 
 const _: () = assert!(size_of::<native::Status>() == size_of::<Words>());
@@ -121,7 +121,7 @@ impl CountWord {
         let byte = unsafe { native::datatype(MPI_BYTE) };
         let (data, mut room) = ([0u8; 128], [0u8; 128]);
         for length in LENGTHS {
-            let mut status = ROOM;
+            let mut status = EMPTY_STATUS;
             let count = c_int::try_from(length).unwrap_or(0);
             let (from, to) = (data.as_ptr().cast(), room.as_mut_ptr().cast());
             // SAFETY: both arrays have room for `count` bytes; this process is rank 0 of its own communicator.

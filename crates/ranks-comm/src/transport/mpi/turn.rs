@@ -6,7 +6,7 @@ use crate::call::limit::Pause;
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::Result;
-use crate::result::status::{Kind, ROOM, Status, Words};
+use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 
 impl Comm {
     pub(crate) fn probe_in_turn(
@@ -60,7 +60,7 @@ impl Comm {
         tag: Tag,
     ) -> Result<Option<(Message, Status)>> {
         while self.claims.is_waiting() {
-            let mut words = ROOM;
+            let mut words = EMPTY_STATUS;
             let Some(kind) = self.iprobe_in_turn(source, tag, &mut words)? else {
                 return Ok(None);
             };

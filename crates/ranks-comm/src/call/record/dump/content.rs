@@ -1,7 +1,7 @@
 //! The content of a rank's dump. `ranks postmortem` reads it.
 
 use super::json::Object;
-use crate::call::inflight_calls::UnderWay;
+use crate::call::inflight_calls::CallInFlight;
 use crate::call::record::call::{ANY, NONE};
 use crate::call::record::kind::{Class, Ranks};
 use crate::call::record::recorder::Recorder;
@@ -84,7 +84,7 @@ fn called(entry: &Entry, ended: u64) -> String {
 }
 
 /// A call that has not returned.
-pub(super) fn under_way(call: &UnderWay) -> String {
+pub(super) fn under_way(call: &CallInFlight) -> String {
     Object::default()
         .text("operation", call.what.operation())
         .plain("communicator", call.recorder.id)

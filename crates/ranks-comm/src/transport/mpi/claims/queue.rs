@@ -6,13 +6,13 @@ use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Count, MPI_Message, MPI_Request, MPI_Status};
 
 use crate::data::in_flight::{InFlight, KeepAlive, Over};
-use crate::data::raw_slice::{Element, OpInfo, RawSlice, RecvTarget, Room};
+use crate::data::raw_slice::{Element, OpInfo, RawSlice, RecvStorage, RecvTarget};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::mpi::error::{check, library};
 use crate::transport::mpi::{buffer, fault_tolerance};
-use crate::transport::pending_op::Landed;
+use crate::transport::pending_op::Completion;
 
 #[derive(Default)]
 pub(super) struct Queue {
@@ -45,11 +45,11 @@ pub(super) enum Phase {
     Receiving {
         request: MPI_Request,
         status: Status,
-        room: Option<InFlight<Room>>,
+        room: Option<InFlight<RecvStorage>>,
         /// The reason why the message is discarded.
         refused: Option<Error>,
     },
-    Over(Result<Landed>),
+    Over(Result<Completion>),
 }
 
 impl Entry {
@@ -111,7 +111,7 @@ impl Entry {
         };
         let room = match (&refused, self.landing) {
             (None, RecvTarget::Into(_)) => None,
-            _ => match Room::new(operation, bytes, align) {
+            _ => match RecvStorage::new(operation, bytes, align) {
                 Ok(room) => Some(room),
                 Err(error) => {
                     eprintln!(
@@ -124,7 +124,7 @@ impl Entry {
         };
         let span = match (&room, self.landing) {
             (None, RecvTarget::Into(span)) => Some(span),
-            (room, _) => room.as_ref().map(Room::span),
+            (room, _) => room.as_ref().map(RecvStorage::span),
         };
         let room = room.map(InFlight::new);
         self.phase = match span.map(|span| imrecv(message, span, bytes)) {
@@ -134,8 +134,10 @@ impl Entry {
                 room,
                 refused,
             },
-            Some(Err(code)) => Phase::Over(check(code, operation).map(|()| Landed::plain(status))),
-            None => Phase::Over(Ok(Landed::plain(status))),
+            Some(Err(code)) => {
+                Phase::Over(check(code, operation).map(|()| Completion::plain(status)))
+            }
+            None => Phase::Over(Ok(Completion::plain(status))),
         };
         self.advance();
     }
@@ -164,7 +166,7 @@ impl Entry {
         let room = room.take().map(|room| room.give_back(over()));
         let outcome = match (check(code, self.role.operation), refused.take()) {
             (_, Some(error)) | (Err(error), None) => Err(error),
-            (Ok(()), None) => Ok(Landed {
+            (Ok(()), None) => Ok(Completion {
                 status: *status,
                 room,
             }),
@@ -234,7 +236,7 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn collect(&mut self, number: u64) -> Option<Result<Landed>> {
+    pub(super) fn collect(&mut self, number: u64) -> Option<Result<Completion>> {
         let Some(index) = self.index(number) else {
             let gone = "the communicator of this receive is gone";
             return Some(Err(Error::new(ErrorKind::Argument, "MPI_Wait", gone)));

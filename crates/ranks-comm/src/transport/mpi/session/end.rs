@@ -22,8 +22,8 @@ const LONG: Duration = Duration::from_secs(10);
 impl Session {
     /// Gathers the observations. Called by all ranks, once; a failure affects nothing else.
     pub(in crate::transport::mpi) fn end_observing(&self, limit: Option<Limit>) {
-        let backstage = lock(&self.backstage).take();
-        if let Some(Err(error)) = backstage.map(|backstage| backstage.close(limit)) {
+        let gathering = lock(&self.gathering).take();
+        if let Some(Err(error)) = gathering.map(|gathering| gathering.close(limit)) {
             eprintln!("ranks: not all that was observed could be brought together: {error}");
         }
     }
@@ -53,7 +53,7 @@ impl Session {
         let settled = if may_call {
             self.last_call(limit).and_then(|alike| {
                 self.send_what_is_buffered(limit.map_or(Duration::MAX, |limit| limit.duration))?;
-                self.orphans
+                self.detached
                     .settle(limit.map_or(Duration::MAX, |limit| limit.duration))?;
                 self.all_come(limit).map(|()| alike)
             })
@@ -68,8 +68,8 @@ impl Session {
         });
         if may_call && settled.is_ok() {
             self.end_observing(limit);
-        } else if let Some(backstage) = lock(&self.backstage).take() {
-            backstage.close_alone();
+        } else if let Some(gathering) = lock(&self.gathering).take() {
+            gathering.close_alone();
         }
         let mut state = lock(&STATE);
         if self.owner {
@@ -83,7 +83,7 @@ impl Session {
                 "ranks: MPI_Finalize was not called, because the last handle went on another thread than the one \
                  that initialised, and the thread level is {}{}",
                 self.level,
-                self.orphans.kept_for_ever()
+                self.detached.kept_for_ever()
             );
             return Ok(());
         }
@@ -96,13 +96,13 @@ impl Session {
         };
         let nobody_is_lost = fault_tolerance::nobody_is_lost(self.owner);
         if nobody_is_lost {
-            let waiting = std::mem::take(&mut lock(&self.aside).waiting);
+            let waiting = std::mem::take(&mut lock(&self.deferred).waiting);
             for waiting in waiting.into_values() {
                 outcome = outcome.and(waiting.free());
             }
         } else {
             // Freeing may wait for a rank that has failed.
-            std::mem::forget(std::mem::take(&mut lock(&self.aside).waiting));
+            std::mem::forget(std::mem::take(&mut lock(&self.deferred).waiting));
         }
         outcome = outcome.and(self.datatypes.free()).and(self.packed.free());
         THREAD_GUARD.close();

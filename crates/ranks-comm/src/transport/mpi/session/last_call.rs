@@ -39,7 +39,7 @@ impl Session {
             let mine = OfWorld::begin(told.bytes(), self.size)?;
             let all = mine.wait(patience, || {
                 query_ranks::answer();
-                self.orphans.sweep();
+                self.detached.sweep();
                 self.is_out_of_step()
             })?;
             let Some(all) = all else {

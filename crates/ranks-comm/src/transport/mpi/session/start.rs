@@ -22,10 +22,10 @@ use crate::transport::facts::{Backend, Facts};
 use crate::transport::mpi::attributes::attribute;
 use crate::transport::mpi::communicator::{Comm, rank_and_size};
 use crate::transport::mpi::datatypes::Cache;
-use crate::transport::mpi::detached::Orphans;
+use crate::transport::mpi::detached::DetachedOps;
 use crate::transport::mpi::error::check;
-use crate::transport::mpi::free_by_group::Apart;
-use crate::transport::mpi::gather_statistics::Backstage;
+use crate::transport::mpi::free_by_group::FreeByGroup;
+use crate::transport::mpi::gather_statistics::GatherStatistics;
 use crate::transport::mpi::oneself::Packed;
 use crate::transport::mpi::overruns::{self, Prevented};
 use crate::transport::mpi::peer::Sentinels;
@@ -109,7 +109,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
         _ => level,
     };
     THREAD_GUARD.set_level(level);
-    THREAD_GUARD.open_express(level);
+    THREAD_GUARD.open_fast_path(level);
     if owner {
         // Whatever fails from here on, there is no second start.
         *state = State::Ended;
@@ -141,7 +141,7 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
     }
     *state = State::Live(Arc::downgrade(&session), Arc::clone(&facts), max_tag);
     drop(state);
-    *lock(&session.backstage) = Backstage::open(&facts, max_tag, owner)?;
+    *lock(&session.gathering) = GatherStatistics::open(&facts, max_tag, owner)?;
     Ok(Started::of(&session, &facts, max_tag, false))
 }
 
@@ -264,19 +264,19 @@ fn take_over(
         level,
         size,
         world_children: Arc::default(),
-        apart: Apart::default(),
+        free_by_group: FreeByGroup::default(),
         world_claims: Mutex::default(),
         world_recorder: OnceLock::new(),
         world_step: Arc::default(),
-        aside: Mutex::default(),
+        deferred: Mutex::default(),
         datatypes: Cache::default(),
         packed: Packed::on(loaded, wishes.trusting),
-        orphans: Orphans::default(),
+        detached: DetachedOps::default(),
         attached: Mutex::default(),
         comparing: wishes.comparing,
         limit: wishes.limit,
         hold: None,
-        backstage: Mutex::default(),
+        gathering: Mutex::default(),
         polls: provided == ThreadLevel::Multiple,
         finished: true,
     };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use crate::call::inflight_calls::{self, Observer, UnderWay};
+use crate::call::inflight_calls::{self, CallInFlight, Observer};
 use crate::call::record::{Home, Recorder, host};
 use crate::observe::clock::Clock;
 use crate::observe::facts::{self, Facts};
@@ -15,7 +15,7 @@ use crate::observe::wanted::Wanted;
 use crate::result::ErrorKind;
 
 /// The collector of a process, made once it is known that anything is wanted.
-pub(super) struct Keeper {
+pub(super) struct Collector {
     pub(super) wanted: Wanted,
     /// The origin of times.
     origin: Instant,
@@ -43,34 +43,34 @@ pub(super) struct Kept {
     pub(super) clock: Clock,
 }
 
-static KEEPER: OnceLock<Option<Arc<Keeper>>> = OnceLock::new();
+static COLLECTOR: OnceLock<Option<Arc<Collector>>> = OnceLock::new();
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Keeper {
+impl Collector {
     /// Starts the collector of this process, if anything is wanted.
     pub(super) fn start() -> Option<&'static Arc<Self>> {
-        let keeper = KEEPER.get_or_init(|| {
+        let collector = COLLECTOR.get_or_init(|| {
             let wanted = Wanted::of_environment();
             if wanted.is_nothing() {
                 return None;
             }
-            let keeper = Arc::new(Self {
+            let collector = Arc::new(Self {
                 wanted,
                 origin: Instant::now(),
                 ranks: RwLock::default(),
             });
-            inflight_calls::tell(Arc::clone(&keeper) as Arc<dyn Observer>);
-            Some(keeper)
+            inflight_calls::tell(Arc::clone(&collector) as Arc<dyn Observer>);
+            Some(collector)
         });
-        keeper.as_ref()
+        collector.as_ref()
     }
 
     /// The collector, if it was started.
     pub(super) fn get() -> Option<&'static Arc<Self>> {
-        KEEPER.get()?.as_ref()
+        COLLECTOR.get()?.as_ref()
     }
 
     /// The local time, in nanoseconds.
@@ -142,8 +142,8 @@ impl Keeper {
     }
 }
 
-impl Observer for Keeper {
-    fn ended(&self, call: &UnderWay, took: Duration, failed: Option<ErrorKind>) {
+impl Observer for Collector {
+    fn ended(&self, call: &CallInFlight, took: Duration, failed: Option<ErrorKind>) {
         let recorder = &call.recorder;
         let facts = Facts::of(call);
         let Some(kept) = self.of(recorder.home) else {
