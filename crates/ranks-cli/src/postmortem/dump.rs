@@ -133,7 +133,10 @@ impl Dump {
 
     /// Returns `true` if it did because it had waited until a time limit: its error says so in these words, whichever limit it was.
     pub(super) fn waited_in(&self, call: &Call) -> bool {
-        let in_vain = |error: &str| error.contains("within the time limit");
+        // The latter where ranks compare their calls.
+        let in_vain = |error: &str| {
+            error.contains(": timed out after ") || error.contains("within the time limit")
+        };
         self.failed_in(call) && self.error.as_deref().is_some_and(in_vain)
     }
 }
