@@ -36,7 +36,7 @@
 //! |---|---|
 //! | `1, 2, 4` | the numbers of ranks |
 //! | `threads = single`, `funneled`, `serialized`, `multiple` | the thread level to ask for; `multiple` if not said |
-//! | `timeout = 30` | seconds after which the test counts as timed out; else `RANKS_TEST_TIMEOUT`, else 60 |
+//! | `timeout = 30` | seconds after which the test counts as timed out; `RANKS_TEST_TIMEOUT` if that is more; 60 if neither is said |
 //! | `mpi_only` | has no meaning in process; `cargo test` shows it as ignored, see below |
 //! | `in_process_only` | has no meaning on an MPI |
 //!

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ranks_comm::ThreadLevel;
 
-/// Seconds after which a test counts as timed out, if neither it nor `RANKS_TEST_TIMEOUT` says otherwise.
+/// Seconds after which a test counts as timed out, unless it or `RANKS_TEST_TIMEOUT` says otherwise.
 const DEFAULT_LIMIT: u64 = 60;
 
 /// A test on one number of ranks. The attribute writes it; it is no public interface.
@@ -49,12 +49,8 @@ impl Test {
 
     /// The time limit.
     pub(crate) fn limit(&self) -> Duration {
-        let seconds = self.timeout.or_else(|| {
-            std::env::var("RANKS_TEST_TIMEOUT")
-                .ok()
-                .and_then(|text| text.parse().ok())
-        });
-        Duration::from_secs(seconds.unwrap_or(DEFAULT_LIMIT))
+        let asked = std::env::var("RANKS_TEST_TIMEOUT").ok();
+        Duration::from_secs(limit(self.timeout, asked.as_deref()))
     }
 
     /// Runs the test's function on one rank, and gives why the test failed on it, if it did.
@@ -73,6 +69,12 @@ impl Test {
             )),
         }
     }
+}
+
+/// Seconds: a test's own, or more where all tests are `asked` to have more time, as under an interpreter.
+fn limit(own: Option<u64>, asked: Option<&str>) -> u64 {
+    let asked = asked.and_then(|text| text.parse().ok());
+    own.max(asked).unwrap_or(DEFAULT_LIMIT)
 }
 
 thread_local! {
@@ -144,5 +146,14 @@ mod tests {
         assert_eq!(panics.attempt(|| panic!("lost it")), Ok(()));
         assert!(panics.attempt(|| panic!("found it")).is_err());
         assert!(panics.attempt(|| Ok(())).is_err());
+    }
+
+    #[test]
+    fn a_test_has_its_own_limit_or_more_if_all_have() {
+        assert_eq!(limit(None, None), DEFAULT_LIMIT);
+        assert_eq!(limit(None, Some("10")), 10);
+        assert_eq!(limit(Some(30), Some("10")), 30);
+        assert_eq!(limit(Some(30), Some("900")), 900);
+        assert_eq!(limit(Some(30), Some("soon")), 30);
     }
 }
