@@ -1,172 +1,111 @@
-//! The trait with the collective operations that need one slice only.
+//! In place, as a way to do any operation that has it: the one slice holds the input and gets the output.
+
+use std::marker::PhantomData;
 
 use bytemuck::Pod;
+use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp};
 use ranks_comm::{Communicator, Result};
 
-use crate::mpi::functions::{
-    Allgather, Allreduce, Alltoall, Exscan, Gather, Named, Reduce, ReduceScatterBlock, Scan,
-    Scatter,
-};
-use crate::ops::{Op, Reduction};
-use crate::sealed::Sealed;
+use crate::lasting::{Lasting, Slices};
+use crate::moves::{InPlaceMover, Mover};
+use crate::mpi::functions::Named;
+use crate::ops::Reduction;
+use crate::reductions::{InPlaceReducer, Reducer, Reducing, Share};
 use crate::transfer::Transfer;
-use crate::{moves, reductions};
 
-/// Collective operations whose input lies where their output goes.
-///
-/// All ranks of an operation call the form of this trait, or at a rooted operation those that it concerns: a rank that is
-/// not the root may as well call the form of [`Collectives`](crate::Collectives), which means the same there.
-/// Operations on blocks of different lengths have their forms in place in
-/// [`VaryingCollectives`](crate::VaryingCollectives).
-///
-/// All that is said of [`Collectives`](crate::Collectives) holds here. After an error the contents of the slice are
-/// unspecified, unless the error is of a rank's own arguments.
-///
-/// MPI 5.0 §6.2.3 (`MPI_IN_PLACE`). The trait is implemented by [`Communicator`] and is sealed.
-#[doc(alias = "MPI_IN_PLACE")]
-pub trait InPlaceCollectives: Sealed {
-    /// Reduces the `data` of all ranks with `op`, element by element, into `data` of `root`.
-    ///
-    /// Elsewhere `data` stays as it is. On libraries of the MPICH family a root that is not rank 0 makes a copy of it,
-    /// since some of them fail otherwise.
-    ///
-    /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank; otherwise what the library reports.
-    ///
-    /// MPI 5.0 §6.9.1 (`MPI_Reduce`).
-    #[doc(alias = "MPI_Reduce")]
-    fn reduce_in_place<T: Pod, O: Reduction<T>>(
-        &self,
-        data: &mut [T],
-        op: O,
-        root: usize,
-    ) -> Result<()> {
-        reductions::reduce_in_place::<Reduce, T, O>(self.communicator(), data, op, root)
+/// The operation on the slice that it receives into, and no other.
+pub(crate) enum InPlace<M> {
+    #[expect(dead_code, reason = "it is a name of types")]
+    Of(PhantomData<M>),
+}
+
+impl<M: Named> Named for InPlace<M> {
+    const BLOCKING: &'static str = M::BLOCKING;
+    const NONBLOCKING: &'static str = M::NONBLOCKING;
+    const INIT: &'static str = M::INIT;
+}
+
+impl<M: InPlaceMover> Mover for InPlace<M> {
+    type With<'a> = M::With<'a>;
+    type Proven<'a, T: Pod> = M::Proven<'a, T>;
+
+    fn prove<'a, 'w: 'a, T: Pod>(
+        operation: &'static str,
+        comm: &Communicator,
+        slices: Slices<'a, T>,
+        with: Self::With<'w>,
+    ) -> Result<Self::Proven<'a, T>> {
+        M::prove_in_place(operation, comm, slices.recv, with)
     }
 
-    /// Reduces the `data` of all ranks with `op`, element by element, into `data` of every rank.
-    ///
-    /// ```
-    /// use ranks_collectives::{InPlaceCollectives, ops::Avg};
-    ///
-    /// fn average(world: &ranks_comm::Communicator, gradients: &mut [f32]) -> ranks_comm::Result<()> {
-    ///     world.allreduce_in_place(gradients, Avg)
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// Errors of the library.
-    ///
-    /// MPI 5.0 §6.9.6 (`MPI_Allreduce`).
-    #[doc(alias = "MPI_Allreduce")]
-    fn allreduce_in_place<T: Pod, O: Reduction<T>>(&self, data: &mut [T], op: O) -> Result<()> {
-        reductions::reduce_in_place::<Allreduce, T, O>(self.communicator(), data, op, ())
+    fn root(with: Self::With<'_>) -> Option<usize> {
+        M::root(with)
     }
 
-    /// Reduces the `data` of the ranks from 0 up to this one with `op`, element by element, into `data`.
-    ///
-    /// # Errors
-    /// Errors of the library.
-    ///
-    /// MPI 5.0 §6.11.1 (`MPI_Scan`).
-    #[doc(alias = "MPI_Scan")]
-    fn scan_in_place<T: Pod, O: Op<T>>(&self, data: &mut [T], op: O) -> Result<()> {
-        reductions::reduce_in_place::<Scan, T, O>(self.communicator(), data, op, ())
+    fn over_mpi<T: Pod>(comm: &MpiComm, proven: Self::Proven<'_, T>) -> Result<()> {
+        M::over_mpi(comm, proven)
     }
 
-    /// Reduces the `data` of the ranks below this one with `op`, element by element, into `data`.
-    ///
-    /// On rank 0, which has none below it, `data` stays as it is.
-    ///
-    /// # Errors
-    /// Errors of the library.
-    ///
-    /// MPI 5.0 §6.11.2 (`MPI_Exscan`).
-    #[doc(alias = "MPI_Exscan")]
-    fn exscan_in_place<T: Pod, O: Op<T>>(&self, data: &mut [T], op: O) -> Result<()> {
-        reductions::reduce_in_place::<Exscan, T, O>(self.communicator(), data, op, ())
+    fn nonblocking_over_mpi<T: Pod>(
+        comm: &MpiComm,
+        proven: Lasting<Self::Proven<'_, T>>,
+    ) -> Result<StartedOp> {
+        M::nonblocking_over_mpi(comm, proven)
     }
 
-    /// Reduces the `data` of all ranks with `op`, element by element, and gives rank r the r-th block of the result
-    /// at the beginning of its `data`.
-    ///
-    /// `data` is cut into `size` blocks of the same length. What is behind the first is unspecified afterwards.
-    ///
-    /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise what the library reports.
-    ///
-    /// MPI 5.0 §6.10.1 (`MPI_Reduce_scatter_block`).
-    #[doc(alias = "MPI_Reduce_scatter_block")]
-    fn reduce_scatter_block_in_place<T: Pod, O: Reduction<T>>(
-        &self,
-        data: &mut [T],
-        op: O,
-    ) -> Result<()> {
-        reductions::reduce_in_place::<ReduceScatterBlock, T, O>(self.communicator(), data, op, ())
+    fn init_over_mpi<T: Pod>(
+        comm: &MpiComm,
+        proven: Lasting<Self::Proven<'_, T>>,
+    ) -> Result<Option<StartedOp>> {
+        M::init_over_mpi(comm, proven)
     }
 
-    /// Collects a block of each rank in `data` of `root`, in the order of ranks.
-    ///
-    /// At the root `data` is cut into `size` blocks of the same length, and its own is already in its place. Elsewhere
-    /// `data` is the block that is sent, and stays as it is.
-    ///
-    /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// `data` of the root cannot be cut so; otherwise what the library reports.
-    ///
-    /// MPI 5.0 §6.5 (`MPI_Gather`).
-    #[doc(alias = "MPI_Gather")]
-    fn gather_in_place<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        let comm = self.communicator();
-        let transfer = Transfer::gathered_in_place(Gather::BLOCKING, comm, data, root);
-        moves::carry_out::<Gather, T>(comm, Some(root), transfer)
+    fn in_process<T: Pod>(comm: &InProcessComm, proven: Self::Proven<'_, T>) -> Result<()> {
+        M::in_process(comm, proven)
     }
 
-    /// Collects a block of each rank in `data` of every rank, in the order of ranks.
-    ///
-    /// `data` is cut into `size` blocks of the same length, and that of this rank is already in its place.
-    ///
-    /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise what the library reports.
-    ///
-    /// MPI 5.0 §6.7 (`MPI_Allgather`).
-    #[doc(alias = "MPI_Allgather")]
-    fn allgather_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        let comm = self.communicator();
-        let transfer = Transfer::blocks_in_place(Allgather::BLOCKING, comm, data);
-        moves::carry_out::<Allgather, T>(comm, None, transfer)
-    }
-
-    /// Deals out `data` of `root`: rank r gets the r-th block of it in its `data`, and the root keeps its own in its place.
-    ///
-    /// At the root `data` is cut into `size` blocks of the same length, and stays as it is. Elsewhere it is one block.
-    ///
-    /// # Errors
-    /// [`Root`](ranks_comm::ErrorKind::Root) if there is no such rank, [`Length`](ranks_comm::ErrorKind::Length) if
-    /// `data` of the root cannot be cut so; otherwise what the library reports.
-    ///
-    /// MPI 5.0 §6.6 (`MPI_Scatter`).
-    #[doc(alias = "MPI_Scatter")]
-    fn scatter_in_place<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        let comm = self.communicator();
-        let transfer = Transfer::scattered_in_place(Scatter::BLOCKING, comm, data, root);
-        moves::carry_out::<Scatter, T>(comm, Some(root), transfer)
-    }
-
-    /// Sends the r-th block of `data` to rank r, and puts that of rank r in its place.
-    ///
-    /// `data` is cut into `size` blocks of the same length.
-    ///
-    /// # Errors
-    /// [`Length`](ranks_comm::ErrorKind::Length) if it cannot be cut so; otherwise what the library reports.
-    ///
-    /// MPI 5.0 §6.8 (`MPI_Alltoall`).
-    #[doc(alias = "MPI_Alltoall")]
-    fn alltoall_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        let comm = self.communicator();
-        let transfer = Transfer::blocks_in_place(Alltoall::BLOCKING, comm, data);
-        moves::carry_out::<Alltoall, T>(comm, None, transfer)
+    fn nonblocking_in_process<T: Pod>(
+        comm: &InProcessComm,
+        proven: Lasting<Self::Proven<'_, T>>,
+    ) -> Result<StartedOp> {
+        M::nonblocking_in_process(comm, proven)
     }
 }
 
-impl InPlaceCollectives for Communicator {}
+impl<R: InPlaceReducer> Reducer for InPlace<R> {
+    type Functions = R::Functions;
+    type With<'a> = R::With<'a>;
+
+    fn prove<'a, 'w: 'a, T>(
+        operation: &'static str,
+        comm: &Communicator,
+        slices: Slices<'a, T>,
+        with: Self::With<'w>,
+    ) -> Result<Transfer<'a, T>> {
+        R::prove_in_place(operation, comm, slices.recv, with)
+    }
+
+    fn share<'a>(comm: &Communicator, with: Self::With<'a>) -> Share<'a> {
+        R::share(comm, with)
+    }
+
+    fn root(with: Self::With<'_>) -> Option<usize> {
+        R::root(with)
+    }
+
+    fn in_process<T: Pod, O: Reduction<T>>(
+        comm: &InProcessComm,
+        op: &O,
+        reducing: Reducing<'_, T>,
+    ) -> Result<()> {
+        R::in_process(comm, op, reducing)
+    }
+
+    fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
+        comm: &InProcessComm,
+        op: O,
+        reducing: Lasting<Reducing<'_, T>>,
+    ) -> Result<StartedOp> {
+        R::nonblocking_in_process(comm, op, reducing)
+    }
+}

@@ -60,32 +60,30 @@ impl<'a, T: Pod> Lasting<Transfer<'a, T>> {
         self.0.pieces(longest).map(Lasting)
     }
 
-    /// The same as a reduction to each rank, as [`Transfer::reductions`]. In place, what is sent is a copy, which is to be kept until all of
-    /// them are over.
+    /// The same not in place: what is sent is a copy then, which is to be kept until the operation is over.
+    pub(crate) fn not_in_place(self) -> (Self, Option<Kept>) {
+        let mut transfer = self.0;
+        let (None, Some(data)) = transfer.slices_mut() else {
+            return (Self(transfer), None);
+        };
+        let copy = Plain::copy(data);
+        let place = NonNull::from(copy.as_slice());
+        // SAFETY: the copy stays where it is as long as it is kept, and does not change.
+        let transfer = transfer.sending(unsafe { place.as_ref() });
+        (Self(transfer), Some(Arc::new(Mutex::new(copy))))
+    }
+
+    /// The same as a reduction to each rank, as [`Transfer::reductions`], each with what is to be kept until it is over.
     pub(crate) fn reductions(
         self,
         me: usize,
         blocks: &Blocks,
         mut each: impl FnMut(Lasting<Transfer<'_, T>>, Option<&Kept>),
     ) {
-        let mut transfer = self.0;
-        let copy = match transfer.slices_mut() {
-            (None, Some(data)) => Some(Plain::copy(data)),
-            _ => None,
-        };
-        let copy = copy.map(|copy| {
-            let place = NonNull::from(copy.as_slice());
-            let kept: Kept = Arc::new(Mutex::new(copy));
-            (place, kept)
-        });
-        if let Some((place, _)) = &copy {
-            // SAFETY: the copy stays where it is as long as it is kept, and does not change.
-            transfer = transfer.sending(unsafe { place.as_ref() });
-        }
-        let kept = copy.as_ref().map(|(_, kept)| kept);
+        let (Self(transfer), kept) = self.not_in_place();
         // What `each` says is no error.
         let _ = transfer.reductions(me, blocks, |one| {
-            each(Lasting(one), kept);
+            each(Lasting(one), kept.as_ref());
             Ok(())
         });
     }

@@ -20,6 +20,7 @@
 //! |---|---|---|
 //! | on slices, blocks of one length | [`Collectives`] | §6.3 to §6.11 |
 //! | … in one slice | [`InPlaceCollectives`], and the methods `…_in_place` of [`VaryingCollectives`] | §6.2.3 |
+//! | … in one slice, that return at once, or are prepared once | [`NonblockingInPlaceCollectives`], [`ScopedInPlaceCollectives`], [`PersistentInPlaceCollectives`] | §6.12, §6.13 |
 //! | … of different lengths | [`VaryingCollectives`], with [`Blocks`] | §6.5 to §6.8, §6.10.2 |
 //! | … of any form | [`alltoallw`](VaryingCollectives::alltoallw), [`neighbor_alltoallw`](NeighborCollectives::neighbor_alltoallw), with [`Layouts`] | §6.8, §8.6.2 |
 //! | … any value that serde takes (feature `serde`) | `Collectives::bcast_value` | |
@@ -86,6 +87,8 @@ mod gathered;
 mod gatherv;
 mod hierarchy;
 mod in_place;
+mod in_place_collectives;
+mod in_place_forms;
 mod in_process;
 mod intercommunicators;
 mod lasting;
@@ -126,7 +129,10 @@ pub use collectives::Collectives;
 pub use fractional::Fractional;
 pub use gathered::Gathered;
 pub use hierarchy::Hierarchy;
-pub use in_place::InPlaceCollectives;
+pub use in_place_collectives::InPlaceCollectives;
+pub use in_place_forms::{
+    NonblockingInPlaceCollectives, PersistentInPlaceCollectives, ScopedInPlaceCollectives,
+};
 pub use intercommunicators::{IntercommunicatorCollectives, RootGroup};
 pub use layouts::Layouts;
 pub use located::{Locate, Located};

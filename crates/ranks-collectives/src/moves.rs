@@ -57,6 +57,17 @@ pub(crate) trait Mover: Named + 'static {
     ) -> Result<StartedOp>;
 }
 
+/// One that has a form in place.
+pub(crate) trait InPlaceMover: Mover {
+    /// Proves that the one slice fits.
+    fn prove_in_place<'a, 'w: 'a, T: Pod>(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+        with: Self::With<'w>,
+    ) -> Result<Self::Proven<'a, T>>;
+}
+
 /// Blocking.
 pub(crate) fn moved<M: Mover, T: Pod>(
     comm: &Communicator,
@@ -64,20 +75,10 @@ pub(crate) fn moved<M: Mover, T: Pod>(
     recv: &mut [T],
     with: M::With<'_>,
 ) -> Result<()> {
-    let proven = M::prove(M::BLOCKING, comm, Slices { send, recv }, with);
-    carry_out::<M, T>(comm, M::root(with), proven)
-}
-
-/// Blocking, on slices that were proven to fit.
-pub(crate) fn carry_out<M: Mover, T: Pod>(
-    comm: &Communicator,
-    root: Option<usize>,
-    proven: Result<M::Proven<'_, T>>,
-) -> Result<()> {
     carry_out_in_time(
         comm,
-        Call::moving::<T>(M::BLOCKING).rooted(root),
-        proven,
+        Call::moving::<T>(M::BLOCKING).rooted(M::root(with)),
+        M::prove(M::BLOCKING, comm, Slices { send, recv }, with),
         M::over_mpi::<T>,
         Some((M::NONBLOCKING_ROLE, M::nonblocking_over_mpi::<T>)),
         M::in_process::<T>,
@@ -198,12 +199,25 @@ pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 
     lasting::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
 }
 
-/// The rows: what the program passes besides slices, the root among it, what is proven of the slices, and the functions that do it, by the module over
-/// MPI and by name in process.
+/// The rows: what the program passes besides slices, the root among it, what is proven of the slices, or of the one slice in place, and the functions that
+/// do it, by the module over MPI and by name in process.
 macro_rules! movers {
     ($($mover:ty: ($with:pat in $type:ty) root($root:expr)
        prove($proven:ident, |$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)
+       $(in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr))?
        mpi($module:ident $(::<$functions:ident>)?) in_process($blocking:ident, $nonblocking:ident);)*) => { $(
+        $(impl InPlaceMover for $mover {
+            #[allow(unused_variables, reason = "one division stands for both")]
+            fn prove_in_place<'a, 'w: 'a, T: Pod>(
+                $in: &'static str,
+                $in_comm: &Communicator,
+                $data: &'a mut [T],
+                $with: Self::With<'w>,
+            ) -> Result<$proven<'a, T>> {
+                $prove_in_place
+            }
+        })?
+
         impl Mover for $mover {
             type With<'a> = $type;
             type Proven<'a, T: Pod> = $proven<'a, T>;
@@ -265,28 +279,36 @@ movers! {
         mpi(transfers::<Bcast>) in_process(bcast, ibcast);
     functions::Gather: (root in usize) root(Some(root))
         prove(Transfer, |operation, comm, slices| Transfer::gathered_at(operation, comm, slices.send, slices.recv, root))
+        in_place(|operation, comm, data| Transfer::gathered_in_place(operation, comm, data, root))
         mpi(transfers::<Gather>) in_process(gather, igather);
     functions::Scatter: (root in usize) root(Some(root))
         prove(Transfer, |operation, comm, slices| Transfer::scattered_from(operation, comm, slices.send, slices.recv, root))
+        in_place(|operation, comm, data| Transfer::scattered_in_place(operation, comm, data, root))
         mpi(transfers::<Scatter>) in_process(scatter, iscatter);
     functions::Allgather: (() in ()) root(None)
         prove(Transfer, |operation, comm, slices| Transfer::gathered(operation, comm, slices.send, slices.recv))
+        in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
         mpi(transfers::<Allgather>) in_process(allgather, iallgather);
     functions::Alltoall: (() in ()) root(None)
         prove(Transfer, |operation, comm, slices| Transfer::exchanged(operation, comm, slices.send, slices.recv))
+        in_place(|operation, comm, data| Transfer::blocks_in_place(operation, comm, data))
         mpi(transfers::<Alltoall>) in_process(alltoall, ialltoall);
 
     functions::Gatherv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
         prove(Gathering, |operation, comm, slices| Gathering::at(operation, comm, slices.send, slices.recv, blocks, root))
+        in_place(|operation, comm, data| Gathering::in_place_at(operation, comm, data, blocks, root))
         mpi(gatherings::<Gatherv>) in_process(gatherv, igatherv);
     functions::Scatterv: ((blocks, root) in (&'a Blocks, usize)) root(Some(root))
         prove(Scattering, |operation, comm, slices| Scattering::from(operation, comm, slices.send, slices.recv, blocks, root))
+        in_place(|operation, comm, data| Scattering::in_place_from(operation, comm, data, blocks, root))
         mpi(scatterings) in_process(scatterv, iscatterv);
     functions::Allgatherv: (blocks in &'a Blocks) root(None)
         prove(Gathering, |operation, comm, slices| Gathering::new(operation, comm, slices.send, slices.recv, blocks))
+        in_place(|operation, comm, data| Gathering::in_place(operation, comm, data, blocks))
         mpi(gatherings::<Allgatherv>) in_process(allgatherv, iallgatherv);
     functions::Alltoallv: ((here, there) in (&'a Blocks, &'a Blocks)) root(None)
         prove(Exchange, |operation, comm, slices| Exchange::new(operation, comm, (slices.send, here), (slices.recv, there)))
+        in_place(|operation, comm, data| Exchange::in_place(operation, comm, data, there))
         mpi(exchanges) in_process(alltoallv, ialltoallv);
     functions::Alltoallw: ((here, there) in (&'a Layouts, &'a Layouts)) root(None)
         prove(Pattern, |operation, comm, slices| Pattern::among_all(operation, comm, (slices.send, here), (slices.recv, there)))

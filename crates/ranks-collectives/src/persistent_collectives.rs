@@ -228,8 +228,8 @@ pub trait PersistentCollectives: Sealed {
     {
         reductions::persistent::<Reduce, _, _, _, _>(
             self.communicator(),
-            send,
-            recv,
+            (send, recv),
+            Shape::both(),
             op,
             root,
             |&root| root,
@@ -252,8 +252,8 @@ pub trait PersistentCollectives: Sealed {
     {
         reductions::persistent::<Allreduce, _, _, _, _>(
             self.communicator(),
-            send,
-            recv,
+            (send, recv),
+            Shape::both(),
             op,
             (),
             |()| (),
@@ -283,8 +283,8 @@ pub trait PersistentCollectives: Sealed {
     {
         reductions::persistent::<ReduceScatterBlock, _, _, _, _>(
             self.communicator(),
-            send,
-            recv,
+            (send, recv),
+            Shape::both(),
             op,
             (),
             |()| (),
@@ -305,7 +305,14 @@ pub trait PersistentCollectives: Sealed {
         R: RecvBuffer + Send + 'static,
         O: Op<R::Element> + Send + 'static,
     {
-        reductions::persistent::<Scan, _, _, _, _>(self.communicator(), send, recv, op, (), |()| ())
+        reductions::persistent::<Scan, _, _, _, _>(
+            self.communicator(),
+            (send, recv),
+            Shape::both(),
+            op,
+            (),
+            |()| (),
+        )
     }
 
     /// Prepares to reduce the `send` of the ranks below this one with `op`, element by element, into `recv`.
@@ -326,8 +333,8 @@ pub trait PersistentCollectives: Sealed {
     {
         reductions::persistent::<Exscan, _, _, _, _>(
             self.communicator(),
-            send,
-            recv,
+            (send, recv),
+            Shape::both(),
             op,
             (),
             |()| (),

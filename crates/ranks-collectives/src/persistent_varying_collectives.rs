@@ -196,8 +196,8 @@ pub trait PersistentVaryingCollectives: Sealed {
     {
         reductions::persistent::<ReduceScatter, _, _, _, _>(
             self.communicator(),
-            send,
-            recv,
+            (send, recv),
+            Shape::both(),
             op,
             blocks.clone(),
             |blocks| blocks,

@@ -93,7 +93,8 @@ impl<T> Proven for Reducing<'_, T> {
 }
 
 /// One operation that combines elements.
-pub(crate) trait Reducer: Reduces + 'static {
+pub(crate) trait Reducer: Named + 'static {
+    type Functions: Reduces;
     /// The rank that gets the result, or the blocks in which it is dealt out, if the program says one of them.
     type With<'a>: Copy;
 
@@ -102,13 +103,6 @@ pub(crate) trait Reducer: Reduces + 'static {
         operation: &'static str,
         comm: &Communicator,
         slices: Slices<'a, T>,
-        with: Self::With<'w>,
-    ) -> Result<Transfer<'a, T>>;
-
-    /// Proves that the one slice fits.
-    fn prove_in_place<'a, 'w: 'a, T>(
-        comm: &Communicator,
-        data: &'a mut [T],
         with: Self::With<'w>,
     ) -> Result<Transfer<'a, T>>;
 
@@ -129,6 +123,17 @@ pub(crate) trait Reducer: Reduces + 'static {
         op: O,
         reducing: Lasting<Reducing<'_, T>>,
     ) -> Result<StartedOp>;
+}
+
+/// One that has a form in place.
+pub(crate) trait InPlaceReducer: Reducer {
+    /// Proves that the one slice fits.
+    fn prove_in_place<'a, 'w: 'a, T>(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+        with: Self::With<'w>,
+    ) -> Result<Transfer<'a, T>>;
 }
 
 /// The call of that C name, as ranks compare it.
@@ -167,7 +172,7 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
                 recv: &mut *recv,
             };
             let transfer = R::prove(R::BLOCKING, comm, slices, with)?;
-            mpi::small::<R, T, O>(
+            mpi::small::<R::Functions, T, O>(
                 comm.recorded(over, call.count_u32(send.len())),
                 &op,
                 transfer,
@@ -196,13 +201,13 @@ fn slow_path<R: Reducer, T: Pod, O: Reduction<T>>(
 }
 
 /// Blocking, in one slice.
-pub(crate) fn reduce_in_place<R: Reducer, T: Pod, O: Reduction<T>>(
+pub(crate) fn reduce_in_place<R: InPlaceReducer, T: Pod, O: Reduction<T>>(
     comm: &Communicator,
     data: &mut [T],
     op: O,
     with: R::With<'_>,
 ) -> Result<()> {
-    let transfer = R::prove_in_place(comm, &mut *data, with);
+    let transfer = R::prove_in_place(R::BLOCKING, comm, &mut *data, with);
     let block = transfer.as_ref().map_or(0, Transfer::block);
     carry_out::<R, T, O>(comm, &op, transfer, with)?;
     if gets::<R>(comm, with) {
@@ -222,10 +227,10 @@ fn carry_out<R: Reducer, T: Pod, O: Reduction<T>>(
         comm,
         call::<R, T, O>(R::BLOCKING, with),
         transfer.map(|transfer| Reducing { transfer, share }),
-        |comm, reducing| mpi::blocking::<R, T, O>(comm, me, op, reducing),
+        |comm, reducing| mpi::blocking::<R::Functions, T, O>(comm, me, op, reducing),
         O::predefined().map(|_| {
             let begin = |comm: &MpiComm, reducing: Lasting<Reducing<'_, T>>| {
-                mpi::nonblocking_in_pieces::<R, T, O>(comm, me, reducing)
+                mpi::nonblocking_in_pieces::<R::Functions, T, O>(comm, me, reducing)
             };
             (R::NONBLOCKING_ROLE, begin)
         }),
@@ -247,7 +252,11 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
         call::<R, T, O>(R::NONBLOCKING, with),
         slices.proven(|slices| proven::<R, T>(R::NONBLOCKING, comm, slices, with)),
         |comm, reducing| {
-            mpi::nonblocking::<R, T, O>(comm, || LastingOperation::of::<T, O>(op), reducing)
+            mpi::nonblocking::<R::Functions, T, O>(
+                comm,
+                || LastingOperation::of::<T, O>(op),
+                reducing,
+            )
         },
         |comm, reducing| R::nonblocking_in_process(comm, op, reducing),
     )?;
@@ -284,6 +293,23 @@ where
     })
 }
 
+/// Nonblocking, in one buffer.
+pub(crate) fn owned_one<M, B, O>(
+    comm: &Communicator,
+    buffer: B,
+    op: O,
+    with: M::With<'_>,
+) -> Result<Request<B>>
+where
+    M: Reducer,
+    B: RecvBuffer + Send + 'static,
+    O: Reduction<B::Element> + Send + 'static,
+{
+    lasting::owned_one(comm, M::NONBLOCKING_ROLE, buffer, |slices| {
+        begun::<M, _, _>(comm, slices, op, with)
+    })
+}
+
 /// Nonblocking, from one slice to another, which the scope borrows.
 pub(crate) fn scoped<'scope, R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     scope: &'scope Scope<'scope, '_>,
@@ -297,39 +323,39 @@ pub(crate) fn scoped<'scope, R: Reducer, T: Pod, O: Reduction<T> + Send + 'stati
     })
 }
 
-/// Persistent, from one buffer to another: what else the program has passed is read out of `kept` by `with`, at each start where the library has no
+/// Persistent, on the slices of `buffer`: what else the program has passed is read out of `kept` by `with`, at each start where the library has no
 /// such function.
-pub(crate) fn persistent<M, S, R, O, K>(
+pub(crate) fn persistent<M, B, T, O, K>(
     comm: &Communicator,
-    send: S,
-    recv: R,
+    buffer: B,
+    shape: Shape<B, T>,
     op: O,
     kept: K,
     with: fn(&K) -> M::With<'_>,
-) -> Result<Persistent<(S, R)>>
+) -> Result<Persistent<B>>
 where
     M: Reducer,
-    S: SendBuffer<Element = R::Element> + Send + 'static,
-    R: RecvBuffer + Send + 'static,
-    O: Reduction<R::Element> + Send + 'static,
+    B: Send + 'static,
+    T: Pod,
+    O: Reduction<T> + Send + 'static,
     K: Clone + Send + 'static,
 {
     let kept_again = kept.clone();
-    let again = move |comm: &Communicator, slices: Lasting<Slices<'_, R::Element>>| {
+    let again = move |comm: &Communicator, slices: Lasting<Slices<'_, T>>| {
         begun::<M, _, _>(comm, slices, op, with(&kept_again))
     };
-    let init = |mut slices: Lasting<Slices<'_, R::Element>>| {
+    let init = |mut slices: Lasting<Slices<'_, T>>| {
         let with = with(&kept);
         let finishing = Finishing::of(&mut slices, op, comm.size());
         let finishing = finishing.filter(|_| gets::<M>(comm, with));
         let reducing = slices.proven(|slices| proven::<M, _>(M::INIT, comm, slices, with));
-        let call = call::<M, R::Element, O>(M::INIT, with);
+        let call = call::<M, T, O>(M::INIT, with);
         let made = trial::kept(comm, call, reducing, |comm, reducing| {
-            mpi::init::<M, _, O>(comm, op, reducing)
+            mpi::init::<M::Functions, _, O>(comm, op, reducing)
         })?;
         Ok(made.map(|made| Finishing::after(finishing, made)))
     };
-    lasting::prepared(comm, M::INIT_ROLE, (send, recv), Shape::both(), init, again)
+    lasting::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
 }
 
 /// The rows: what the program passes besides slices and operation, who gets the result, what part of it, what the slices must be, and the functions
@@ -339,7 +365,19 @@ macro_rules! reducers {
        prove(|$operation:ident, $comm:pat_param, $slices:ident| $prove:expr)
        in_place(|$in:ident, $in_comm:pat_param, $data:ident| $prove_in_place:expr)
        in_process($blocking:ident, $nonblocking:ident);)*) => { $(
+        impl InPlaceReducer for functions::$reducer {
+            fn prove_in_place<'a, 'w: 'a, T>(
+                $in: &'static str,
+                $in_comm: &Communicator,
+                $data: &'a mut [T],
+                $with: Self::With<'w>,
+            ) -> Result<Transfer<'a, T>> {
+                $prove_in_place
+            }
+        }
+
         impl Reducer for functions::$reducer {
+            type Functions = Self;
             type With<'a> = $type;
 
             #[inline(always)]
@@ -362,15 +400,6 @@ macro_rules! reducers {
                 $with: Self::With<'w>,
             ) -> Result<Transfer<'a, T>> {
                 $prove
-            }
-
-            fn prove_in_place<'a, 'w: 'a, T>(
-                $in_comm: &Communicator,
-                $data: &'a mut [T],
-                $with: Self::With<'w>,
-            ) -> Result<Transfer<'a, T>> {
-                let $in = Self::BLOCKING;
-                $prove_in_place
             }
 
             fn in_process<T: Pod, O: Reduction<T>>(

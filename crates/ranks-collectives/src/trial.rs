@@ -21,8 +21,9 @@ use crate::blocks::Blocks;
 use crate::layouts::Layouts;
 use crate::ops::Sum;
 use crate::{
-    Collectives, NeighborCollectives, PersistentCollectives, PersistentNeighborCollectives,
-    PersistentVaryingCollectives, VaryingCollectives, mpi,
+    Collectives, InPlaceCollectives, NeighborCollectives, PersistentCollectives,
+    PersistentInPlaceCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives,
+    VaryingCollectives, mpi,
 };
 
 /// The knowledge of this process about its library.
@@ -168,6 +169,76 @@ fn between(
     )
 }
 
+/// The same in one vector, of this length, of which this much is left to be looked at.
+fn alone(
+    comm: &Communicator,
+    [length, left]: [usize; 2],
+    init: impl Fn(Vec<usize>) -> Result<Persistent<Vec<usize>>>,
+    once: impl Fn(&mut [usize]) -> Result<()>,
+) -> Result<bool> {
+    repeats(
+        comm,
+        || init(vec![NOTHING; length]),
+        |operation, number| {
+            let data = elements(comm, length, number);
+            operation.buffer_mut().copy_from_slice(&data);
+        },
+        |operation| &operation.buffer()[..left],
+        |number| {
+            let mut expected = elements(comm, length, number);
+            once(&mut expected)?;
+            expected.truncate(left);
+            Ok(expected)
+        },
+    )
+}
+
+/// Returns `true` if all operations in place that have no root repeat.
+fn in_place(comm: &Communicator, length: usize, blocks: &Blocks) -> Result<bool> {
+    let whole = length * comm.size();
+    Ok(alone(
+        comm,
+        [whole; 2],
+        |data| comm.allgather_in_place_init(data),
+        |data| comm.allgather_in_place(data),
+    )? && alone(
+        comm,
+        [whole; 2],
+        |data| comm.allgatherv_in_place_init(data, blocks),
+        |data| comm.allgatherv_in_place(data, blocks),
+    )? && alone(
+        comm,
+        [whole; 2],
+        |data| comm.alltoall_in_place_init(data),
+        |data| comm.alltoall_in_place(data),
+    )? && alone(
+        comm,
+        [length; 2],
+        |data| comm.allreduce_in_place_init(data, Sum),
+        |data| comm.allreduce_in_place(data, Sum),
+    )? && alone(
+        comm,
+        [length; 2],
+        |data| comm.scan_in_place_init(data, Sum),
+        |data| comm.scan_in_place(data, Sum),
+    )? && alone(
+        comm,
+        [length; 2],
+        |data| comm.exscan_in_place_init(data, Sum),
+        |data| comm.exscan_in_place(data, Sum),
+    )? && alone(
+        comm,
+        [whole, length],
+        |data| comm.reduce_scatter_block_in_place_init(data, Sum),
+        |data| comm.reduce_scatter_block_in_place(data, Sum),
+    )? && alone(
+        comm,
+        [whole, length],
+        |data| comm.reduce_scatter_in_place_init(data, Sum, blocks),
+        |data| comm.reduce_scatter_in_place(data, blocks, Sum),
+    )?)
+}
+
 /// Returns `true` if all operations on blocks of that length repeat.
 fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
     let whole = length * comm.size();
@@ -201,23 +272,49 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
             [length; 2],
             |send, recv| comm.reduce_init(send, recv, Sum, root),
             |send, recv| comm.reduce(send, recv, Sum, root),
-        )? && repeats(
+        )? && alone(
             comm,
-            || comm.bcast_init(vec![NOTHING; length], root),
-            |operation, number| {
-                let data = elements(comm, length, number);
-                operation.buffer_mut().copy_from_slice(&data);
-            },
-            |operation| operation.buffer(),
-            |number| {
-                let mut expected = elements(comm, length, number);
-                comm.bcast(&mut expected, root)?;
-                Ok(expected)
-            },
+            [length; 2],
+            |data| comm.bcast_init(data, root),
+            |data| comm.bcast(data, root),
+        )? && alone(
+            comm,
+            [length; 2],
+            |data| comm.reduce_in_place_init(data, Sum, root),
+            |data| comm.reduce_in_place(data, Sum, root),
         )?;
+        let here = if comm.rank() == root { whole } else { length };
+        let is_right = is_right
+            && alone(
+                comm,
+                [here; 2],
+                |data| comm.gather_in_place_init(data, root),
+                |data| comm.gather_in_place(data, root),
+            )?
+            && alone(
+                comm,
+                [here; 2],
+                |data| comm.gatherv_in_place_init(data, blocks, root),
+                |data| comm.gatherv_in_place(data, blocks, root),
+            )?
+            && alone(
+                comm,
+                [here; 2],
+                |data| comm.scatter_in_place_init(data, root),
+                |data| comm.scatter_in_place(data, root),
+            )?
+            && alone(
+                comm,
+                [here; 2],
+                |data| comm.scatterv_in_place_init(data, blocks, root),
+                |data| comm.scatterv_in_place(data, blocks, root),
+            )?;
         if !is_right {
             return Ok(false);
         }
+    }
+    if !in_place(comm, length, blocks)? {
+        return Ok(false);
     }
     let among_all = between(
         comm,

@@ -5,13 +5,11 @@ use ranks_comm::{Communicator, Result};
 
 use crate::blocks::Blocks;
 use crate::gathered::Gathered;
+use crate::in_place::InPlace;
 use crate::layouts::Layouts;
-use crate::mpi::functions::{
-    Allgatherv, Alltoallv, Alltoallw, Gatherv, Named, ReduceScatter, Scatterv,
-};
+use crate::mpi::functions::{Allgatherv, Alltoallv, Alltoallw, Gatherv, ReduceScatter, Scatterv};
 use crate::ops::Reduction;
 use crate::sealed::Sealed;
-use crate::varying::{Exchange, Gathering, Scattering};
 use crate::{allgatherv, alltoallv, gatherv, moves, reductions, scatterv};
 
 /// Collective operations whose blocks are not all of the same length.
@@ -121,9 +119,7 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.7 (`MPI_Allgatherv`).
     #[doc(alias = "MPI_Allgatherv")]
     fn allgatherv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks) -> Result<()> {
-        let comm = self.communicator();
-        let gathering = Gathering::in_place(Allgatherv::BLOCKING, comm, data, blocks);
-        moves::carry_out::<Allgatherv, T>(comm, None, gathering)
+        moves::moved::<InPlace<Allgatherv>, T>(self.communicator(), &[], data, blocks)
     }
 
     /// Collects the `send` of all ranks at `root`, in the order of ranks, however long each is; `None` elsewhere.
@@ -170,9 +166,7 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.5 (`MPI_Gatherv`).
     #[doc(alias = "MPI_Gatherv")]
     fn gatherv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks, root: usize) -> Result<()> {
-        let comm = self.communicator();
-        let gathering = Gathering::in_place_at(Gatherv::BLOCKING, comm, data, blocks, root);
-        moves::carry_out::<Gatherv, T>(comm, Some(root), gathering)
+        moves::moved::<InPlace<Gatherv>, T>(self.communicator(), &[], data, (blocks, root))
     }
 
     /// Deals out `send` of `root`: each rank gets the block for it, however long that is.
@@ -226,9 +220,7 @@ pub trait VaryingCollectives: Sealed {
         blocks: &Blocks,
         root: usize,
     ) -> Result<()> {
-        let comm = self.communicator();
-        let scattering = Scattering::in_place_from(Scatterv::BLOCKING, comm, data, blocks, root);
-        moves::carry_out::<Scatterv, T>(comm, Some(root), scattering)
+        moves::moved::<InPlace<Scatterv>, T>(self.communicator(), &[], data, (blocks, root))
     }
 
     /// Sends each rank the block of `send` for it, and returns what each has sent to this one.
@@ -323,9 +315,7 @@ pub trait VaryingCollectives: Sealed {
     /// MPI 5.0 §6.8 (`MPI_Alltoallv`).
     #[doc(alias = "MPI_Alltoallv")]
     fn alltoallv_in_place<T: Pod>(&self, data: &mut [T], blocks: &Blocks) -> Result<()> {
-        let comm = self.communicator();
-        let exchange = Exchange::in_place(Alltoallv::BLOCKING, comm, data, blocks);
-        moves::carry_out::<Alltoallv, T>(comm, None, exchange)
+        moves::moved::<InPlace<Alltoallv>, T>(self.communicator(), &[], data, (blocks, blocks))
     }
 
     /// Sends each rank what the layout for it takes of `send`, and puts what comes from each where its layout says in `recv`.

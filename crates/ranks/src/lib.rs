@@ -173,8 +173,9 @@ pub mod prelude {
     #[cfg(feature = "collectives")]
     pub use ranks_collectives::{
         Blocks, Collectives, InPlaceCollectives, NeighborCollectives, NonblockingCollectives,
-        NonblockingNeighborCollectives, PersistentCollectives, PersistentNeighborCollectives,
-        PersistentVaryingCollectives, ScopedCollectives, ScopedNeighborCollectives, Topologies,
+        NonblockingInPlaceCollectives, NonblockingNeighborCollectives, PersistentCollectives,
+        PersistentInPlaceCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives,
+        ScopedCollectives, ScopedInPlaceCollectives, ScopedNeighborCollectives, Topologies,
         VaryingCollectives, ops,
     };
     pub use ranks_comm::{Communicator, Error, ErrorKind, Result, Source, Tag, run};

@@ -1,6 +1,8 @@
 //! Collectives that return at once, in one round: a rank sends all that others need of it when it begins, and the others
 //! go on without it. What it needs itself it receives when it is asked.
 
+use std::borrow::Cow;
+
 use bytemuck::Pod;
 use ranks_comm::Result;
 use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
@@ -45,7 +47,7 @@ pub(crate) fn igather<T: Pod>(
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
-    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
+    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1).1);
     if call.rank() != bytes.get().root {
         comm.numbered_send(bytes.get().root, number, &bytes.get().send)?;
         return Ok(StartedOp::Over);
@@ -59,7 +61,7 @@ pub(crate) fn iallgather<T: Pod>(
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
-    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
+    let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1).1);
     for rank in call.others() {
         comm.numbered_send(rank, number, &bytes.get().send)?;
     }
@@ -99,7 +101,10 @@ pub(crate) fn iscatter<T: Pod>(
         for rank in call.others() {
             comm.numbered_send(rank, number, block_of(send, block, rank))?;
         }
-        recv.copy_from_slice(block_of(send, block, root));
+        // In place, the root's own block stays where it is.
+        if !recv.is_empty() {
+            recv.copy_from_slice(block_of(send, block, root));
+        }
         return Ok(StartedOp::Over);
     }
     let place = bytes.map(|bytes| bytes.recv).into_span();
@@ -112,7 +117,7 @@ pub(crate) fn ialltoall<T: Pod>(
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
-    let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
+    let mut bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..comm.size()).1);
     let Bytes {
         send, recv, block, ..
     } = bytes.get_mut();
@@ -137,7 +142,7 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let (number, root) = (comm.next_number(), transfer.get().root_rank());
-    let slices = transfer.map(|transfer| transfer.into_copied(0..0));
+    let slices = copied(transfer);
     if call.rank() != root {
         comm.numbered_send(root, number, bytes(&slices.get().0))?;
         return Ok(StartedOp::Over);
@@ -153,7 +158,7 @@ pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
-    let slices = transfer.map(|transfer| transfer.into_copied(0..0));
+    let slices = copied(transfer);
     for rank in call.others() {
         comm.numbered_send(rank, number, bytes(&slices.get().0))?;
     }
@@ -187,7 +192,7 @@ fn over_lower_ranks<T: Pod, O: Reduction<T> + Send + 'static>(
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
-    let slices = transfer.map(|transfer| transfer.into_copied(0..0));
+    let slices = copied(transfer);
     for rank in call.rank() + 1..call.size() {
         comm.numbered_send(rank, number, bytes(&slices.get().0))?;
     }
@@ -203,15 +208,28 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
-    let slices = transfer.map(|transfer| transfer.into_copied(0..0));
+    let slices = transfer.map(|transfer| transfer.into_copied(0..blocks.end()));
     for rank in call.others() {
         let block = &slices.get().0[blocks.range(rank)];
         comm.numbered_send(rank, number, bytes(block))?;
     }
     let own = slices.get().0[blocks.range(call.rank())].to_vec();
-    let place = slices.map(|(_, recv)| bytes_mut(recv)).into_span();
     let end = call.size();
+    // In place, what is behind the own block stays.
+    let place = slices
+        .map(|(_, recv)| bytes_mut(&mut recv[..own.len()]))
+        .into_span();
     Ok(Folding::begun(&call, number, op, &own, end, place))
+}
+
+/// What is sent, in place a copy, and what is received into.
+type Copied<'a, T> = (Cow<'a, [T]>, &'a mut [T]);
+
+fn copied<'a, T: Pod>(transfer: Lasting<Transfer<'a, T>>) -> Lasting<Copied<'a, T>> {
+    transfer.map(|transfer| {
+        let block = transfer.block();
+        transfer.into_copied(0..block)
+    })
 }
 
 /// Combines one block of each rank below `end`.
@@ -219,7 +237,7 @@ fn folding<T: Pod, O: Reduction<T> + Send + 'static>(
     call: &Call<'_>,
     number: i32,
     op: O,
-    slices: Lasting<(std::borrow::Cow<'_, [T]>, &mut [T])>,
+    slices: Lasting<Copied<'_, T>>,
     end: usize,
 ) -> StartedOp {
     let own = slices.get().0.to_vec();

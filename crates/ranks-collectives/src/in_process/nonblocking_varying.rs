@@ -32,11 +32,18 @@ pub(crate) fn iallgatherv<T: Pod>(
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, gathering.get().operation);
     let number = comm.next_number();
-    let send = gathering.get().send.unwrap_or_default();
+    let own = own(gathering.get());
     for rank in call.others() {
-        comm.numbered_send(rank, number, bytes(send))?;
+        comm.numbered_send(rank, number, bytes(own))?;
     }
     Ok(collecting(&call, number, gathering))
+}
+
+/// The block of this rank: in place, it is where it belongs.
+fn own<'a, T>(gathering: &'a Gathering<'_, T>) -> &'a [T] {
+    let there = gathering.recv.slice.as_deref().unwrap_or_default();
+    let place = || &there[gathering.recv.blocks.range(gathering.me)];
+    gathering.send.unwrap_or_else(place)
 }
 
 /// A block of each rank, each where it belongs: this one's is there.
@@ -45,10 +52,12 @@ fn collecting<T: Pod>(
     number: i32,
     gathering: Lasting<Gathering<'_, T>>,
 ) -> StartedOp {
-    let send = bytes(gathering.get().send.unwrap_or_default());
+    let send = gathering.get().send.map(bytes);
     let places = Places::of::<T>(gathering.get().recv.blocks);
     let mut recv = gathering.map(|gathering| bytes_mut(gathering.recv.slice.unwrap_or_default()));
-    recv.get_mut()[places.place(call.rank())].copy_from_slice(send);
+    if let Some(send) = send {
+        recv.get_mut()[places.place(call.rank())].copy_from_slice(send);
+    }
     arriving(call, number, recv, &places)
 }
 
@@ -78,12 +87,15 @@ pub(crate) fn iscatterv<T: Pod>(
     let root = scattering.get().root.rank;
     let places = Places::of::<T>(scattering.get().send.blocks);
     let send = bytes(scattering.get().send.slice.unwrap_or_default());
+    let keeps_own = scattering.get().recv.is_none();
     let mut recv = scattering.map(|scattering| bytes_mut(scattering.recv.unwrap_or_default()));
     if call.rank() == root {
         for rank in call.others() {
             comm.numbered_send(rank, number, &send[places.place(rank)])?;
         }
-        recv.get_mut().copy_from_slice(&send[places.place(root)]);
+        if !keeps_own {
+            recv.get_mut().copy_from_slice(&send[places.place(root)]);
+        }
         return Ok(StartedOp::Over);
     }
     Ok(Arrivals::new(&call, number, vec![(root, recv.into_span())]).begun())
@@ -95,14 +107,18 @@ pub(crate) fn ialltoallv<T: Pod>(
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, exchange.get().operation);
     let number = comm.next_number();
-    let send = bytes(exchange.get().send.slice.unwrap_or_default());
+    let send = exchange.get().send.slice.map(bytes);
     let here = Places::of::<T>(exchange.get().send.blocks);
     let there = Places::of::<T>(exchange.get().recv.blocks);
+    let data = exchange.get().recv.slice.as_deref().unwrap_or_default();
     for rank in call.others() {
-        comm.numbered_send(rank, number, &send[here.place(rank)])?;
+        let block = &send.unwrap_or_else(|| bytes(data))[here.place(rank)];
+        comm.numbered_send(rank, number, block)?;
     }
     let me = call.rank();
     let mut recv = exchange.map(|exchange| bytes_mut(exchange.recv.slice.unwrap_or_default()));
-    recv.get_mut()[there.place(me)].copy_from_slice(&send[here.place(me)]);
+    if let Some(send) = send {
+        recv.get_mut()[there.place(me)].copy_from_slice(&send[here.place(me)]);
+    }
     Ok(arriving(&call, number, recv, &there))
 }

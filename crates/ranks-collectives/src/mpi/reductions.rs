@@ -63,8 +63,7 @@ pub(crate) fn blocking<F: Reduces, T: Pod, O: Reduction<T>>(
     op: &O,
     reducing: Reducing<'_, T>,
 ) -> Result<()> {
-    if reducing.transfer.is_in_place() && reducing.transfer.root() != 0 && loses_what_is_in_place()
-    {
+    if loses_what_is_in_place(&reducing.transfer) {
         let Reducing { transfer, share } = reducing;
         return transfer
             .with_copy(|transfer| blocking::<F, T, O>(comm, me, op, Reducing { transfer, share }));
@@ -85,10 +84,12 @@ pub(crate) fn blocking<F: Reduces, T: Pod, O: Reduction<T>>(
     operation.end(code, F::BLOCKING)
 }
 
-/// Returns `true` if the library is one of those of which some read from `MPI_IN_PLACE` itself at roots that are not rank 0: MPICH
-/// from 4.0 to 4.1.1 (<https://github.com/pmodels/mpich/issues/6540>).
-fn loses_what_is_in_place() -> bool {
-    sys::loaded().is_some_and(|loaded| loaded.family() == Family::Mpich)
+/// Returns `true` in place at a root that is not rank 0, where some libraries read from `MPI_IN_PLACE` itself: MPICH from 4.0 to 4.1.1
+/// (<https://github.com/pmodels/mpich/issues/6540>).
+fn loses_what_is_in_place<T>(transfer: &Transfer<'_, T>) -> bool {
+    transfer.is_in_place()
+        && transfer.root() != 0
+        && sys::loaded().is_some_and(|loaded| loaded.family() == Family::Mpich)
 }
 
 /// Blocks of one length, which an `int` can count together.
@@ -173,6 +174,13 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     make: impl FnOnce() -> Result<LastingOperation>,
     reducing: Lasting<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
+    if loses_what_is_in_place(&reducing.get().transfer) {
+        let share = reducing.get().share;
+        let (transfer, kept) = reducing.map(|reducing| reducing.transfer).not_in_place();
+        let reducing = transfer.map(|transfer| Reducing { transfer, share });
+        let begun = nonblocking::<F, T, O>(comm, make, reducing)?;
+        return Ok(in_pieces::keeping(begun, kept.as_ref()));
+    }
     let reducing = reducing.into_inner();
     let small_counts = reducing.share.counts().map(counts::<T>);
     if !is_small::<T>(reducing.elements()) || matches!(small_counts, Some(None)) {

@@ -7,6 +7,7 @@
     reason = "a failure is a failed test, and ranks and lengths are small"
 )]
 
+mod in_place;
 mod layouts;
 mod mistakes;
 mod neighbors;
