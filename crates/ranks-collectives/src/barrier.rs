@@ -2,16 +2,17 @@
 
 use ranks_comm::backend::{MpiComm, OpInfo, StartedOp};
 use ranks_comm::record::{self, Class, Kind};
-use ranks_comm::{Communicator, Result};
+use ranks_comm::{Communicator, Persistent, Request, Result};
 
 use crate::agreement::{Call, begin};
+use crate::lasting::{Shape, prepared, without_memory};
 use crate::trial::kept;
 use crate::with_deadline::carry_out_in_time;
 use crate::{in_process, mpi};
 
 const NAME: &str = "MPI_Barrier";
-pub(crate) static IBARRIER: OpInfo = OpInfo::of("MPI_Ibarrier");
-pub(crate) static BARRIER_INIT: OpInfo = OpInfo::of("MPI_Barrier_init");
+static IBARRIER: OpInfo = OpInfo::of("MPI_Ibarrier");
+static BARRIER_INIT: OpInfo = OpInfo::of("MPI_Barrier_init");
 
 #[inline]
 pub(crate) fn barrier(comm: &Communicator) -> Result<()> {
@@ -35,7 +36,12 @@ fn slow_path(comm: &Communicator) -> Result<()> {
     )
 }
 
-pub(crate) fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
+/// Nonblocking.
+pub(crate) fn nonblocking(comm: &Communicator) -> Result<Request<()>> {
+    without_memory(comm, &IBARRIER, || ibarrier(comm))
+}
+
+fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
     begin(
         comm,
         Call::of(IBARRIER.operation()),
@@ -45,8 +51,15 @@ pub(crate) fn ibarrier(comm: &Communicator) -> Result<StartedOp> {
     )
 }
 
-/// The request that the library has made, not started; nothing where that cannot be relied on.
-pub(crate) fn barrier_init(comm: &Communicator) -> Result<Option<StartedOp>> {
+/// Persistent.
+pub(crate) fn persistent(comm: &Communicator) -> Result<Persistent<()>> {
     let call = Call::of(BARRIER_INIT.operation());
-    kept(comm, call, Ok(()), |comm, ()| mpi::barrier_init(comm))
+    prepared(
+        comm,
+        &BARRIER_INIT,
+        (),
+        Shape::none(),
+        |_| kept(comm, call, Ok(()), |comm, ()| mpi::barrier_init(comm)),
+        |comm, _| ibarrier(comm),
+    )
 }

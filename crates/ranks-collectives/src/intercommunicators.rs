@@ -1,22 +1,26 @@
 //! Collective operations between the two groups of an intercommunicator.
 
+use std::borrow::Cow;
 use std::ffi::c_int;
+use std::marker::PhantomData;
 
 use bytemuck::Pod;
-use ranks_comm::{Error, ErrorKind, Intercommunicator, Result};
+use ranks_comm::backend::{InProcessComm, StartedOp};
+use ranks_comm::{
+    Communicator, Error, ErrorKind, Intercommunicator, Persistent, RecvBuffer, Request, Result,
+    SendBuffer,
+};
 use ranks_launch::RDMA_PER_REQUEST;
 
-use crate::mpi::functions::Allreduce;
+use crate::agreement::Proven;
+use crate::lasting::{Lasting, Shape, Slices};
+use crate::mpi::functions::{Allgather, Allreduce, Bcast, Named};
 use crate::ops::Reduction;
-use crate::reductions::Reducing;
+use crate::reductions::{Reducer, Reducing, Share};
 use crate::sealed::Between;
 use crate::transfer::Transfer;
-use crate::{in_process, mpi};
-
-const BARRIER: &str = "MPI_Barrier";
-const BCAST: &str = "MPI_Bcast";
-const ALLREDUCE: &str = "MPI_Allreduce";
-const ALLGATHER: &str = "MPI_Allgather";
+use crate::with_deadline::{Both, Movable};
+use crate::{barrier, in_process, moves, reductions};
 
 /// Which rank an operation between two groups goes out from, as each of the ranks has to see it.
 ///
@@ -33,7 +37,8 @@ pub enum RootGroup {
     OfOtherGroup(usize),
 }
 
-/// Operations in which every rank of both groups takes part, and in which data goes from one group to the other.
+/// Operations in which every rank of both groups takes part, and in which data goes from one group to the other: blocking,
+/// nonblocking and persistent.
 ///
 /// All ranks of both groups call the same operations in the same order. What a rank can see for itself is checked before
 /// anything is sent, and is an `Err` on that rank alone. Ranks do not compare their calls, also where they compare those of
@@ -55,7 +60,10 @@ pub enum RootGroup {
 /// }
 /// ```
 ///
-/// MPI 5.0 §6.2.3. The trait is implemented by [`Intercommunicator`] and is sealed.
+/// A start of a persistent operation begins the nonblocking one anew, on an intercommunicator that is duplicated when it is prepared. Otherwise all
+/// that is said of [`NonblockingCollectives`](crate::NonblockingCollectives) and [`PersistentCollectives`](crate::PersistentCollectives) holds here.
+///
+/// MPI 5.0 §6.2.3, §6.12, §6.13. The trait is implemented by [`Intercommunicator`] and is sealed.
 pub trait IntercommunicatorCollectives: Between {
     /// Waits until every rank of the other group has called it.
     ///
@@ -65,13 +73,29 @@ pub trait IntercommunicatorCollectives: Between {
     /// MPI 5.0 §6.3 (`MPI_Barrier`).
     #[doc(alias = "MPI_Barrier")]
     fn barrier(&self) -> Result<()> {
-        let between = self.between();
-        between.dispatch_with(
-            BARRIER,
-            (),
-            |comm, ()| mpi::barrier(comm),
-            |comm, ()| in_process::barrier_between(comm),
-        )
+        barrier::barrier(handle(self.between()))
+    }
+
+    /// Begins a barrier, which is complete when every rank of the other group has begun it.
+    ///
+    /// # Errors
+    /// Errors of the library.
+    ///
+    /// MPI 5.0 §6.12.1 (`MPI_Ibarrier`).
+    #[doc(alias = "MPI_Ibarrier")]
+    fn ibarrier(&self) -> Result<Request<()>> {
+        barrier::nonblocking(handle(self.between()))
+    }
+
+    /// Prepares a barrier: what is started is complete when every rank of the other group has started it.
+    ///
+    /// # Errors
+    /// Errors of the library.
+    ///
+    /// MPI 5.0 §6.13.1 (`MPI_Barrier_init`).
+    #[doc(alias = "MPI_Barrier_init")]
+    fn barrier_init(&self) -> Result<Persistent<()>> {
+        barrier::persistent(handle(self.between()))
     }
 
     /// Copies `data` of the root to every rank of the other group, where it is as long.
@@ -85,17 +109,38 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Bcast")]
     #[doc(alias = "MPI_Bcast_c")]
     fn bcast<T: Pod>(&self, data: &mut [T], root: RootGroup) -> Result<()> {
-        let between = self.between();
-        must_fit(BCAST, between)?;
-        if let RootGroup::OfOtherGroup(rank) = root {
-            check_root(between, rank)?;
-        }
-        between.dispatch_with(
-            BCAST,
-            data,
-            |comm, data| mpi::bcast_between(comm, data, root),
-            |comm, data| in_process::bcast_between(comm, data, root),
-        )
+        moves::moved::<BetweenGroups<Bcast>, T>(handle(self.between()), &[], data, root)
+    }
+
+    /// Begins to copy `buffer` of the root to every rank of the other group, where it is as long.
+    ///
+    /// In the root's own group it is not touched, and may be empty elsewhere than at the root.
+    ///
+    /// # Errors
+    /// As [`bcast`](Self::bcast).
+    ///
+    /// MPI 5.0 §6.12.2 (`MPI_Ibcast`).
+    #[doc(alias = "MPI_Ibcast")]
+    fn ibcast<B>(&self, buffer: B, root: RootGroup) -> Result<Request<B>>
+    where
+        B: RecvBuffer + Send + 'static,
+    {
+        moves::owned_one::<BetweenGroups<Bcast>, B>(handle(self.between()), buffer, root)
+    }
+
+    /// Prepares to copy `buffer` of the root to every rank of the other group, where it is as long.
+    ///
+    /// # Errors
+    /// As [`bcast`](Self::bcast).
+    ///
+    /// MPI 5.0 §6.13.2 (`MPI_Bcast_init`).
+    #[doc(alias = "MPI_Bcast_init")]
+    fn bcast_init<B>(&self, buffer: B, root: RootGroup) -> Result<Persistent<B>>
+    where
+        B: RecvBuffer + Send + 'static,
+    {
+        let (comm, shape) = (handle(self.between()), Shape::one());
+        moves::persistent::<BetweenGroups<Bcast>, _, _, _>(comm, buffer, shape, root, |&root| root)
     }
 
     /// Reduces the `send` of all ranks of the other group with `op`, element by element, into `recv` of every rank.
@@ -109,20 +154,49 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Allreduce")]
     #[doc(alias = "MPI_Allreduce_c")]
     fn allreduce<T: Pod, O: Reduction<T>>(&self, send: &[T], recv: &mut [T], op: O) -> Result<()> {
-        let between = self.between();
-        must_fit(ALLREDUCE, between)?;
-        let transfer = Transfer::equal(ALLREDUCE, send, &mut *recv)?;
-        between.dispatch_with(
-            ALLREDUCE,
-            transfer,
-            |comm, transfer| {
-                let reducing = Reducing::whole(transfer);
-                mpi::reductions::blocking::<Allreduce, T, O>(comm, 0, &op, reducing)
-            },
-            |comm, transfer| in_process::allreduce_between(comm, &op, transfer),
-        )?;
-        op.finish(recv, between.remote_size());
-        Ok(())
+        let comm = handle(self.between());
+        reductions::reduce::<BetweenGroups<Allreduce>, T, O>(comm, send, recv, op, ())
+    }
+
+    /// Begins to reduce the `send` of all ranks of the other group with `op`, element by element, into `recv` of every rank.
+    ///
+    /// # Errors
+    /// As [`allreduce`](Self::allreduce).
+    ///
+    /// MPI 5.0 §6.12.8 (`MPI_Iallreduce`).
+    #[doc(alias = "MPI_Iallreduce")]
+    fn iallreduce<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Request<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
+    {
+        let comm = handle(self.between());
+        reductions::owned::<BetweenGroups<Allreduce>, _, _, _>(comm, send, recv, op, ())
+    }
+
+    /// Prepares to reduce the `send` of all ranks of the other group with `op`, element by element, into `recv` of every rank.
+    ///
+    /// # Errors
+    /// As [`allreduce`](Self::allreduce).
+    ///
+    /// MPI 5.0 §6.13.8 (`MPI_Allreduce_init`).
+    #[doc(alias = "MPI_Allreduce_init")]
+    fn allreduce_init<S, R, O>(&self, send: S, recv: R, op: O) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+        O: Reduction<R::Element> + Send + 'static,
+    {
+        let (comm, buffers) = (handle(self.between()), (send, recv));
+        reductions::persistent::<BetweenGroups<Allreduce>, _, _, _, _>(
+            comm,
+            buffers,
+            Shape::both(),
+            op,
+            (),
+            |()| (),
+        )
     }
 
     /// Collects the `send` of all ranks of the other group in `recv` of every rank, in the order of ranks.
@@ -137,53 +211,173 @@ pub trait IntercommunicatorCollectives: Between {
     #[doc(alias = "MPI_Allgather")]
     #[doc(alias = "MPI_Allgather_c")]
     fn allgather<T: Pod>(&self, send: &[T], recv: &mut [T]) -> Result<()> {
-        let between = self.between();
-        must_fit(ALLGATHER, between)?;
-        let gathered = Gathered::new(between, send, recv)?;
-        between.dispatch_with(
-            ALLGATHER,
-            gathered,
-            mpi::allgather_between,
-            in_process::allgather_between,
+        moves::moved::<BetweenGroups<Allgather>, T>(handle(self.between()), send, recv, ())
+    }
+
+    /// Begins to collect the `send` of all ranks of the other group in `recv` of every rank, in the order of ranks.
+    ///
+    /// # Errors
+    /// As [`allgather`](Self::allgather).
+    ///
+    /// MPI 5.0 §6.12.5 (`MPI_Iallgather`).
+    #[doc(alias = "MPI_Iallgather")]
+    fn iallgather<S, R>(&self, send: S, recv: R) -> Result<Request<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let comm = handle(self.between());
+        moves::owned::<BetweenGroups<Allgather>, _, _>(comm, send, recv, ())
+    }
+
+    /// Prepares to collect the `send` of all ranks of the other group in `recv` of every rank, in the order of ranks.
+    ///
+    /// # Errors
+    /// As [`allgather`](Self::allgather).
+    ///
+    /// MPI 5.0 §6.13.5 (`MPI_Allgather_init`).
+    #[doc(alias = "MPI_Allgather_init")]
+    fn allgather_init<S, R>(&self, send: S, recv: R) -> Result<Persistent<(S, R)>>
+    where
+        S: SendBuffer<Element = R::Element> + Send + 'static,
+        R: RecvBuffer + Send + 'static,
+    {
+        let (comm, buffers) = (handle(self.between()), (send, recv));
+        moves::persistent::<BetweenGroups<Allgather>, _, _, _>(
+            comm,
+            buffers,
+            Shape::both(),
+            (),
+            |()| (),
         )
     }
 }
 
-/// # Errors
-/// [`NotInLibrary`](ErrorKind::NotInLibrary) where the library may write past a slice if the lengths of ranks differ: ranks of two groups do not
-/// compare theirs.
-fn must_fit(operation: &'static str, between: &Intercommunicator) -> Result<()> {
-    if !between.may_overrun() {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::NotInLibrary,
-        operation,
-        format_args!(
-            "between two groups this library may write past a slice if the lengths of ranks differ; start all programs of the job with \
-             {RDMA_PER_REQUEST}=0 in their environment, as `ranks run` does"
-        ),
-    ))
-}
-
 impl IntercommunicatorCollectives for Intercommunicator {}
 
-/// The block that this rank sends, and one of every rank of the other group.
-pub(crate) struct Gathered<'a, T> {
+/// The handle that operations of [`BetweenGroups`], and barriers, are done on.
+#[allow(unsafe_code)]
+fn handle(between: &Intercommunicator) -> &Communicator {
+    // SAFETY: this module alone has it, and passes it to those operations, which know how many ranks messages go to.
+    unsafe { between.handle() }
+}
+
+/// The operation between two groups.
+pub(crate) enum BetweenGroups<M> {
+    #[expect(dead_code, reason = "it is a name of types")]
+    Of(PhantomData<M>),
+}
+
+impl<M: Named> Named for BetweenGroups<M> {
+    const BLOCKING: &'static str = M::BLOCKING;
+    const NONBLOCKING: &'static str = M::NONBLOCKING;
+    const INIT: &'static str = M::INIT;
+}
+
+impl Reducer for BetweenGroups<Allreduce> {
+    type Functions = Allreduce;
+    type With<'a> = ();
+
+    fn prove<'a, 'w: 'a, T>(
+        operation: &'static str,
+        comm: &Communicator,
+        slices: Slices<'a, T>,
+        (): Self::With<'w>,
+    ) -> Result<Transfer<'a, T>> {
+        must_fit(operation, comm)?;
+        Transfer::equal(operation, slices.send, slices.recv)
+    }
+
+    fn share<'a>(_: &Communicator, (): ()) -> Share<'a> {
+        Share::Whole
+    }
+
+    fn root((): ()) -> Option<usize> {
+        None
+    }
+
+    fn in_process<T: Pod, O: Reduction<T>>(
+        comm: &InProcessComm,
+        op: &O,
+        reducing: Reducing<'_, T>,
+    ) -> Result<()> {
+        in_process::allreduce_between(comm, op, reducing)
+    }
+
+    fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
+        comm: &InProcessComm,
+        op: O,
+        reducing: Lasting<Reducing<'_, T>>,
+    ) -> Result<StartedOp> {
+        in_process::iallreduce_between(comm, op, reducing)
+    }
+}
+
+/// Slices of an operation in which blocks go to the other group, of so many `ranks`: `recv` has room for those that this rank receives, and `root` is
+/// where they go out from, if not from all.
+pub(crate) struct Crossing<'a, T> {
+    pub(crate) operation: &'static str,
     pub(crate) send: &'a [T],
     pub(crate) recv: &'a mut [T],
     /// The length of a block that is received.
     pub(crate) block: usize,
+    pub(crate) root: Option<RootGroup>,
+    pub(crate) ranks: usize,
 }
 
-impl<'a, T> Gathered<'a, T> {
-    fn new(between: &Intercommunicator, send: &'a [T], recv: &'a mut [T]) -> Result<Self> {
-        let ranks = between.remote_size();
+impl<'a, T> Crossing<'a, T> {
+    /// `data` is the block that the root sends and the other group receives.
+    ///
+    /// # Errors
+    /// [`Root`](ErrorKind::Root) if the other group has no such rank.
+    pub(crate) fn from_root(
+        operation: &'static str,
+        comm: &Communicator,
+        data: &'a mut [T],
+        root: RootGroup,
+    ) -> Result<Self> {
+        must_fit(operation, comm)?;
+        let ranks = comm.peers();
+        match root {
+            RootGroup::OfOtherGroup(rank) if rank >= ranks || c_int::try_from(rank).is_err() => {
+                let detail = format_args!("root {rank} is not in the other group of {ranks} ranks");
+                Err(Error::new(ErrorKind::Root, operation, detail))
+            }
+            _ => Ok(Self {
+                operation,
+                send: &[],
+                block: data.len(),
+                recv: data,
+                root: Some(root),
+                ranks,
+            }),
+        }
+    }
+
+    /// `send` is one block, and `recv` one of each rank of the other group.
+    ///
+    /// # Errors
+    /// [`Length`](ErrorKind::Length) if `recv` cannot be divided so.
+    pub(crate) fn gathered(
+        operation: &'static str,
+        comm: &Communicator,
+        send: &'a [T],
+        recv: &'a mut [T],
+    ) -> Result<Self> {
+        must_fit(operation, comm)?;
+        let ranks = comm.peers();
         match (recv.len().checked_div(ranks), recv.len().checked_rem(ranks)) {
-            (Some(block), Some(0)) => Ok(Self { send, recv, block }),
+            (Some(block), Some(0)) => Ok(Self {
+                operation,
+                send,
+                recv,
+                block,
+                root: None,
+                ranks,
+            }),
             _ => Err(Error::new(
                 ErrorKind::Length,
-                ALLGATHER,
+                operation,
                 format_args!(
                     "recv has {} elements, which cannot be divided evenly among the {ranks} ranks of the other group",
                     recv.len()
@@ -193,26 +387,49 @@ impl<'a, T> Gathered<'a, T> {
     }
 }
 
+impl<T> Proven for Crossing<'_, T> {
+    fn elements(&self) -> usize {
+        self.block
+    }
+
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&[])
+    }
+}
+
+impl<'a, T: Pod> Movable<'a> for Crossing<'a, T> {
+    type Element = T;
+
+    fn slices(&mut self) -> Both<'_, 'a, T> {
+        (Some(&mut self.send), Some(&mut self.recv))
+    }
+}
+
 impl RootGroup {
     /// As MPI writes it, in the standard's terms.
     pub(crate) fn number(self, this: c_int, of_this_group: c_int) -> c_int {
         match self {
             Self::This => this,
             Self::OfThisGroup => of_this_group,
-            // In range, by `check_root`.
+            // In range, by `Crossing::from_root`.
             Self::OfOtherGroup(rank) => c_int::try_from(rank).unwrap_or(of_this_group),
         }
     }
 }
 
-fn check_root(between: &Intercommunicator, rank: usize) -> Result<()> {
-    let ranks = between.remote_size();
-    if rank < ranks && c_int::try_from(rank).is_ok() {
+/// # Errors
+/// [`NotInLibrary`](ErrorKind::NotInLibrary) where the library may write past a slice if the lengths of ranks differ: ranks of two groups do not
+/// compare theirs.
+fn must_fit(operation: &'static str, comm: &Communicator) -> Result<()> {
+    if !comm.may_overrun() {
         return Ok(());
     }
     Err(Error::new(
-        ErrorKind::Root,
-        BCAST,
-        format_args!("root {rank} is not in the other group of {ranks} ranks"),
+        ErrorKind::NotInLibrary,
+        operation,
+        format_args!(
+            "between two groups this library may write past a slice if the lengths of ranks differ; start all programs of the job with \
+             {RDMA_PER_REQUEST}=0 in their environment, as `ranks run` does"
+        ),
     ))
 }

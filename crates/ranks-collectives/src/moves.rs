@@ -10,6 +10,7 @@ use ranks_comm::{
 
 use crate::agreement::{Call, begin};
 use crate::blocks::Blocks;
+use crate::intercommunicators::{BetweenGroups, Crossing, RootGroup};
 use crate::lasting::{self, Lasting, Shape, Slices};
 use crate::layouts::{Layouts, Pattern};
 use crate::mpi::functions::{self, Moves, Named};
@@ -313,6 +314,13 @@ movers! {
     functions::Alltoallw: ((here, there) in (&'a Layouts, &'a Layouts)) root(None)
         prove(Pattern, |operation, comm, slices| Pattern::among_all(operation, comm, (slices.send, here), (slices.recv, there)))
         mpi(layouts) in_process(alltoallw, ialltoallw);
+
+    BetweenGroups<functions::Bcast>: (root in RootGroup) root(None)
+        prove(Crossing, |operation, comm, slices| Crossing::from_root(operation, comm, slices.recv, root))
+        mpi(intercommunicators::<Bcast>) in_process(bcast_between, ibcast_between);
+    BetweenGroups<functions::Allgather>: (() in ()) root(None)
+        prove(Crossing, |operation, comm, slices| Crossing::gathered(operation, comm, slices.send, slices.recv))
+        mpi(intercommunicators::<Allgather>) in_process(allgather_between, iallgather_between);
 
     functions::NeighborAllgather: (around in &'a dyn Neighborhood) root(None)
         prove(Trade, |operation, _, slices| Trade::gathered(operation, around, slices.send, slices.recv))

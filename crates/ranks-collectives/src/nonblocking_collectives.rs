@@ -3,7 +3,6 @@
 use ranks_comm::{Communicator, RecvBuffer, Request, Result, SendBuffer};
 
 use crate::blocks::Blocks;
-use crate::lasting::without_memory;
 use crate::layouts::Layouts;
 use crate::mpi::functions::{
     Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Alltoallw, Bcast, Exscan, Gather,
@@ -56,8 +55,7 @@ pub trait NonblockingCollectives: Sealed {
     /// MPI 5.0 §6.12.1 (`MPI_Ibarrier`).
     #[doc(alias = "MPI_Ibarrier")]
     fn ibarrier(&self) -> Result<Request<()>> {
-        let comm = self.communicator();
-        without_memory(comm, &barrier::IBARRIER, || barrier::ibarrier(comm))
+        barrier::nonblocking(self.communicator())
     }
 
     /// Begins to copy `buffer` of `root` to every rank. All ranks pass buffers of the same length.

@@ -2,7 +2,7 @@
 
 use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
-use crate::lasting::{Shape, prepared};
+use crate::lasting::Shape;
 use crate::mpi::functions::{
     Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceScatterBlock, Scan,
     Scatter,
@@ -72,15 +72,7 @@ pub trait PersistentCollectives: Sealed {
     /// MPI 5.0 §6.13.1 (`MPI_Barrier_init`).
     #[doc(alias = "MPI_Barrier_init")]
     fn barrier_init(&self) -> Result<Persistent<()>> {
-        let comm = self.communicator();
-        prepared(
-            comm,
-            &barrier::BARRIER_INIT,
-            (),
-            Shape::none(),
-            |_| barrier::barrier_init(comm),
-            |comm, _| barrier::ibarrier(comm),
-        )
+        barrier::persistent(self.communicator())
     }
 
     /// Prepares to copy `buffer` of `root` to every rank. All ranks pass buffers of the same length.

@@ -181,7 +181,7 @@ pub(crate) fn reduce<R: Reducer, T: Pod, O: Reduction<T>>(
         _ => slow_path::<R, T, O>(comm, send, recv, &op, with),
     }?;
     if gets::<R>(comm, with) {
-        op.finish(recv, comm.size());
+        op.finish(recv, comm.peers());
     }
     Ok(())
 }
@@ -211,7 +211,7 @@ pub(crate) fn reduce_in_place<R: InPlaceReducer, T: Pod, O: Reduction<T>>(
     let block = transfer.as_ref().map_or(0, Transfer::block);
     carry_out::<R, T, O>(comm, &op, transfer, with)?;
     if gets::<R>(comm, with) {
-        op.finish(&mut data[..block], comm.size());
+        op.finish(&mut data[..block], comm.peers());
     }
     Ok(())
 }
@@ -246,7 +246,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     op: O,
     with: R::With<'_>,
 ) -> Result<StartedOp> {
-    let finishing = Finishing::of(&mut slices, op, comm.size()).filter(|_| gets::<R>(comm, with));
+    let finishing = Finishing::of(&mut slices, op, comm.peers()).filter(|_| gets::<R>(comm, with));
     let begun = begin(
         comm,
         call::<R, T, O>(R::NONBLOCKING, with),
@@ -346,7 +346,7 @@ where
     };
     let init = |mut slices: Lasting<Slices<'_, T>>| {
         let with = with(&kept);
-        let finishing = Finishing::of(&mut slices, op, comm.size());
+        let finishing = Finishing::of(&mut slices, op, comm.peers());
         let finishing = finishing.filter(|_| gets::<M>(comm, with));
         let reducing = slices.proven(|slices| proven::<M, _>(M::INIT, comm, slices, with));
         let call = call::<M, T, O>(M::INIT, with);

@@ -57,7 +57,9 @@ pub(crate) fn kept<P: Proven>(
 
 /// Returns `true` if all ranks may leave persistent collectives to the library.
 fn is_reliable(comm: &Communicator, operation: &'static str) -> Result<bool> {
-    if !matches!(comm.backend(), Backend::Mpi(_)) || !mpi::keeps_collectives() {
+    let is_over_mpi = matches!(comm.backend(), Backend::Mpi(_));
+    // What is tried in one group says nothing about two.
+    if !is_over_mpi || comm.is_between() || !mpi::keeps_collectives() {
         return Ok(false);
     }
     if TRYING.get() {

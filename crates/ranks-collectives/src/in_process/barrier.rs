@@ -4,6 +4,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use super::call::{Call, Outcome};
+use super::intercommunicators::barrier_between;
 
 pub(crate) fn barrier(comm: &Comm) -> Result<()> {
     let call = Call {
@@ -11,6 +12,9 @@ pub(crate) fn barrier(comm: &Comm) -> Result<()> {
         operation: "MPI_Barrier",
         width: 0,
     };
+    if comm.is_between() {
+        return barrier_between(&call);
+    }
     let me = call.rank();
     let mut outcome = Outcome::default();
     // The lowest one of a rank's number leads down to rank 0.

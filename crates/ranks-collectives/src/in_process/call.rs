@@ -30,10 +30,10 @@ impl<'a> Call<'a> {
         self.comm.size()
     }
 
-    /// All ranks but this one, from 0 up.
+    /// The ranks that blocks go to and come from, from 0 up: all but this one, or the other group.
     pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
-        let me = self.rank();
-        (0..self.size()).filter(move |&rank| rank != me)
+        let me = (!self.comm.is_between()).then_some(self.rank());
+        (0..self.comm.peers()).filter(move |&rank| Some(rank) != me)
     }
 
     /// Sends a copy of `block` to `rank`. Never blocks.

@@ -17,8 +17,8 @@ pub(super) struct Folding<T, O> {
     operation: &'static str,
     number: i32,
     op: O,
-    /// This rank's contribution, until its turn comes.
-    own: Vec<u8>,
+    /// This rank's contribution, until its turn comes; none between two groups.
+    own: Option<Vec<u8>>,
     /// The result of the ranks before `next`.
     sum: Vec<u8>,
     next: usize,
@@ -31,12 +31,12 @@ pub(super) struct Folding<T, O> {
 }
 
 impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
-    /// Combines what the ranks below `end` pass, `own` being that of this rank.
+    /// Combines what the ranks below `end` pass, `own` being that of this rank, if it is one of them.
     pub(super) fn begun(
         call: &Call<'_>,
         number: i32,
         op: O,
-        own: &[T],
+        own: Option<&[T]>,
         end: usize,
         place: RawSlice,
     ) -> StartedOp {
@@ -47,7 +47,7 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
             operation: call.operation,
             number,
             op,
-            own: bytes(own).to_vec(),
+            own: own.map(|own| bytes(own).to_vec()),
             sum: Vec::new(),
             next: 0,
             end,
@@ -77,8 +77,9 @@ impl<T: Pod, O: Reduction<T> + Send + 'static> Folding<T, O> {
 impl<T: Pod, O: Reduction<T> + Send + 'static> Deferred for Folding<T, O> {
     fn advance(&mut self, comm: &Comm, wait: bool) -> Result<bool> {
         while self.next < self.end {
-            if self.next == comm.rank() {
-                let own = std::mem::take(&mut self.own);
+            if self.next == comm.rank()
+                && let Some(own) = self.own.take()
+            {
                 self.take(comm, own);
             } else {
                 match comm.numbered_recv(self.next, self.number, wait) {

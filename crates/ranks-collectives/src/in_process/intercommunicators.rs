@@ -2,39 +2,64 @@
 
 use bytemuck::Pod;
 use ranks_comm::Result;
-use ranks_comm::backend::InProcessComm as Comm;
+use ranks_comm::backend::{InProcessComm as Comm, StartedOp};
 
+use super::arrivals::Arrivals;
 use super::bytes::{block_mut, bytes, bytes_mut};
 use super::call::{Call, Outcome};
+use super::folding::Folding;
 use super::reduce::combine;
-use crate::intercommunicators::{Gathered, RootGroup};
+use crate::intercommunicators::{Crossing, RootGroup};
+use crate::lasting::Lasting;
 use crate::ops::Reduction;
-use crate::transfer::Transfer;
+use crate::reductions::Reducing;
 
-pub(crate) fn barrier_between(comm: &Comm) -> Result<()> {
-    let call = Call::of::<()>(comm, "MPI_Barrier");
-    exchange(&call, &[], |_, from| call.receive(from, &mut []))
+pub(super) fn barrier_between(call: &Call<'_>) -> Result<()> {
+    exchange(call, &[], |_, from| call.receive(from, &mut []))
 }
 
-pub(crate) fn bcast_between<T: Pod>(comm: &Comm, data: &mut [T], root: RootGroup) -> Result<()> {
-    let call = Call::of::<T>(comm, "MPI_Bcast");
-    match root {
+pub(crate) fn bcast_between<T: Pod>(comm: &Comm, crossing: Crossing<'_, T>) -> Result<()> {
+    let call = Call::of::<T>(comm, crossing.operation);
+    match crossing.root.unwrap_or(RootGroup::OfThisGroup) {
         RootGroup::This => {
             let mut outcome = Outcome::default();
-            for rank in 0..comm.peers() {
-                outcome.note(call.send(rank, bytes(data)));
+            for rank in call.others() {
+                outcome.note(call.send(rank, bytes(crossing.recv)));
             }
             outcome.result()
         }
         RootGroup::OfThisGroup => Ok(()),
-        RootGroup::OfOtherGroup(rank) => call.receive(rank, bytes_mut(data)),
+        RootGroup::OfOtherGroup(rank) => call.receive(rank, bytes_mut(crossing.recv)),
+    }
+}
+
+pub(crate) fn ibcast_between<T: Pod>(
+    comm: &Comm,
+    crossing: Lasting<Crossing<'_, T>>,
+) -> Result<StartedOp> {
+    let call = Call::of::<T>(comm, crossing.get().operation);
+    let number = comm.next_number();
+    match crossing.get().root.unwrap_or(RootGroup::OfThisGroup) {
+        RootGroup::This => {
+            for rank in call.others() {
+                comm.numbered_send(rank, number, bytes(crossing.get().recv))?;
+            }
+            Ok(StartedOp::Over)
+        }
+        RootGroup::OfThisGroup => Ok(StartedOp::Over),
+        RootGroup::OfOtherGroup(rank) => {
+            let place = crossing
+                .map(|crossing| bytes_mut(crossing.recv))
+                .into_span();
+            Ok(Arrivals::new(&call, number, vec![(rank, place)]).begun())
+        }
     }
 }
 
 pub(crate) fn allreduce_between<T: Pod, O: Reduction<T>>(
     comm: &Comm,
     op: &O,
-    transfer: Transfer<'_, T>,
+    Reducing { transfer, .. }: Reducing<'_, T>,
 ) -> Result<()> {
     let call = Call::of::<T>(comm, transfer.operation());
     let (send, sum) = transfer.into_copied(0..0);
@@ -45,13 +70,55 @@ pub(crate) fn allreduce_between<T: Pod, O: Reduction<T>>(
     })
 }
 
-pub(crate) fn allgather_between<T: Pod>(comm: &Comm, gathered: Gathered<'_, T>) -> Result<()> {
-    let call = Call::of::<T>(comm, "MPI_Allgather");
-    let block = gathered.block * size_of::<T>();
-    let recv = bytes_mut(gathered.recv);
-    exchange(&call, bytes(gathered.send), |call, from| {
+pub(crate) fn iallreduce_between<T: Pod, O: Reduction<T> + Send + 'static>(
+    comm: &Comm,
+    op: O,
+    reducing: Lasting<Reducing<'_, T>>,
+) -> Result<StartedOp> {
+    let call = Call::of::<T>(comm, reducing.get().transfer.operation());
+    let number = comm.next_number();
+    let slices = reducing.map(|reducing| reducing.transfer.into_copied(0..0));
+    for rank in call.others() {
+        comm.numbered_send(rank, number, bytes(&slices.get().0))?;
+    }
+    let place = slices.map(|(_, recv)| bytes_mut(recv)).into_span();
+    Ok(Folding::<T, O>::begun(
+        &call,
+        number,
+        op,
+        None,
+        comm.peers(),
+        place,
+    ))
+}
+
+pub(crate) fn allgather_between<T: Pod>(comm: &Comm, crossing: Crossing<'_, T>) -> Result<()> {
+    let call = Call::of::<T>(comm, crossing.operation);
+    let block = crossing.block * size_of::<T>();
+    let recv = bytes_mut(crossing.recv);
+    exchange(&call, bytes(crossing.send), |call, from| {
         call.receive(from, block_mut(recv, block, from))
     })
+}
+
+pub(crate) fn iallgather_between<T: Pod>(
+    comm: &Comm,
+    crossing: Lasting<Crossing<'_, T>>,
+) -> Result<StartedOp> {
+    let call = Call::of::<T>(comm, crossing.get().operation);
+    let number = comm.next_number();
+    for rank in call.others() {
+        comm.numbered_send(rank, number, bytes(crossing.get().send))?;
+    }
+    let block = crossing.get().block * size_of::<T>();
+    let place = crossing
+        .map(|crossing| bytes_mut(crossing.recv))
+        .into_span();
+    let expected = call
+        .others()
+        .map(|rank| (rank, place.part(rank * block, block)))
+        .collect();
+    Ok(Arrivals::new(&call, number, expected).begun())
 }
 
 /// Sends the same to every rank of the other group, and receives from each, in the order of ranks.
@@ -61,10 +128,10 @@ fn exchange(
     mut receive: impl FnMut(&Call<'_>, usize) -> Result<()>,
 ) -> Result<()> {
     let mut outcome = Outcome::default();
-    for rank in 0..call.comm.peers() {
+    for rank in call.others() {
         outcome.note(call.send(rank, send));
     }
-    for rank in 0..call.comm.peers() {
+    for rank in call.others() {
         outcome.note(receive(call, rank));
     }
     outcome.result()

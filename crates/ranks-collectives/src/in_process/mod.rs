@@ -38,7 +38,8 @@ pub(crate) use bcast::bcast;
 pub(crate) use gather::gather;
 pub(crate) use gatherv::{allgatherv, gatherv};
 pub(crate) use intercommunicators::{
-    allgather_between, allreduce_between, barrier_between, bcast_between,
+    allgather_between, allreduce_between, bcast_between, iallgather_between, iallreduce_between,
+    ibcast_between,
 };
 pub(crate) use layouts::{alltoallw, ialltoallw, ineighbor_alltoallw, neighbor_alltoallw};
 pub(crate) use neighbors::{ineighbor_exchange, neighbor_exchange};

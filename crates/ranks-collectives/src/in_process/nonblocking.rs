@@ -219,10 +219,10 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     let place = slices
         .map(|(_, recv)| bytes_mut(&mut recv[..own.len()]))
         .into_span();
-    Ok(Folding::begun(&call, number, op, &own, end, place))
+    Ok(Folding::begun(&call, number, op, Some(&own), end, place))
 }
 
-/// What is sent, in place a copy, and what is received into.
+/// The elements that are sent, in place copied, and the place of those that are received.
 type Copied<'a, T> = (Cow<'a, [T]>, &'a mut [T]);
 
 fn copied<'a, T: Pod>(transfer: Lasting<Transfer<'a, T>>) -> Lasting<Copied<'a, T>> {
@@ -242,5 +242,5 @@ fn folding<T: Pod, O: Reduction<T> + Send + 'static>(
 ) -> StartedOp {
     let own = slices.get().0.to_vec();
     let place = slices.map(|(_, recv)| bytes_mut(recv)).into_span();
-    Folding::begun(call, number, op, &own, end, place)
+    Folding::begun(call, number, op, Some(&own), end, place)
 }

@@ -28,7 +28,7 @@ pub(crate) mod exchanges;
 pub(crate) mod functions;
 pub(crate) mod gatherings;
 mod in_pieces;
-mod intercommunicators;
+pub(crate) mod intercommunicators;
 mod large_varying;
 pub(crate) mod layouts;
 pub(crate) mod neighbor_layouts;
@@ -46,7 +46,6 @@ mod user_op;
 mod varying;
 
 pub(crate) use barrier::{barrier, barrier_init, ibarrier};
-pub(crate) use intercommunicators::{allgather_between, bcast_between};
 pub(crate) use operation::LastingOperation;
 pub(crate) use reduce_local::reduce_local;
 

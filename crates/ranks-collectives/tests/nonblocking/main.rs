@@ -8,6 +8,7 @@
 )]
 
 mod in_place;
+mod intercommunicators;
 mod layouts;
 mod mistakes;
 mod neighbors;

@@ -399,7 +399,7 @@ fn many_are_started_and_waited_for_together(world: Communicator) -> Result<()> {
     assert!(active.test()?, "it stays so");
     let (request, _) = active.wait()?;
     assert_eq!(request.recv(), [ROUNDS * size]);
-    assert_eq!(request.communicator().size(), size);
+    assert_eq!(request.communicator().unwrap().size(), size);
     still_works(&world)
 }
 

@@ -281,7 +281,9 @@ impl Communicator {
     }
 
     /// Returns `true` if messages go to the ranks of a remote group, which is so inside an `Intercommunicator`.
-    pub(crate) fn is_between(&self) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_between(&self) -> bool {
         match self.backend() {
             Backend::Mpi(comm) => comm.between,
             Backend::InProcess(comm) => comm.is_between(),
@@ -289,7 +291,9 @@ impl Communicator {
     }
 
     /// The number of ranks that messages go to and come from.
-    pub(crate) fn peers(&self) -> usize {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn peers(&self) -> usize {
         self.0.peers
     }
 

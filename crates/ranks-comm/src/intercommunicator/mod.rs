@@ -13,8 +13,6 @@ use crate::p2p::message::Message;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::Backend;
 use crate::transport::comparison::Comparison;
-use crate::transport::in_process::Comm as InProcessComm;
-use crate::transport::mpi::Comm as MpiComm;
 
 pub use nonblocking::IntercommunicatorScope;
 
@@ -233,23 +231,15 @@ impl Intercommunicator {
         self.0.free()
     }
 
-    /// As [`Communicator::may_overrun`].
+    /// The handle that operations of sibling crates are begun on.
+    ///
+    /// # Safety
+    /// They are operations between two groups: those of one group take it that messages go to as many ranks as it has itself.
     #[doc(hidden)]
+    #[allow(unsafe_code, reason = "it is called elsewhere")]
     #[must_use]
-    pub fn may_overrun(&self) -> bool {
-        self.0.may_overrun()
-    }
-
-    /// Calls the closure of its backend, for the operations of sibling crates; see [`Communicator::dispatch_with`].
-    #[doc(hidden)]
-    pub fn dispatch_with<A, R>(
-        &self,
-        operation: &'static str,
-        with: A,
-        over_mpi: impl FnOnce(&MpiComm, A) -> Result<R>,
-        in_process: impl FnOnce(&InProcessComm, A) -> Result<R>,
-    ) -> Result<R> {
-        self.0.dispatch_with(operation, with, over_mpi, in_process)
+    pub unsafe fn handle(&self) -> &Communicator {
+        &self.0
     }
 
     /// Sends `data` to the rank `dest` of the remote group; see [`Communicator::send`].

@@ -187,10 +187,12 @@ impl<B: Send + 'static> Persistent<B> {
         self.0.last
     }
 
-    /// The communicator that it was prepared on.
+    /// The communicator that it was prepared on; `None` if that was an [`Intercommunicator`](crate::Intercommunicator).
     #[must_use]
-    pub fn communicator(&self) -> &Communicator {
-        self.0.prepared_on.as_ref().unwrap_or(&self.0.comm)
+    pub fn communicator(&self) -> Option<&Communicator> {
+        let comm = self.0.prepared_on.as_ref().unwrap_or(&self.0.comm);
+        // An intercommunicator cannot be handed out as a `Communicator`.
+        Some(comm).filter(|comm| !comm.is_between())
     }
 
     /// Frees the request and gives the buffer back. Dropping it frees the request as well.

@@ -96,7 +96,8 @@ impl Comm {
     }
 
     /// Returns `true` for an intercommunicator.
-    pub(crate) fn is_between(&self) -> bool {
+    #[must_use]
+    pub fn is_between(&self) -> bool {
         !Arc::ptr_eq(&self.members, &self.peers)
     }
 
