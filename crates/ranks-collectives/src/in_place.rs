@@ -73,6 +73,8 @@ impl<M: InPlaceMover> Mover for InPlace<M> {
 }
 
 impl<R: InPlaceReducer> Reducer for InPlace<R> {
+    const IN_PLACE: bool = true;
+
     type Functions = R::Functions;
     type With<'a> = R::With<'a>;
 

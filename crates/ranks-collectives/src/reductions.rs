@@ -94,6 +94,9 @@ impl<T> Proven for Reducing<'_, T> {
 
 /// One operation that combines elements.
 pub(crate) trait Reducer: Named + 'static {
+    /// True if the input lies where the output goes.
+    const IN_PLACE: bool = false;
+
     type Functions: Reduces;
     /// The rank that gets the result, or the blocks in which it is dealt out, if the program says one of them.
     type With<'a>: Copy;
@@ -252,11 +255,12 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
         call::<R, T, O>(R::NONBLOCKING, with),
         slices.proven(|slices| proven::<R, T>(R::NONBLOCKING, comm, slices, with)),
         |comm, reducing| {
-            mpi::nonblocking::<R::Functions, T, O>(
-                comm,
-                || LastingOperation::of::<T, O>(op),
-                reducing,
-            )
+            let make = || LastingOperation::of::<T, O>(op);
+            if R::IN_PLACE {
+                mpi::nonblocking_in_place::<R::Functions, T, O>(comm, make, reducing)
+            } else {
+                mpi::nonblocking::<R::Functions, T, O>(comm, make, reducing)
+            }
         },
         |comm, reducing| R::nonblocking_in_process(comm, op, reducing),
     )?;

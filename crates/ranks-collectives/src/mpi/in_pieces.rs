@@ -43,15 +43,21 @@ impl fmt::Debug for Shared {
 
 /// The same, which keeps this.
 pub(super) fn keeping(begun: StartedOp, kept: Option<&Kept>) -> StartedOp {
-    match (begun, kept) {
-        (StartedOp::Mpi(cell), Some(kept)) => {
-            StartedOp::MpiKeeping(cell, InFlight::new(Box::new(Shared(Kept::clone(kept)))))
-        }
-        (StartedOp::Both(both), Some(_)) => {
+    let Some(shared) = kept else {
+        return begun;
+    };
+    let shared = Box::new(Shared(Kept::clone(shared)));
+    match begun {
+        StartedOp::Mpi(cell) => StartedOp::MpiKeeping(cell, InFlight::new(shared)),
+        StartedOp::MpiKeeping(cell, first) => StartedOp::MpiKeeping(cell, first.after(shared)),
+        StartedOp::Both(both) => {
             let (one, other) = *both;
             StartedOp::Both(Box::new((keeping(one, kept), keeping(other, kept))))
         }
-        // MPI's own operations keep nothing themselves.
-        (begun, _) => begun,
+        // Nothing of the library's is in flight, or another caller keeps what is.
+        StartedOp::InProcess(_)
+        | StartedOp::Compared(_)
+        | StartedOp::Over
+        | StartedOp::Failed(_) => begun,
     }
 }

@@ -174,13 +174,6 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     make: impl FnOnce() -> Result<LastingOperation>,
     reducing: Lasting<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
-    if loses_what_is_in_place(&reducing.get().transfer) {
-        let share = reducing.get().share;
-        let (transfer, kept) = reducing.map(|reducing| reducing.transfer).not_in_place();
-        let reducing = transfer.map(|transfer| Reducing { transfer, share });
-        let begun = nonblocking::<F, T, O>(comm, make, reducing)?;
-        return Ok(in_pieces::keeping(begun, kept.as_ref()));
-    }
     let reducing = reducing.into_inner();
     let small_counts = reducing.share.counts().map(counts::<T>);
     if !is_small::<T>(reducing.elements()) || matches!(small_counts, Some(None)) {
@@ -204,6 +197,22 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     })
 }
 
+/// The same in place.
+pub(crate) fn nonblocking_in_place<F: Reduces, T: Pod, O: Reduction<T>>(
+    comm: &Comm,
+    make: impl FnOnce() -> Result<LastingOperation>,
+    reducing: Lasting<Reducing<'_, T>>,
+) -> Result<StartedOp> {
+    if !loses_what_is_in_place(&reducing.get().transfer) {
+        return nonblocking::<F, T, O>(comm, make, reducing);
+    }
+    let share = reducing.get().share;
+    let (transfer, kept) = reducing.map(|reducing| reducing.transfer).not_in_place();
+    let reducing = transfer.map(|transfer| Reducing { transfer, share });
+    let begun = nonblocking::<F, T, O>(comm, make, reducing)?;
+    Ok(in_pieces::keeping(begun, kept.as_ref()))
+}
+
 /// The same with one of MPI's own operations, in pieces that are in flight together where the library cannot take so many elements.
 pub(crate) fn nonblocking_in_pieces<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
@@ -212,7 +221,7 @@ pub(crate) fn nonblocking_in_pieces<F: Reduces, T: Pod, O: Reduction<T>>(
 ) -> Result<StartedOp> {
     let make = || LastingOperation::predefined::<T, O>(F::NONBLOCKING);
     if is_small::<T>(reducing.get().elements()) || is_in_library(F::NONBLOCKING_C) {
-        return nonblocking::<F, T, O>(comm, make, reducing);
+        return nonblocking_in_place::<F, T, O>(comm, make, reducing);
     }
     let (share, blocks) = (reducing.get().share, reducing.get().blocks());
     let transfer = reducing.map(|reducing| reducing.transfer);

@@ -1,6 +1,7 @@
 //! Operations in place that return at once, or that are prepared: each leaves what the blocking one does.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use ranks_collectives::ops::{Avg, Max, Sum, UserOp};
 use ranks_collectives::{
@@ -234,6 +235,48 @@ fn averages_and_operations_of_the_program(world: Communicator) -> Result<()> {
             .wait()?;
         let expected = if me == root { size - 1 } else { me };
         assert_eq!(left, [expected as u32; 3]);
+    }
+    still_works(&world)
+}
+
+/// A library may read what is sent until the operation is complete: where that is a copy, it is still there.
+#[ranks_test::ranks(2, 3, 4)]
+fn the_contribution_of_a_root_that_begins_early_stays(world: Communicator) -> Result<()> {
+    const LENGTH: usize = 100_000;
+    let (me, size) = (world.rank(), world.size());
+    let sum = UserOp::commutative(|a: u64, b: u64| a.wrapping_add(b));
+    for root in 0..size {
+        let mine = vec![1_u64 << me; LENGTH];
+        let request = if me == root {
+            let request = world.ireduce_in_place(mine, sum, root)?;
+            let others: Vec<_> = (0..8).map(|_| vec![u64::MAX; LENGTH]).collect();
+            for rank in (0..size).filter(|&rank| rank != root) {
+                world.send(&[others.len()], rank, 0)?;
+            }
+            request
+        } else {
+            world.recv(&mut [0_usize], root, 0)?;
+            world.ireduce_in_place(mine, sum, root)?
+        };
+        let expected = if me == root { (1 << size) - 1 } else { 1 << me };
+        assert_eq!(request.wait()?.0, vec![expected; LENGTH], "root {root}");
+    }
+    still_works(&world)
+}
+
+#[ranks_test::ranks(2, 3, 4)]
+fn a_root_is_in_place_under_a_time_limit(world: Communicator) -> Result<()> {
+    let (me, size) = (world.rank(), world.size());
+    for root in 0..size {
+        let mut data = [me + 1; 100];
+        let limit = Duration::from_secs(30);
+        world.within(limit, |world| world.reduce_in_place(&mut data, Sum, root))?;
+        let expected = if me == root {
+            size * (size + 1) / 2
+        } else {
+            me + 1
+        };
+        assert_eq!(data, [expected; 100], "root {root}");
     }
     still_works(&world)
 }
