@@ -15,6 +15,7 @@ pub(crate) trait Enumeration: 'static {
 }
 
 /// The library's number for the standard's; a number that is no constant of the group stays.
+#[inline(never)]
 pub(crate) fn to_native<A: Abi, E: Enumeration>(standard: c_int) -> c_int {
     let native_of = |value: &Value| A::column(value);
     if !E::BITS {
@@ -28,6 +29,7 @@ pub(crate) fn to_native<A: Abi, E: Enumeration>(standard: c_int) -> c_int {
 }
 
 /// The standard's number for the library's; a number that is no constant of the group stays.
+#[inline(never)]
 pub(crate) fn to_standard<A: Abi, E: Enumeration>(native: c_int) -> c_int {
     if !E::BITS {
         let value = E::VALUES

@@ -55,6 +55,7 @@ impl<'a> Shrink<'a> {
     }
 
     /// The reason why the call cannot be carried out, as a return code.
+    #[inline(never)]
     pub(crate) fn refusal(&mut self) -> Option<c_int> {
         if self.pending.is_some() {
             self.refuse();
@@ -66,6 +67,7 @@ impl<'a> Shrink<'a> {
     }
 
     /// Ends the call: hands out what was written and frees what was made.
+    #[inline(never)]
     pub(crate) fn finish(&mut self, code: c_int) -> c_int {
         for (value, place) in self.written {
             let place = place.get();

@@ -83,6 +83,7 @@ impl Conversion for Codes {
 
 /// A class of the standard's that the library has no number for is `MPI_ERR_OTHER` to it.
 #[cold]
+#[inline(never)]
 fn native_code<A: Abi>(standard: c_int) -> c_int {
     let class = |class: c_int| {
         columns::ERROR_CLASS
@@ -98,6 +99,7 @@ fn native_code<A: Abi>(standard: c_int) -> c_int {
 
 /// A class of the library's own that has the number of another one of the standard's is `MPI_ERR_OTHER`.
 #[cold]
+#[inline(never)]
 fn standard_code<A: Abi>(native: c_int) -> c_int {
     let find =
         |wanted: &dyn Fn(&Value) -> bool| columns::ERROR_CLASS.iter().find(|value| wanted(value));

@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use super::library;
 use super::trampolines::{Pool, trampolines};
 use crate::abi::Abi;
-use crate::abi::handle;
+use crate::abi::handle::{self, HandleKind};
 use crate::abi::kinds::{Arg, Conversion, OutErrhandler};
 use crate::abi::numbers::Codes;
 use crate::generated::functions::errors as slots;
@@ -18,6 +18,34 @@ use crate::generated::types::{
 };
 use crate::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
 
+/// Calls a handler of the caller: once for all places, of which there are many.
+///
+/// # Safety
+/// `address` is that of such a handler, and the library has passed the others.
+#[inline(never)]
+unsafe fn handled<A: Abi, H: HandleKind>(
+    address: *mut (),
+    object: *mut A::Handle<H>,
+    code: *mut c_int,
+) {
+    // SAFETY: by this function's contract.
+    let function: unsafe extern "C" fn(*mut H, *mut c_int, ...) =
+        unsafe { std::mem::transmute(address) };
+    // SAFETY: the library passes a handle.
+    let native = unsafe { object.read() };
+    // SAFETY: the tables are filled before any handler is created.
+    let mut standard = unsafe { handle::to_standard::<A, H>(native) };
+    // SAFETY: the library passes a code.
+    let given = Codes::to_standard::<A>(unsafe { code.read() });
+    let mut after = given;
+    // SAFETY: the library's arguments, as it has to give them to the caller's function.
+    unsafe { function(&raw mut standard, &raw mut after) };
+    if after != given {
+        // SAFETY: as above; it may be replaced (MPI 5.0 §9.3.1).
+        unsafe { code.write(Codes::to_native::<A>(after)) };
+    }
+}
+
 macro_rules! errhandler {
     ($create:ident, $pool:ident, $trampoline:ident, $object:ty, $function:ty) => {
         static $pool: Pool = Pool::new();
@@ -26,23 +54,9 @@ macro_rules! errhandler {
             object: *mut A::Handle<$object>,
             code: *mut c_int,
         ) {
-            let address = $pool.function(PLACE);
-            // SAFETY: the pool holds functions of this type only, and this place is filled before
-            // the library learns of the trampoline.
-            let function: $function = unsafe { std::mem::transmute(address) };
-            // SAFETY: the library passes a handle.
-            let native = unsafe { object.read() };
-            // SAFETY: the tables are filled before any handler is created.
-            let mut standard = unsafe { handle::to_standard::<A, $object>(native) };
-            // SAFETY: the library passes a code.
-            let given = Codes::to_standard::<A>(unsafe { code.read() });
-            let mut after = given;
-            // SAFETY: the library's arguments, as it has to give them to the caller's function.
-            unsafe { function(&raw mut standard, &raw mut after) };
-            if after != given {
-                // SAFETY: as above; it may be replaced (MPI 5.0 §9.3.1).
-                unsafe { code.write(Codes::to_native::<A>(after)) };
-            }
+            // SAFETY: the pool holds functions of this type only, and this place is filled before the library learns of the
+            // trampoline; the arguments are the library's.
+            unsafe { handled::<A, $object>($pool.function(PLACE), object, code) };
         }
 
         pub(crate) unsafe extern "C" fn $create<A: Abi>(

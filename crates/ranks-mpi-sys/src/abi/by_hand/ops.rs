@@ -12,6 +12,29 @@ use crate::generated::functions::op as slots;
 use crate::generated::types::{MPI_User_function, MPI_User_function_c};
 use crate::types::{MPI_Count, MPI_Datatype, MPI_Op};
 
+/// Calls an operation of the caller: once for all places, of which there are many.
+///
+/// # Safety
+/// `address` is that of such an operation, and the library has passed the others.
+#[inline(never)]
+unsafe fn combined<A: Abi, N>(
+    address: *mut (),
+    left: *mut c_void,
+    right: *mut c_void,
+    length: *mut N,
+    datatype: *mut A::Handle<MPI_Datatype>,
+) {
+    type Function<N> = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut N, *mut MPI_Datatype);
+    // SAFETY: by this function's contract.
+    let function: Function<N> = unsafe { std::mem::transmute(address) };
+    // SAFETY: the library passes a datatype.
+    let native = unsafe { datatype.read() };
+    // SAFETY: the tables are filled before any operation is created.
+    let mut standard = unsafe { handle::to_standard::<A, MPI_Datatype>(native) };
+    // SAFETY: the library's arguments, as it has to give them to the caller's function.
+    unsafe { function(left, right, length, &raw mut standard) };
+}
+
 /// The code of both kinds of operation: they differ in the type of the length.
 macro_rules! operation {
     ($create:ident, $pool:ident, $trampoline:ident, $length:ty, $function:ty) => {
@@ -23,16 +46,9 @@ macro_rules! operation {
             length: *mut $length,
             datatype: *mut A::Handle<MPI_Datatype>,
         ) {
-            let address = $pool.function(PLACE);
-            // SAFETY: the pool holds functions of this type only, and this place is filled before
-            // the library learns of the trampoline.
-            let function: $function = unsafe { std::mem::transmute(address) };
-            // SAFETY: the library passes a datatype.
-            let native = unsafe { datatype.read() };
-            // SAFETY: the tables are filled before any operation is created.
-            let mut standard = unsafe { handle::to_standard::<A, MPI_Datatype>(native) };
-            // SAFETY: the library's arguments, as it has to give them to the caller's function.
-            unsafe { function(left, right, length, &raw mut standard) };
+            // SAFETY: the pool holds functions of this type only, and this place is filled before the library learns of the
+            // trampoline; the arguments are the library's.
+            unsafe { combined::<A, $length>($pool.function(PLACE), left, right, length, datatype) };
         }
 
         pub(crate) unsafe extern "C" fn $create<A: Abi>(
