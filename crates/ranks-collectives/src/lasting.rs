@@ -8,7 +8,7 @@ use std::slice;
 use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Lent, OpInfo, Places, Plain, RawSlice, StartedOp};
+use ranks_comm::backend::{Again, Lent, OpInfo, Places, Plain, RawSlice, StartedOp};
 use ranks_comm::{
     Communicator, Persistent, RecvBuffer, Request, Result, Scope, ScopedRequest, SendBuffer,
 };
@@ -329,9 +329,29 @@ pub(crate) fn prepared<B: Send + 'static, T: Pod>(
     comm: &Communicator,
     role: &'static OpInfo,
     buffer: B,
-    Shape(slices): Shape<B, T>,
+    shape: Shape<B, T>,
     prepare: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Option<StartedOp>>,
     mut again: impl FnMut(&Communicator, Lasting<Slices<'_, T>>) -> Result<StartedOp> + Send + 'static,
+) -> Result<Persistent<B>> {
+    let mut prepare = Some(prepare);
+    let mut prepare = |slices: Lasting<Slices<'_, T>>| match prepare.take() {
+        Some(prepare) => prepare(slices),
+        None => Ok(None),
+    };
+    // SAFETY: the places are those of the operation, and its own from its start on.
+    let again = move |comm: &Communicator, places| again(comm, unsafe { slices_at(places) });
+    prepared_by(comm, role, buffer, shape, &mut prepare, Box::new(again))
+}
+
+/// Compiled for each type of buffers, not for each operation.
+#[inline(never)]
+fn prepared_by<B: Send + 'static, T: Pod>(
+    comm: &Communicator,
+    role: &'static OpInfo,
+    buffer: B,
+    Shape(slices): Shape<B, T>,
+    prepare: &mut dyn FnMut(Lasting<Slices<'_, T>>) -> Result<Option<StartedOp>>,
+    again: Again,
 ) -> Result<Persistent<B>> {
     let prepare = |buffer: &mut B| {
         let Slices { send, recv } = slices(buffer);
@@ -343,11 +363,9 @@ pub(crate) fn prepared<B: Send + 'static, T: Pod>(
         let slices = unsafe { slices_at(places) };
         Ok((places, prepare(slices)?))
     };
-    // SAFETY: the places are those of the operation, and its own from its start on.
-    let again = move |comm: &Communicator, places| again(comm, unsafe { slices_at(places) });
     // SAFETY: what is made is not started; it and what is begun work on what they keep and on the slices of the buffer, which
     // stay where they are when that moves, as `Shape` says.
-    unsafe { Persistent::prepared(comm, role, buffer, prepare, Box::new(again)) }
+    unsafe { Persistent::prepared(comm, role, buffer, prepare, again) }
 }
 
 /// The slices at the places of a prepared operation.

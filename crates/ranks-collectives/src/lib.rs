@@ -80,7 +80,7 @@ mod blocks;
 mod collectives;
 mod counts;
 mod fractional;
-#[cfg(fuzzing)]
+#[cfg(all(fuzzing, feature = "topology"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod gathered;
@@ -115,6 +115,7 @@ mod scoped_collectives;
 mod scoped_neighbor_collectives;
 mod sealed;
 mod sparse_exchange;
+#[cfg(feature = "topology")]
 pub mod topology;
 mod transfer;
 mod trial;
@@ -147,6 +148,7 @@ pub use reproducible::{Compensated, Exact, Reproducible};
 pub use scoped_collectives::ScopedCollectives;
 pub use scoped_neighbor_collectives::ScopedNeighborCollectives;
 pub use sparse_exchange::SparseExchange;
+#[cfg(feature = "topology")]
 pub use topology::Topologies;
 pub use two_level_alltoall::TwoLevelAlltoall;
 pub use varying_collectives::VaryingCollectives;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub use bind::Policy;
 pub use ranks_launch::{
     Allocation, Binding, Component, Cpu, CpuSet, Domain, Gpu, Host, MemoryLimit, NumaNode,
-    Processors, Scheduler, StopRequest,
+    Processors, Scheduler,
 };
 pub use topologies::Topologies;
 

@@ -150,8 +150,8 @@ fn repeats<B: Send + 'static>(
 fn between(
     comm: &Communicator,
     [send, recv]: [usize; 2],
-    init: impl Fn(Vec<usize>, Vec<usize>) -> Result<Persistent<(Vec<usize>, Vec<usize>)>>,
-    once: impl Fn(&[usize], &mut [usize]) -> Result<()>,
+    init: &dyn Fn(Vec<usize>, Vec<usize>) -> Result<Persistent<(Vec<usize>, Vec<usize>)>>,
+    once: &dyn Fn(&[usize], &mut [usize]) -> Result<()>,
 ) -> Result<bool> {
     repeats(
         comm,
@@ -175,8 +175,8 @@ fn between(
 fn alone(
     comm: &Communicator,
     [length, left]: [usize; 2],
-    init: impl Fn(Vec<usize>) -> Result<Persistent<Vec<usize>>>,
-    once: impl Fn(&mut [usize]) -> Result<()>,
+    init: &dyn Fn(Vec<usize>) -> Result<Persistent<Vec<usize>>>,
+    once: &dyn Fn(&mut [usize]) -> Result<()>,
 ) -> Result<bool> {
     repeats(
         comm,
@@ -201,43 +201,43 @@ fn in_place(comm: &Communicator, length: usize, blocks: &Blocks) -> Result<bool>
     Ok(alone(
         comm,
         [whole; 2],
-        |data| comm.allgather_in_place_init(data),
-        |data| comm.allgather_in_place(data),
+        &|data| comm.allgather_in_place_init(data),
+        &|data| comm.allgather_in_place(data),
     )? && alone(
         comm,
         [whole; 2],
-        |data| comm.allgatherv_in_place_init(data, blocks),
-        |data| comm.allgatherv_in_place(data, blocks),
+        &|data| comm.allgatherv_in_place_init(data, blocks),
+        &|data| comm.allgatherv_in_place(data, blocks),
     )? && alone(
         comm,
         [whole; 2],
-        |data| comm.alltoall_in_place_init(data),
-        |data| comm.alltoall_in_place(data),
+        &|data| comm.alltoall_in_place_init(data),
+        &|data| comm.alltoall_in_place(data),
     )? && alone(
         comm,
         [length; 2],
-        |data| comm.allreduce_in_place_init(data, Sum),
-        |data| comm.allreduce_in_place(data, Sum),
+        &|data| comm.allreduce_in_place_init(data, Sum),
+        &|data| comm.allreduce_in_place(data, Sum),
     )? && alone(
         comm,
         [length; 2],
-        |data| comm.scan_in_place_init(data, Sum),
-        |data| comm.scan_in_place(data, Sum),
+        &|data| comm.scan_in_place_init(data, Sum),
+        &|data| comm.scan_in_place(data, Sum),
     )? && alone(
         comm,
         [length; 2],
-        |data| comm.exscan_in_place_init(data, Sum),
-        |data| comm.exscan_in_place(data, Sum),
+        &|data| comm.exscan_in_place_init(data, Sum),
+        &|data| comm.exscan_in_place(data, Sum),
     )? && alone(
         comm,
         [whole, length],
-        |data| comm.reduce_scatter_block_in_place_init(data, Sum),
-        |data| comm.reduce_scatter_block_in_place(data, Sum),
+        &|data| comm.reduce_scatter_block_in_place_init(data, Sum),
+        &|data| comm.reduce_scatter_block_in_place(data, Sum),
     )? && alone(
         comm,
         [whole, length],
-        |data| comm.reduce_scatter_in_place_init(data, Sum, blocks),
-        |data| comm.reduce_scatter_in_place(data, blocks, Sum),
+        &|data| comm.reduce_scatter_in_place_init(data, Sum, blocks),
+        &|data| comm.reduce_scatter_in_place(data, blocks, Sum),
     )?)
 }
 
@@ -252,64 +252,64 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
         let is_right = between(
             comm,
             [length, whole],
-            |send, recv| comm.gather_init(send, recv, root),
-            |send, recv| comm.gather(send, recv, root),
+            &|send, recv| comm.gather_init(send, recv, root),
+            &|send, recv| comm.gather(send, recv, root),
         )? && between(
             comm,
             [whole, length],
-            |send, recv| comm.scatter_init(send, recv, root),
-            |send, recv| comm.scatter(send, recv, root),
+            &|send, recv| comm.scatter_init(send, recv, root),
+            &|send, recv| comm.scatter(send, recv, root),
         )? && between(
             comm,
             [length, whole],
-            |send, recv| comm.gatherv_init(send, recv, blocks, root),
-            |send, recv| comm.gatherv_into(send, recv, blocks, root),
+            &|send, recv| comm.gatherv_init(send, recv, blocks, root),
+            &|send, recv| comm.gatherv_into(send, recv, blocks, root),
         )? && between(
             comm,
             [whole, length],
-            |send, recv| comm.scatterv_init(send, recv, blocks, root),
-            |send, recv| comm.scatterv_into(send, blocks, recv, root),
+            &|send, recv| comm.scatterv_init(send, recv, blocks, root),
+            &|send, recv| comm.scatterv_into(send, blocks, recv, root),
         )? && between(
             comm,
             [length; 2],
-            |send, recv| comm.reduce_init(send, recv, Sum, root),
-            |send, recv| comm.reduce(send, recv, Sum, root),
+            &|send, recv| comm.reduce_init(send, recv, Sum, root),
+            &|send, recv| comm.reduce(send, recv, Sum, root),
         )? && alone(
             comm,
             [length; 2],
-            |data| comm.bcast_init(data, root),
-            |data| comm.bcast(data, root),
+            &|data| comm.bcast_init(data, root),
+            &|data| comm.bcast(data, root),
         )? && alone(
             comm,
             [length; 2],
-            |data| comm.reduce_in_place_init(data, Sum, root),
-            |data| comm.reduce_in_place(data, Sum, root),
+            &|data| comm.reduce_in_place_init(data, Sum, root),
+            &|data| comm.reduce_in_place(data, Sum, root),
         )?;
         let here = if comm.rank() == root { whole } else { length };
         let is_right = is_right
             && alone(
                 comm,
                 [here; 2],
-                |data| comm.gather_in_place_init(data, root),
-                |data| comm.gather_in_place(data, root),
+                &|data| comm.gather_in_place_init(data, root),
+                &|data| comm.gather_in_place(data, root),
             )?
             && alone(
                 comm,
                 [here; 2],
-                |data| comm.gatherv_in_place_init(data, blocks, root),
-                |data| comm.gatherv_in_place(data, blocks, root),
+                &|data| comm.gatherv_in_place_init(data, blocks, root),
+                &|data| comm.gatherv_in_place(data, blocks, root),
             )?
             && alone(
                 comm,
                 [here; 2],
-                |data| comm.scatter_in_place_init(data, root),
-                |data| comm.scatter_in_place(data, root),
+                &|data| comm.scatter_in_place_init(data, root),
+                &|data| comm.scatter_in_place(data, root),
             )?
             && alone(
                 comm,
                 [here; 2],
-                |data| comm.scatterv_in_place_init(data, blocks, root),
-                |data| comm.scatterv_in_place(data, blocks, root),
+                &|data| comm.scatterv_in_place_init(data, blocks, root),
+                &|data| comm.scatterv_in_place(data, blocks, root),
             )?;
         if !is_right {
             return Ok(false);
@@ -321,59 +321,59 @@ fn blocks_move(comm: &Communicator, length: usize) -> Result<bool> {
     let among_all = between(
         comm,
         [length, whole],
-        |send, recv| comm.allgather_init(send, recv),
-        |send, recv| comm.allgather(send, recv),
+        &|send, recv| comm.allgather_init(send, recv),
+        &|send, recv| comm.allgather(send, recv),
     )? && between(
         comm,
         [length, whole],
-        |send, recv| comm.allgatherv_init(send, recv, blocks),
-        |send, recv| comm.allgatherv_into(send, recv, blocks),
+        &|send, recv| comm.allgatherv_init(send, recv, blocks),
+        &|send, recv| comm.allgatherv_into(send, recv, blocks),
     )? && between(
         comm,
         [whole; 2],
-        |send, recv| comm.alltoall_init(send, recv),
-        |send, recv| comm.alltoall(send, recv),
+        &|send, recv| comm.alltoall_init(send, recv),
+        &|send, recv| comm.alltoall(send, recv),
     )? && between(
         comm,
         [whole; 2],
-        |send, recv| comm.alltoallv_init(send, recv, blocks, blocks),
-        |send, recv| comm.alltoallv_into(send, blocks, recv, blocks),
+        &|send, recv| comm.alltoallv_init(send, recv, blocks, blocks),
+        &|send, recv| comm.alltoallv_into(send, blocks, recv, blocks),
     )? && between(
         comm,
         [whole; 2],
-        |send, recv| comm.alltoallw_init(send, recv, layouts, layouts),
-        |send, recv| comm.alltoallw(send, layouts, recv, layouts),
+        &|send, recv| comm.alltoallw_init(send, recv, layouts, layouts),
+        &|send, recv| comm.alltoallw(send, layouts, recv, layouts),
     )?;
     let reduced = among_all
         && between(
             comm,
             [length; 2],
-            |send, recv| comm.allreduce_init(send, recv, Sum),
-            |send, recv| comm.allreduce(send, recv, Sum),
+            &|send, recv| comm.allreduce_init(send, recv, Sum),
+            &|send, recv| comm.allreduce(send, recv, Sum),
         )?
         && between(
             comm,
             [length; 2],
-            |send, recv| comm.scan_init(send, recv, Sum),
-            |send, recv| comm.scan(send, recv, Sum),
+            &|send, recv| comm.scan_init(send, recv, Sum),
+            &|send, recv| comm.scan(send, recv, Sum),
         )?
         && between(
             comm,
             [length; 2],
-            |send, recv| comm.exscan_init(send, recv, Sum),
-            |send, recv| comm.exscan(send, recv, Sum),
+            &|send, recv| comm.exscan_init(send, recv, Sum),
+            &|send, recv| comm.exscan(send, recv, Sum),
         )?
         && between(
             comm,
             [whole, length],
-            |send, recv| comm.reduce_scatter_block_init(send, recv, Sum),
-            |send, recv| comm.reduce_scatter_block(send, recv, Sum),
+            &|send, recv| comm.reduce_scatter_block_init(send, recv, Sum),
+            &|send, recv| comm.reduce_scatter_block(send, recv, Sum),
         )?
         && between(
             comm,
             [whole, length],
-            |send, recv| comm.reduce_scatter_init(send, recv, Sum, blocks),
-            |send, recv| comm.reduce_scatter(send, recv, blocks, Sum),
+            &|send, recv| comm.reduce_scatter_init(send, recv, Sum, blocks),
+            &|send, recv| comm.reduce_scatter(send, recv, blocks, Sum),
         )?;
     Ok(reduced && neighbors_exchange(comm, length)?)
 }
@@ -389,28 +389,28 @@ fn neighbors_exchange(comm: &Communicator, length: usize) -> Result<bool> {
     Ok(between(
         comm,
         [length, whole],
-        |send, recv| row.neighbor_allgather_init(send, recv),
-        |send, recv| row.neighbor_allgather(send, recv),
+        &|send, recv| row.neighbor_allgather_init(send, recv),
+        &|send, recv| row.neighbor_allgather(send, recv),
     )? && between(
         comm,
         [length, whole],
-        |send, recv| row.neighbor_allgatherv_init(send, recv, blocks),
-        |send, recv| row.neighbor_allgatherv(send, recv, blocks),
+        &|send, recv| row.neighbor_allgatherv_init(send, recv, blocks),
+        &|send, recv| row.neighbor_allgatherv(send, recv, blocks),
     )? && between(
         comm,
         [whole; 2],
-        |send, recv| row.neighbor_alltoall_init(send, recv),
-        |send, recv| row.neighbor_alltoall(send, recv),
+        &|send, recv| row.neighbor_alltoall_init(send, recv),
+        &|send, recv| row.neighbor_alltoall(send, recv),
     )? && between(
         comm,
         [whole; 2],
-        |send, recv| row.neighbor_alltoallv_init(send, recv, blocks, blocks),
-        |send, recv| row.neighbor_alltoallv(send, blocks, recv, blocks),
+        &|send, recv| row.neighbor_alltoallv_init(send, recv, blocks, blocks),
+        &|send, recv| row.neighbor_alltoallv(send, blocks, recv, blocks),
     )? && between(
         comm,
         [whole; 2],
-        |send, recv| row.neighbor_alltoallw_init(send, recv, layouts, layouts),
-        |send, recv| row.neighbor_alltoallw(send, layouts, recv, layouts),
+        &|send, recv| row.neighbor_alltoallw_init(send, recv, layouts, layouts),
+        &|send, recv| row.neighbor_alltoallw(send, layouts, recv, layouts),
     )?)
 }
 

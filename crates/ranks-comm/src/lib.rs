@@ -50,6 +50,7 @@ pub use op::scope::{Borrowed, Scope, ScopedRequest};
 pub use p2p::buffered::AttachedBuffer;
 pub use p2p::message::Message;
 pub use p2p::outbox::Outbox;
+pub use ranks_launch::StopRequest;
 pub use result::{Error, ErrorKind, Result, Status};
 pub use runtime::run::run;
 pub use runtime::{Builder, Runtime};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::text;
+use crate::files::text;
 
 /// The control groups that this process is in, as far as it can see them.
 #[derive(Debug)]
@@ -186,7 +186,7 @@ pub(super) fn mount(text: &str, version: Version, controller: &str) -> Option<Mo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::testing::Tree;
+    use crate::testing::Tree;
 
     const MOUNTS: &str = "\
 31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755

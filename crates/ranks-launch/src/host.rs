@@ -1,27 +1,22 @@
 //! The machine that this process runs on, as its kernel tells.
 
-use std::fs;
 use std::path::Path;
 
 pub use cpu_set::CpuSet;
 pub use domain::Domain;
 pub use gpus::Gpu;
-pub use groups::ControlGroups;
-pub use meminfo::Meminfo;
 pub use processors::{Cpu, NumaNode, Processors};
 
 mod bind;
 mod cpu_set;
 mod domain;
-#[cfg(fuzzing)]
-pub(crate) mod fuzzing;
 mod gpus;
-mod groups;
 mod identity;
-mod meminfo;
 mod processors;
-#[cfg(test)]
-mod testing;
+
+use crate::control_groups::ControlGroups;
+use crate::files::text;
+use crate::meminfo::Meminfo;
 
 /// A machine, or the part of one that a container or a batch job is given, seen from one process.
 ///
@@ -91,11 +86,6 @@ impl Host {
             .and_then(|thousandths| usize::try_from(thousandths.div_ceil(1000)).ok());
         cores.min(limit.unwrap_or(cores)).max(1)
     }
-}
-
-/// The text of a file without the blanks around it.
-fn text(path: &Path) -> Option<String> {
-    Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
 #[cfg(test)]

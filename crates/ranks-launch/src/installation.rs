@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::Family;
@@ -133,7 +134,7 @@ impl Installation {
         library: PathBuf,
         launcher: PathBuf,
     ) -> Installation {
-        let env = environment(family, version.as_deref(), nix::unistd::geteuid().is_root());
+        let env = environment(family, version.as_deref(), is_root());
         Installation {
             name,
             family,
@@ -166,6 +167,11 @@ impl Installation {
                 |major| major >= 5,
             )
     }
+}
+
+/// Returns `true` if this process is root's, as the kernel shows it.
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
 /// The variables that the launcher of a family needs, whatever the job.

@@ -5,10 +5,11 @@
 //! * [`Allocation`]: the resources that a batch system gave to the job: nodes, tasks, CPUs, memory, GPUs, the time that is left.
 //! * [`candidates()`]: the `libmpi`s that may be opened for it, best first, each with the reason.
 //! * [`check_before_init`], [`check_after_init`]: check that the library that was opened belongs to that launcher.
-//! * [`Host`]: the machine: CPUs, memories, limits, GPUs.
+//! * [`ControlGroups`], [`Meminfo`]: memory and CPU time, and their limits.
+//! * `Host` (feature `hosts`): the machine: CPUs, memories, limits, GPUs.
 //! * [`Installation`]: an MPI of this machine with the launcher that belongs to it.
 //! * [`StopRequest`]: a batch system's request to this process to stop.
-//! * [`Job`]: n ranks of a program, output told apart by rank, killed as a whole when it times out.
+//! * `Job` (feature `jobs`): n ranks of a program, output told apart by rank, killed as a whole when it times out.
 //!
 //! Nothing here opens a library or calls MPI.
 
@@ -17,33 +18,44 @@
 mod allocation;
 mod ancestors;
 mod candidates;
+mod control_groups;
 mod environment;
 mod family;
-#[cfg(fuzzing)]
+mod files;
+#[cfg(all(fuzzing, feature = "hosts", feature = "jobs"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod ground;
+#[cfg(feature = "hosts")]
 mod host;
 mod installation;
+#[cfg(feature = "jobs")]
 mod job;
 mod launcher;
 mod launchers;
 mod linker_script;
+mod meminfo;
 mod mismatch;
 mod names;
 mod stop;
+#[cfg(test)]
+mod testing;
 
 pub use allocation::{Allocation, Binding, Component, MemoryLimit, Scheduler};
 pub use ancestors::Ancestor;
 pub use candidates::{ConfigError, Search, candidates};
+pub use control_groups::ControlGroups;
 pub use environment::{Environment, Malformed};
 pub use family::Family;
 pub use ground::{Ground, Undecided};
-pub use host::{ControlGroups, Cpu, CpuSet, Domain, Gpu, Host, Meminfo, NumaNode, Processors};
+#[cfg(feature = "hosts")]
+pub use host::{Cpu, CpuSet, Domain, Gpu, Host, NumaNode, Processors};
 pub use installation::{Installation, NETWORK_ATOMICS, RDMA_PER_REQUEST, has_user_set};
+#[cfg(feature = "jobs")]
 pub use job::{Job, JobError, Outcome, RankOutput, Running, Written, stand_in};
 pub use launcher::{Launcher, Pmi};
 pub use linker_script::LinkerScript;
+pub use meminfo::Meminfo;
 pub use mismatch::{LoadedMpi, Mismatch, check_after_init, check_before_init};
 pub use names::Preference;
 pub use stop::StopRequest;

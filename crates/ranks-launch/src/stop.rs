@@ -4,8 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use nix::sys::signal::Signal;
-use signal_hook::consts::FORBIDDEN;
+use signal_hook::consts::{FORBIDDEN, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 
 /// Remembers that this process was asked to stop, instead of ending it, so that the program can write a checkpoint
@@ -44,10 +43,7 @@ impl StopRequest {
     #[doc(hidden)]
     #[must_use]
     pub fn is_watched(signal: i32) -> bool {
-        let bit = u32::try_from(signal)
-            .ok()
-            .and_then(|signal| 1u64.checked_shl(signal));
-        bit.is_some_and(|bit| WATCHED.load(Ordering::Relaxed) & bit != 0)
+        WATCHED.load(Ordering::Relaxed) & bit(signal) != 0
     }
 
     /// Watches for `SIGTERM`, `SIGUSR1` and `SIGUSR2`.
@@ -55,29 +51,23 @@ impl StopRequest {
     /// # Errors
     /// The errors of [`on`](Self::on).
     pub fn watch() -> io::Result<Self> {
-        Self::on(&[Signal::SIGTERM, Signal::SIGUSR1, Signal::SIGUSR2])
+        Self::on(&[SIGTERM, SIGUSR1, SIGUSR2])
     }
 
-    /// Watches for these signals.
+    /// Watches for the signals of these numbers, as in `signal_hook::consts` or `libc`.
     ///
     /// # Errors
-    /// The error of the system, such as for `SIGKILL`, which cannot be watched for.
-    pub fn on(signals: &[Signal]) -> io::Result<Self> {
-        if let Some(signal) = signals
-            .iter()
-            .find(|signal| FORBIDDEN.contains(&(**signal as i32)))
-        {
-            let text = format!("{signal} cannot be watched for");
+    /// The error of the system, such as for `SIGKILL`, which cannot be watched for, or for a number that is none.
+    pub fn on(signals: &[i32]) -> io::Result<Self> {
+        if let Some(signal) = signals.iter().find(|signal| FORBIDDEN.contains(signal)) {
+            let text = format!("signal {signal} cannot be watched for");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-        }
-        for signal in signals {
-            WATCHED.fetch_or(1 << (*signal as i32), Ordering::Relaxed);
         }
         let came = Arc::new(AtomicUsize::new(0));
         for &signal in signals {
-            let number = signal as i32;
-            let value = usize::try_from(number).unwrap_or(0);
-            flag::register_usize(number, Arc::clone(&came), value)?;
+            WATCHED.fetch_or(bit(signal), Ordering::Relaxed);
+            let number = usize::try_from(signal).unwrap_or(0);
+            flag::register_usize(signal, Arc::clone(&came), number)?;
         }
         Ok(Self { came })
     }
@@ -87,34 +77,45 @@ impl StopRequest {
         self.came.load(Ordering::Relaxed) != 0
     }
 
-    /// The signal that asked for it, the last one if there were several.
-    pub fn signal(&self) -> Option<Signal> {
-        let number = i32::try_from(self.came.load(Ordering::Relaxed)).ok()?;
-        Signal::try_from(number).ok()
+    /// The number of the signal that asked for it, the last one if there were several.
+    pub fn signal(&self) -> Option<i32> {
+        let number = self.came.load(Ordering::Relaxed);
+        i32::try_from(number).ok().filter(|&number| number != 0)
     }
+}
+
+/// No bit for what is no signal.
+fn bit(signal: i32) -> u64 {
+    let shift = u32::try_from(signal).ok();
+    shift.and_then(|shift| 1u64.checked_shl(shift)).unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
-    use nix::sys::signal::raise;
+    use signal_hook::consts::SIGKILL;
+    use signal_hook::low_level::raise;
 
     use super::*;
 
     #[test]
     fn a_signal_is_remembered_and_ends_nothing() {
-        let stop = StopRequest::on(&[Signal::SIGUSR2, Signal::SIGTERM]).unwrap();
+        let stop = StopRequest::on(&[SIGUSR2, SIGTERM]).unwrap();
         assert!(!stop.is_made());
         assert_eq!(stop.signal(), None);
-        raise(Signal::SIGUSR2).unwrap();
-        assert_eq!(stop.signal(), Some(Signal::SIGUSR2));
-        raise(Signal::SIGTERM).unwrap();
+        raise(SIGUSR2).unwrap();
+        assert_eq!(stop.signal(), Some(SIGUSR2));
+        raise(SIGTERM).unwrap();
         assert!(stop.is_made());
-        assert_eq!(stop.clone().signal(), Some(Signal::SIGTERM));
+        assert_eq!(stop.clone().signal(), Some(SIGTERM));
+        assert!(StopRequest::is_watched(SIGTERM) && !StopRequest::is_watched(SIGUSR1));
     }
 
     #[test]
     fn what_cannot_be_caught_is_an_error() {
-        let error = StopRequest::on(&[Signal::SIGTERM, Signal::SIGKILL]).unwrap_err();
-        assert!(error.to_string().contains("SIGKILL"), "{error}");
+        let error = StopRequest::on(&[SIGTERM, SIGKILL]).unwrap_err();
+        assert!(error.to_string().contains("signal 9"), "{error}");
+        for number in [-1, 0, 1000] {
+            StopRequest::on(&[number]).unwrap_err();
+        }
     }
 }

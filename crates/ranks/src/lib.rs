@@ -33,7 +33,7 @@
 //! | [`layout`] | parts of arrays and structs as messages |
 //! | [`element`] | what may be sent, and what cannot |
 //! | [`interop`] | communicators, datatypes and requests of code in C or Python, and ours for it |
-//! | [`collectives`] | operations of all ranks: [`Collectives`] and its forms, with the operations in [`ops`]; [`topology`](mod@topology): where the ranks run |
+//! | [`collectives`] | operations of all ranks: [`Collectives`] and its forms, with the operations in [`ops`]; with the feature `topology`: where the ranks run |
 //! | [`rma`] | memory that other ranks put to and get from, in epochs: [`Window`]; memory of a node: [`SharedWindow`], [`NodeShared`] |
 //! | [`bootstrap`] | what NCCL and NVSHMEM are started over: a [`Communicator`], threads, a TCP store |
 //! | [`raw`] | operations on addresses, with types known at run time |
@@ -53,6 +53,7 @@
 //! | `raw`, `bootstrap` | the modules of these names; `nccl` and `nvshmem` bring them too |
 //! | `async` | requests as futures |
 //! | `serde` | values of any type that serde can serialise: `send_value`, `recv_value`, `bcast_value` |
+//! | `topology` | machines, CPUs, memories and GPUs, and which ranks are where: [`Topologies`] |
 //! | `half`, `num-complex` | reductions of the numbers of these crates |
 //! | `cudarc` | streams and slices of cudarc 0.19 as streams and memory of ours |
 //! | `tracing` | a span for each operation |
@@ -71,9 +72,11 @@ pub use ranks_bootstrap as bootstrap;
 pub use ranks_collectives as collectives;
 #[cfg(feature = "collectives")]
 pub use ranks_collectives::{
-    Collectives, Hierarchy, NonblockingCollectives, Number, ScopedCollectives, Topologies,
-    VaryingCollectives, ops, topology,
+    Collectives, Hierarchy, NonblockingCollectives, Number, ScopedCollectives, VaryingCollectives,
+    ops,
 };
+#[cfg(feature = "topology")]
+pub use ranks_collectives::{Topologies, topology};
 pub use ranks_comm::{
     Backend, Buffer, Cartesian, Checks, Communicator, Destination, Error, ErrorKind, Group,
     HaloExchange, Layout, Persistent, Request, Requests, Result, Runtime, Scope, Source, Status,
@@ -108,7 +111,7 @@ pub mod runtime {
     pub use ranks_comm::look_for_subscriber;
     pub use ranks_comm::{
         Backend, Builder, Checks, Facts, OnTimeLimit, OperationStatistics, Runtime, Statistics,
-        ThreadLevel, run,
+        StopRequest, ThreadLevel, run,
     };
 }
 
@@ -168,6 +171,8 @@ pub mod element {
 /// The names that most programs use: `use ranks::prelude::*;`.
 pub mod prelude {
     pub use crate::element::{Pod, Zeroable};
+    #[cfg(feature = "topology")]
+    pub use ranks_collectives::Topologies;
     #[cfg(feature = "collectives")]
     pub use ranks_collectives::ops::*;
     #[cfg(feature = "collectives")]
@@ -175,8 +180,8 @@ pub mod prelude {
         Blocks, Collectives, InPlaceCollectives, NeighborCollectives, NonblockingCollectives,
         NonblockingInPlaceCollectives, NonblockingNeighborCollectives, PersistentCollectives,
         PersistentInPlaceCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives,
-        ScopedCollectives, ScopedInPlaceCollectives, ScopedNeighborCollectives, Topologies,
-        VaryingCollectives, ops,
+        ScopedCollectives, ScopedInPlaceCollectives, ScopedNeighborCollectives, VaryingCollectives,
+        ops,
     };
     pub use ranks_comm::{Communicator, Error, ErrorKind, Result, Source, Tag, run};
     #[cfg(feature = "rma")]

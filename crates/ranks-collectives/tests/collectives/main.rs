@@ -40,6 +40,7 @@ mod scan;
 mod scatter;
 mod sparse;
 mod topologies;
+#[cfg(feature = "topology")]
 mod topology;
 mod user_op;
 mod varying;

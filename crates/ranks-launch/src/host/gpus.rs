@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::text;
+use crate::files::text;
 
 /// A GPU of a host, whether or not the process may use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(super) fn below(root: &Path) -> Vec<Gpu> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::testing::Tree;
+    use crate::testing::Tree;
 
     #[test]
     fn gpus_are_listed_by_their_place() {

@@ -7,7 +7,9 @@ use std::path::Path;
 use nix::sched::{CpuSet as KernelSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use super::{CpuSet, Meminfo, text};
+use super::CpuSet;
+use crate::files::text;
+use crate::meminfo::Meminfo;
 
 /// The CPUs of a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -174,7 +176,7 @@ fn numbered(folder: &Path, word: &str) -> impl Iterator<Item = (usize, std::path
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::testing::Tree;
+    use crate::testing::Tree;
 
     /// Two sockets of two cores of two threads, a memory for each, and one CPU switched off.
     fn machine() -> Tree {
