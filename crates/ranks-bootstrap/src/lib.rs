@@ -6,9 +6,9 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
+//! use ranks::bootstrap::{Bootstrap, ThreadBootstrap};
 //!
-//! fn names(ranks: &impl Bootstrap, mine: &str) -> ranks_comm::Result<Vec<Vec<u8>>> {
+//! fn names(ranks: &impl Bootstrap, mine: &str) -> ranks::Result<Vec<Vec<u8>>> {
 //!     ranks.exchange(mine.as_bytes())
 //! }
 //!

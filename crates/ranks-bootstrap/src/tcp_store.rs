@@ -138,11 +138,11 @@ impl TcpStoreOptions {
 /// started by torchrun next to programs that are.
 ///
 /// ```no_run
-/// use ranks_bootstrap::{Bootstrap, TcpStore};
+/// use ranks::bootstrap::{Bootstrap, TcpStore};
 ///
 /// let store = TcpStore::from_env()?;
 /// let all = store.exchange(format!("rank {}", store.rank()).as_bytes())?;
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// ```
 ///
 /// Whoever can reach the port can read and change what is exchanged: as with PyTorch, the network has to be one's own. Other bytes than a

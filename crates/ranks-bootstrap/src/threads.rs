@@ -14,7 +14,7 @@ const OPERATION: &str = "ThreadBootstrap::exchange";
 ///
 /// ```
 /// use std::time::Duration;
-/// use ranks_bootstrap::{Bootstrap, ThreadBootstrap};
+/// use ranks::bootstrap::{Bootstrap, ThreadBootstrap};
 ///
 /// let ranks = ThreadBootstrap::of(2, Duration::from_secs(10));
 /// std::thread::scope(|scope| {

@@ -9,9 +9,9 @@ use crate::ops::{Reduction, Sum};
 /// The sum over all ranks, divided by how many there are: for numbers that can be, and for reductions over all ranks.
 ///
 /// ```
-/// use ranks_collectives::{Collectives, ops::Avg};
+/// use ranks::collectives::{Collectives, ops::Avg};
 ///
-/// fn mean(world: &ranks_comm::Communicator, mine: f64) -> ranks_comm::Result<f64> {
+/// fn mean(world: &ranks::Communicator, mine: f64) -> ranks::Result<f64> {
 ///     let mut mean = [0.0];
 ///     world.allreduce(&[mine], &mut mean, Avg)?;
 ///     Ok(mean[0])
@@ -30,8 +30,8 @@ use crate::ops::{Reduction, Sum};
 /// The average of integers is seldom one:
 ///
 /// ```compile_fail,E0277
-/// # use ranks_collectives::{Collectives, ops::Avg};
-/// # fn f(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+/// # use ranks::collectives::{Collectives, ops::Avg};
+/// # fn f(world: &ranks::Communicator) -> ranks::Result<()> {
 /// world.allreduce(&[1], &mut [0], Avg)
 /// # }
 /// ```
@@ -39,8 +39,8 @@ use crate::ops::{Reduction, Sum};
 /// Nor is there an average of the ranks up to this one, or of two elements that come to one:
 ///
 /// ```compile_fail,E0277
-/// # use ranks_collectives::{Collectives, ops::Avg};
-/// # fn f(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+/// # use ranks::collectives::{Collectives, ops::Avg};
+/// # fn f(world: &ranks::Communicator) -> ranks::Result<()> {
 /// world.scan(&[1.0], &mut [0.0], Avg)
 /// # }
 /// ```

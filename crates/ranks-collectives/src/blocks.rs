@@ -18,7 +18,7 @@ const NAME: &str = "Blocks";
 /// width are kept, so that a call converts nothing.
 ///
 /// ```
-/// use ranks_collectives::Blocks;
+/// use ranks::collectives::Blocks;
 ///
 /// let blocks = Blocks::from_counts(&[3, 0, 2])?;
 /// assert_eq!(blocks.displacements(), [0, 3, 3]);
@@ -26,7 +26,7 @@ const NAME: &str = "Blocks";
 ///
 /// // 10 elements for 4 ranks, the first ranks get one more.
 /// assert_eq!(Blocks::even(10, 4).counts(), [3, 3, 2, 2]);
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Blocks {
@@ -117,12 +117,12 @@ impl Blocks {
     /// Blocks between each of these places and the next: one less than there are places. Local.
     ///
     /// ```
-    /// use ranks_collectives::Blocks;
+    /// use ranks::collectives::Blocks;
     ///
     /// let sorted = [1, 1, 4, 5, 9];
     /// let cuts = [0, 4, 5, 10].map(|limit| sorted.partition_point(|&key| key < limit));
     /// assert_eq!(Blocks::from_cuts(&cuts)?.counts(), [2, 1, 2]);
-    /// # Ok::<(), ranks_comm::Error>(())
+    /// # Ok::<(), ranks::Error>(())
     /// ```
     ///
     /// # Errors

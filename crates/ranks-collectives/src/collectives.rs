@@ -110,10 +110,10 @@ pub trait Collectives: Sealed {
     /// Reduces the `send` of all ranks with `op`, element by element, into `recv` of every rank.
     ///
     /// ```
-    /// use ranks_collectives::{Collectives, ops::Sum};
+    /// use ranks::collectives::{Collectives, ops::Sum};
     ///
     /// /// The centre of mass of all particles, and how many there are.
-    /// fn centre(world: &ranks_comm::Communicator, mine: &[[f64; 3]]) -> ranks_comm::Result<([f64; 3], f64)> {
+    /// fn centre(world: &ranks::Communicator, mine: &[[f64; 3]]) -> ranks::Result<([f64; 3], f64)> {
     ///     let mut sums = [0.0; 4];
     ///     let (x, y, z) = mine.iter().fold((0.0, 0.0, 0.0), |(x, y, z), p| (x + p[0], y + p[1], z + p[2]));
     ///     world.allreduce(&[x, y, z, mine.len() as f64], &mut sums, Sum)?;
@@ -137,9 +137,9 @@ pub trait Collectives: Sealed {
     /// Reduces one value of each rank with `op`, and returns the result on every rank.
     ///
     /// ```
-    /// use ranks_collectives::{Collectives, ops::Max};
+    /// use ranks::collectives::{Collectives, ops::Max};
     ///
-    /// fn have_all_converged(world: &ranks_comm::Communicator, residual: f64) -> ranks_comm::Result<bool> {
+    /// fn have_all_converged(world: &ranks::Communicator, residual: f64) -> ranks::Result<bool> {
     ///     Ok(world.allreduce_value(residual, Max)? < 1e-9)
     /// }
     /// ```
@@ -247,10 +247,10 @@ pub trait Collectives: Sealed {
     /// On rank 0, which has none below it, `recv` stays as it is.
     ///
     /// ```
-    /// use ranks_collectives::{Collectives, ops::Sum};
+    /// use ranks::collectives::{Collectives, ops::Sum};
     ///
     /// /// Where this rank's lines begin in a file of all ranks' lines.
-    /// fn first_line(world: &ranks_comm::Communicator, mine: u64) -> ranks_comm::Result<u64> {
+    /// fn first_line(world: &ranks::Communicator, mine: u64) -> ranks::Result<u64> {
     ///     let mut first = [0];
     ///     world.exscan(&[mine], &mut first, Sum)?;
     ///     Ok(first[0])

@@ -46,9 +46,9 @@ pub trait InPlaceCollectives: Sealed {
     /// Reduces the `data` of all ranks with `op`, element by element, into `data` of every rank.
     ///
     /// ```
-    /// use ranks_collectives::{InPlaceCollectives, ops::Avg};
+    /// use ranks::collectives::{InPlaceCollectives, ops::Avg};
     ///
-    /// fn average(world: &ranks_comm::Communicator, gradients: &mut [f32]) -> ranks_comm::Result<()> {
+    /// fn average(world: &ranks::Communicator, gradients: &mut [f32]) -> ranks::Result<()> {
     ///     world.allreduce_in_place(gradients, Avg)
     /// }
     /// ```

@@ -32,9 +32,9 @@ macro_rules! in_place {
         /// is complete. All that is said of [`NonblockingCollectives`](crate::NonblockingCollectives) holds here.
         ///
         /// ```
-        /// use ranks_collectives::{NonblockingInPlaceCollectives, ops::Sum};
+        /// use ranks::collectives::{NonblockingInPlaceCollectives, ops::Sum};
         ///
-        /// fn reduced(world: &ranks_comm::Communicator, gradients: Vec<f32>) -> ranks_comm::Result<Vec<f32>> {
+        /// fn reduced(world: &ranks::Communicator, gradients: Vec<f32>) -> ranks::Result<Vec<f32>> {
         ///     let sum = world.iallreduce_in_place(gradients, Sum)?;
         ///     // … work that does not need them …
         ///     Ok(sum.wait()?.0)
@@ -102,9 +102,9 @@ macro_rules! in_place {
         /// holds here.
         ///
         /// ```
-        /// use ranks_collectives::{PersistentInPlaceCollectives, ops::Max};
+        /// use ranks::collectives::{PersistentInPlaceCollectives, ops::Max};
         ///
-        /// fn peaks(world: &ranks_comm::Communicator, steps: u32) -> ranks_comm::Result<()> {
+        /// fn peaks(world: &ranks::Communicator, steps: u32) -> ranks::Result<()> {
         ///     let mut peak = world.allreduce_in_place_init(vec![0.0], Max)?;
         ///     for step in 0..steps {
         ///         peak.buffer_mut()[0] = f64::from(step) * world.rank() as f64;

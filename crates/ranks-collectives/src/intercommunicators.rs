@@ -46,8 +46,8 @@ pub enum RootGroup {
 /// [`Collectives`](crate::Collectives#when-the-lengths-of-ranks-differ).
 ///
 /// ```
-/// use ranks_collectives::{IntercommunicatorCollectives, RootGroup};
-/// use ranks_comm::{Intercommunicator, Result};
+/// use ranks::collectives::{IntercommunicatorCollectives, RootGroup};
+/// use ranks::{Result, communicator::Intercommunicator};
 ///
 /// /// The first of those who compute tells all who write how many steps there are.
 /// fn announce(between: &Intercommunicator, writes: bool, steps: &mut [u64; 1]) -> Result<()> {

@@ -11,8 +11,8 @@ use crate::lengths::Holders;
 /// Made once and used as often as the same parts travel: whether they overlap is found out once.
 ///
 /// ```
-/// use ranks_collectives::Layouts;
-/// use ranks_comm::layout::Layout;
+/// use ranks::collectives::Layouts;
+/// use ranks::layout::Layout;
 ///
 /// // Of a matrix of 4 rows and 6 columns, two columns for each of three ranks.
 /// let columns = Layout::vector(4, 2, 6);

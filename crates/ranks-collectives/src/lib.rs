@@ -5,9 +5,9 @@
 //! anything is sent.
 //!
 //! ```
-//! use ranks_collectives::{Collectives, ops::Sum};
+//! use ranks::collectives::{Collectives, ops::Sum};
 //!
-//! fn share_of(world: &ranks_comm::Communicator, mine: u64) -> ranks_comm::Result<f64> {
+//! fn share_of(world: &ranks::Communicator, mine: u64) -> ranks::Result<f64> {
 //!     let mut total = [0];
 //!     world.allreduce(&[mine], &mut total, Sum)?;
 //!     Ok(mine as f64 / total[0] as f64)

@@ -9,10 +9,10 @@ use crate::number::Ordered;
 /// A value and where it was found, usually a rank or an index.
 ///
 /// ```
-/// use ranks_collectives::{Collectives, Located, ops::MaxLoc};
+/// use ranks::collectives::{Collectives, Located, ops::MaxLoc};
 ///
 /// /// The largest residual, and the rank that has it.
-/// fn worst(world: &ranks_comm::Communicator, residual: f64) -> ranks_comm::Result<(f64, i32)> {
+/// fn worst(world: &ranks::Communicator, residual: f64) -> ranks::Result<(f64, i32)> {
 ///     let mine = Located::new(residual, world.rank() as i32);
 ///     let mut worst = [mine];
 ///     world.allreduce(&[mine], &mut worst, MaxLoc)?;

@@ -22,10 +22,10 @@ use crate::mpi::functions::{
 /// ranks or of one, where both are the same rank. This holds with all libraries, though not all keep to it themselves.
 ///
 /// ```
-/// use ranks_collectives::NeighborCollectives;
+/// use ranks::collectives::NeighborCollectives;
 ///
-/// # fn main() -> ranks_comm::Result<()> {
-/// # ranks_comm::run(|world| {
+/// # fn main() -> ranks::Result<()> {
+/// # ranks::run(|world| {
 /// let ring = world.cart_create(&[world.size()], &[true], false)?;
 /// let ring = ring.expect("the ring has room for all ranks");
 /// // One number to the left, another one to the right.
@@ -33,7 +33,7 @@ use crate::mpi::functions::{
 /// ring.neighbor_alltoall(&[ring.rank(), ring.rank() + 100], &mut from)?;
 /// let (left, right) = ring.shift(0, 1)?;
 /// assert_eq!([left.map(|rank| rank + 100), right], from.map(Some));
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// # })
 /// # }
 /// ```

@@ -21,9 +21,9 @@ use crate::{barrier, moves, reductions};
 /// [`ScopedCollectives`](crate::ScopedCollectives). Its status says nothing.
 ///
 /// ```
-/// use ranks_collectives::{NonblockingCollectives, ops::Sum};
+/// use ranks::collectives::{NonblockingCollectives, ops::Sum};
 ///
-/// fn overlapped(world: &ranks_comm::Communicator, mine: Vec<f64>) -> ranks_comm::Result<Vec<f64>> {
+/// fn overlapped(world: &ranks::Communicator, mine: Vec<f64>) -> ranks::Result<Vec<f64>> {
 ///     let sum = vec![0.0; mine.len()];
 ///     let request = world.iallreduce(mine, sum, Sum)?;
 ///     // … work that needs neither …

@@ -3,8 +3,8 @@
 //! An operation that MPI does not define for an element type does not compile:
 //!
 //! ```compile_fail
-//! # use ranks_collectives::{Collectives, ops::Band};
-//! # fn f(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+//! # use ranks::collectives::{Collectives, ops::Band};
+//! # fn f(world: &ranks::Communicator) -> ranks::Result<()> {
 //! world.allreduce(&[1.0_f64], &mut [0.0], Band)
 //! # }
 //! ```
@@ -12,8 +12,8 @@
 //! The same with an integer is fine:
 //!
 //! ```
-//! # use ranks_collectives::{Collectives, ops::Band};
-//! # fn f(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+//! # use ranks::collectives::{Collectives, ops::Band};
+//! # fn f(world: &ranks::Communicator) -> ranks::Result<()> {
 //! world.allreduce(&[1_u64], &mut [0], Band)
 //! # }
 //! ```

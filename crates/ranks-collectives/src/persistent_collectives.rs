@@ -20,9 +20,9 @@ use crate::{barrier, moves, reductions};
 /// ([`buffer_mut`](Persistent::buffer_mut) that of `bcast_init`); [`free`](Persistent::free) gives them back.
 ///
 /// ```
-/// use ranks_collectives::{PersistentCollectives, ops::Sum};
+/// use ranks::collectives::{PersistentCollectives, ops::Sum};
 ///
-/// fn residuals(world: &ranks_comm::Communicator, steps: usize) -> ranks_comm::Result<f64> {
+/// fn residuals(world: &ranks::Communicator, steps: usize) -> ranks::Result<f64> {
 ///     let mut sum = world.allreduce_init(vec![0.0], vec![0.0], Sum)?;
 ///     for step in 0..steps {
 ///         sum.send_mut()[0] = 1.0 / (step + 1) as f64;

@@ -25,10 +25,10 @@ use tree::{Nodes, levels};
 /// none. Every rank gets the result.
 ///
 /// ```
-/// use ranks_collectives::{Collectives, ops::Max};
+/// use ranks::collectives::{Collectives, ops::Max};
 ///
 /// /// The Euclidean norm of a vector and its largest element.
-/// fn norm(world: &ranks_comm::Communicator, mine: &[f64]) -> ranks_comm::Result<(f64, Option<f64>)> {
+/// fn norm(world: &ranks::Communicator, mine: &[f64]) -> ranks::Result<(f64, Option<f64>)> {
 ///     let reproducible = world.reproducible();
 ///     let squares = reproducible.dot(mine, mine)?;
 ///     Ok((squares.sqrt(), reproducible.reduce(mine, Max)?))

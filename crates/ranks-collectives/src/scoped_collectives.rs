@@ -19,14 +19,14 @@ use crate::{moves, reductions};
 /// [`ScopedRequest`] gives back the slice that is received into; what is sent stays borrowed until the scope ends.
 ///
 /// ```
-/// use ranks_collectives::{ScopedCollectives, ops::{Max, Sum}};
+/// use ranks::collectives::{ScopedCollectives, ops::{Max, Sum}};
 ///
-/// fn mean_and_peak(world: &ranks_comm::Communicator, mine: f64) -> ranks_comm::Result<(f64, f64)> {
+/// fn mean_and_peak(world: &ranks::Communicator, mine: f64) -> ranks::Result<(f64, f64)> {
 ///     let (mine, mut sum, mut peak) = ([mine], [0.0], [0.0]);
 ///     world.scope(|s| {
 ///         s.iallreduce(&mine, &mut sum, Sum)?;
 ///         s.iallreduce(&mine, &mut peak, Max)?;
-///         ranks_comm::Result::Ok(())
+///         ranks::Result::Ok(())
 ///     })?;
 ///     Ok((sum[0] / world.size() as f64, peak[0]))
 /// }

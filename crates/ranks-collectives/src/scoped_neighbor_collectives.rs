@@ -19,10 +19,10 @@ use crate::sealed::ScopeSealed;
 /// [`ScopedCollectives`](crate::ScopedCollectives), lengths as in [`NeighborCollectives`](crate::NeighborCollectives).
 ///
 /// ```
-/// use ranks_collectives::ScopedNeighborCollectives;
+/// use ranks::collectives::ScopedNeighborCollectives;
 ///
-/// # fn main() -> ranks_comm::Result<()> {
-/// # ranks_comm::run(|world| {
+/// # fn main() -> ranks::Result<()> {
+/// # ranks::run(|world| {
 /// let ring = world.cart_create(&[world.size()], &[true], false)?;
 /// let ring = ring.expect("the ring has room for all ranks");
 /// let mine = [ring.rank(), ring.rank() + 100];

@@ -38,13 +38,13 @@ use crate::nonblocking_collectives::NonblockingCollectives;
 /// puts that aside, as dropping any [`Communicator`] does.
 ///
 /// ```
-/// use ranks_collectives::SparseExchange;
+/// use ranks::collectives::SparseExchange;
 ///
 /// /// Particles that have left this rank's part of space, and whose it is now.
 /// fn migrate(
 ///     exchange: &SparseExchange,
 ///     leaving: Vec<(usize, Vec<[f64; 3]>)>,
-/// ) -> ranks_comm::Result<Vec<[f64; 3]>> {
+/// ) -> ranks::Result<Vec<[f64; 3]>> {
 ///     let arriving = exchange.alltoallv(leaving)?;
 ///     Ok(arriving.into_iter().flat_map(|(_source, particles)| particles).collect())
 /// }

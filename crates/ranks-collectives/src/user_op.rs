@@ -19,10 +19,10 @@ use crate::ops::{Op, Reduction};
 /// borrows or holds, and there is no limit to how many there are.
 ///
 /// ```
-/// use ranks_collectives::{Collectives, ops::UserOp};
+/// use ranks::collectives::{Collectives, ops::UserOp};
 ///
 /// /// The slowest rank, and how long it took.
-/// fn slowest(world: &ranks_comm::Communicator, seconds: f64) -> ranks_comm::Result<[f64; 2]> {
+/// fn slowest(world: &ranks::Communicator, seconds: f64) -> ranks::Result<[f64; 2]> {
 ///     let mine = [seconds, world.rank() as f64];
 ///     let slower = UserOp::commutative(|a: [f64; 2], b: [f64; 2]| if b[0] > a[0] { b } else { a });
 ///     let mut all = [[0.0; 2]];

@@ -43,9 +43,9 @@ pub trait VaryingCollectives: Sealed {
     /// Two exchanges: the lengths, then the elements.
     ///
     /// ```
-    /// use ranks_collectives::VaryingCollectives;
+    /// use ranks::collectives::VaryingCollectives;
     ///
-    /// fn names(world: &ranks_comm::Communicator, mine: &str) -> ranks_comm::Result<Vec<String>> {
+    /// fn names(world: &ranks::Communicator, mine: &str) -> ranks::Result<Vec<String>> {
     ///     let all = world.allgatherv(mine.as_bytes())?;
     ///     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     ///     Ok(all.iter_blocks().map(text).collect())
@@ -64,9 +64,9 @@ pub trait VaryingCollectives: Sealed {
     /// As [`allgatherv`](Self::allgatherv), into the memory of `gathered`, which grows if it must.
     ///
     /// ```
-    /// use ranks_collectives::{Gathered, VaryingCollectives};
+    /// use ranks::collectives::{Gathered, VaryingCollectives};
     ///
-    /// fn steps(world: &ranks_comm::Communicator, mut mine: Vec<f64>) -> ranks_comm::Result<()> {
+    /// fn steps(world: &ranks::Communicator, mut mine: Vec<f64>) -> ranks::Result<()> {
     ///     let mut all = Gathered::default();
     ///     for _ in 0..1000 {
     ///         world.allgatherv_again(&mine, &mut all)?;
@@ -90,10 +90,10 @@ pub trait VaryingCollectives: Sealed {
     /// `send` is as long as the block of this rank.
     ///
     /// ```
-    /// use ranks_collectives::{Blocks, VaryingCollectives};
+    /// use ranks::collectives::{Blocks, VaryingCollectives};
     ///
     /// /// Each rank computes its share of `field`, and gets the others'.
-    /// fn share(world: &ranks_comm::Communicator, field: &mut [f64]) -> ranks_comm::Result<()> {
+    /// fn share(world: &ranks::Communicator, field: &mut [f64]) -> ranks::Result<()> {
     ///     let blocks = Blocks::even(field.len(), world.size());
     ///     let mine: Vec<f64> = blocks.range(world.rank()).map(|i| (i as f64).sqrt()).collect();
     ///     world.allgatherv_into(&mine, field, &blocks)
@@ -260,10 +260,10 @@ pub trait VaryingCollectives: Sealed {
     /// exchanges in which all ranks send to all. Where each sends to few, [`SparseExchange`](crate::SparseExchange) does not.
     ///
     /// ```
-    /// use ranks_collectives::{Gathered, VaryingCollectives};
+    /// use ranks::collectives::{Gathered, VaryingCollectives};
     ///
     /// /// `bins[r]` goes to rank r.
-    /// fn deal(world: &ranks_comm::Communicator, bins: &[Vec<u32>]) -> ranks_comm::Result<Gathered<u32>> {
+    /// fn deal(world: &ranks::Communicator, bins: &[Vec<u32>]) -> ranks::Result<Gathered<u32>> {
     ///     world.alltoallv_from(bins.iter().enumerate())
     /// }
     /// ```
@@ -324,11 +324,11 @@ pub trait VaryingCollectives: Sealed {
     /// `send` may overlap, those of `recv` may not. A layout is made a datatype once, when it is first used.
     ///
     /// ```
-    /// use ranks_collectives::{Layouts, VaryingCollectives};
-    /// use ranks_comm::layout::Layout;
+    /// use ranks::collectives::{Layouts, VaryingCollectives};
+    /// use ranks::layout::Layout;
     ///
     /// /// Each rank has one row of a square matrix, and gets one column.
-    /// fn transpose(world: &ranks_comm::Communicator, row: &[f64], column: &mut [f64]) -> ranks_comm::Result<()> {
+    /// fn transpose(world: &ranks::Communicator, row: &[f64], column: &mut [f64]) -> ranks::Result<()> {
     ///     let one_for_each = Layouts::new((0..world.size()).map(|rank| Layout::contiguous(1).at(rank)));
     ///     world.alltoallw(row, &one_for_each, column, &one_for_each)
     /// }

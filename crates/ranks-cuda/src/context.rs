@@ -318,7 +318,7 @@ impl fmt::Debug for Context {
 /// It stays on its thread:
 ///
 /// ```compile_fail,E0277
-/// fn elsewhere(context: &ranks_cuda::Context) -> ranks_cuda::Result<()> {
+/// fn elsewhere(context: &ranks::cuda::Context) -> ranks::cuda::Result<()> {
 ///     let entered = context.enter()?;
 ///     std::thread::scope(|s| { s.spawn(|| drop(entered)); });
 ///     Ok(())

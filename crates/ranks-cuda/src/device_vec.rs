@@ -24,7 +24,7 @@ use crate::table::{Address, OUT_OF_MEMORY};
 /// Operations enqueued with a part of it end before the part does, or own the whole: a borrowed part cannot be given to an operation that goes on.
 ///
 /// ```compile_fail,E0597
-/// use ranks_cuda::{Context, CudaStream, Enqueued, PinnedVec, Result, Stream};
+/// use ranks::cuda::{Context, CudaStream, Enqueued, PinnedVec, Result, Stream};
 /// fn goes_on(context: &Context, stream: &CudaStream, from: PinnedVec<f32>) -> Result<()> {
 ///     let mut vec = context.alloc::<f32>(8)?;
 ///     let _enqueued = stream.upload(from, vec.as_view_mut())?;
@@ -317,7 +317,7 @@ pub struct DeviceView<'a, T> {
 /// Some elements of a [`DeviceVec`], to be written to. Nobody else has them:
 ///
 /// ```compile_fail,E0499
-/// fn twice(vec: &mut ranks_cuda::DeviceVec<f32>) -> ranks_cuda::Result<()> {
+/// fn twice(vec: &mut ranks::cuda::DeviceVec<f32>) -> ranks::cuda::Result<()> {
 ///     let first = vec.slice_mut(..4)?;
 ///     let second = vec.slice_mut(4..)?; // `split_at_mut` gives both
 ///     drop((first, second));

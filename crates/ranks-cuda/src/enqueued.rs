@@ -154,7 +154,7 @@ impl<B: Send + 'static, W: Watch> Enqueued<B, W> {
     /// comes back by [`wait`](Self::wait) alone:
     ///
     /// ```compile_fail,E0277
-    /// use ranks_cuda::{CudaStream, DeviceVec, Enqueued, PinnedVec, Result};
+    /// use ranks::cuda::{CudaStream, DeviceVec, Enqueued, PinnedVec, Result};
     /// fn early(copy: Enqueued<(DeviceVec<f32>, PinnedVec<f32>)>, stream: &CudaStream) -> Result<PinnedVec<f32>> {
     ///     let (_, host) = copy.enqueue_wait(stream)?;
     ///     Ok(host)

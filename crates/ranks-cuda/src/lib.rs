@@ -7,9 +7,9 @@
 //! answers, and no `drop` waits for pending work.
 //!
 //! ```no_run
-//! use ranks_cuda::{Cuda, Stream};
+//! use ranks::cuda::{Cuda, Stream};
 //!
-//! # fn main() -> ranks_cuda::Result<()> {
+//! # fn main() -> ranks::cuda::Result<()> {
 //! let context = Cuda::load()?.device(0)?.context()?;
 //! let stream = context.stream()?;
 //! let mut host = context.pinned::<f32>(1024)?;

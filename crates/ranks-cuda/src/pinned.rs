@@ -19,7 +19,7 @@ use crate::table::HOST_PORTABLE;
 /// An operation that goes on owns it, so that it is never read or freed too early:
 ///
 /// ```compile_fail,E0382
-/// use ranks_cuda::{CudaStream, DeviceVec, PinnedVec, Result, Stream};
+/// use ranks::cuda::{CudaStream, DeviceVec, PinnedVec, Result, Stream};
 /// fn too_early(stream: &CudaStream, from: DeviceVec<f32>, to: PinnedVec<f32>) -> Result<f32> {
 ///     let _enqueued = stream.download(from, to)?;
 ///     Ok(to[0])

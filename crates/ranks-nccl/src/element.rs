@@ -8,19 +8,19 @@ use bytemuck::{Pod, Zeroable};
 /// Anything else travels as its bytes, as a slice of `u8`. A `char` of Rust has four bytes, and none of NCCL's types is it:
 ///
 /// ```compile_fail,E0277
-/// fn is_an_element<T: ranks_nccl::Element>() {}
+/// fn is_an_element<T: ranks::nccl::Element>() {}
 /// is_an_element::<char>();
 /// ```
 ///
 /// ```compile_fail,E0277
-/// fn is_an_element<T: ranks_nccl::Element>() {}
+/// fn is_an_element<T: ranks::nccl::Element>() {}
 /// is_an_element::<bool>();
 /// ```
 ///
 /// The trait is sealed: what a type is called in NCCL decides how many bytes are written.
 ///
 /// ```compile_fail,E0277
-/// # use ranks_nccl::Element;
+/// # use ranks::nccl::Element;
 /// # use bytemuck::{Pod, Zeroable};
 /// #[derive(Clone, Copy, Pod, Zeroable)]
 /// #[repr(transparent)]

@@ -55,10 +55,10 @@ impl<'env> Group<'env> {
     /// Calls `body` with a queue of operations on `comm` and `stream`, which are enqueued when the group ends.
     ///
     /// ```no_run
-    /// # use ranks_collectives::ops::Sum;
-    /// # use ranks_nccl::{self as nccl, NcclCommunicator};
-    /// # use ranks_cuda::{CudaStream, DeviceVec};
-    /// # fn sum(comms: &[NcclCommunicator], streams: &[CudaStream], data: &mut [DeviceVec<f32>]) -> ranks_comm::Result<()> {
+    /// # use ranks::collectives::ops::Sum;
+    /// # use ranks::nccl::{self as nccl, NcclCommunicator};
+    /// # use ranks::cuda::{CudaStream, DeviceVec};
+    /// # fn sum(comms: &[NcclCommunicator], streams: &[CudaStream], data: &mut [DeviceVec<f32>]) -> ranks::Result<()> {
     /// nccl::group(|g| {
     ///     for ((comm, stream), data) in comms.iter().zip(streams).zip(data) {
     ///         g.on(comm, stream, |s| s.allreduce_in_place(data, Sum))?;

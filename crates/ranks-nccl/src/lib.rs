@@ -5,11 +5,11 @@
 //! `Err` of kind [`NotAvailable`](ranks_comm::ErrorKind::NotAvailable), the same on every rank.
 //!
 //! ```
-//! use ranks_collectives::ops::Sum;
-//! use ranks_nccl::{NcclCommunicator, NcclOptions};
+//! use ranks::collectives::ops::Sum;
+//! use ranks::nccl::{NcclCommunicator, NcclOptions};
 //!
 //! /// The sum over all ranks of as many ones, each on the GPU of its rank's number.
-//! fn ones(world: &ranks_comm::Communicator) -> Result<Vec<f32>, Box<dyn std::error::Error>> {
+//! fn ones(world: &ranks::Communicator) -> Result<Vec<f32>, Box<dyn std::error::Error>> {
 //!     let comm = NcclCommunicator::new(world, world.rank(), &NcclOptions::new())?;
 //!     let stream = comm.context().stream()?;
 //!     let mut data = comm.context().device_vec_of(&[1.0_f32; 4])?;

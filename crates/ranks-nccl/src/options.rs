@@ -11,7 +11,7 @@ use super::family::Sharing;
 ///
 /// ```
 /// use std::time::Duration;
-/// use ranks_nccl::NcclOptions;
+/// use ranks::nccl::NcclOptions;
 ///
 /// let options = NcclOptions::new().time_limit(Duration::from_secs(60)).max_ctas(8);
 /// # drop(options);

@@ -38,7 +38,7 @@ type Scalar<'c> = Box<dyn Fn(&Event) + 'c>;
 /// Its number cannot be made up, and it does not outlive its communicator:
 ///
 /// ```compile_fail,E0597
-/// use ranks_nccl::NcclCommunicator;
+/// use ranks::nccl::NcclCommunicator;
 ///
 /// fn escapes(make: impl Fn() -> NcclCommunicator) {
 ///     let half = {
@@ -52,7 +52,7 @@ type Scalar<'c> = Box<dyn Fn(&Event) + 'c>;
 /// Nor does it reduce elements of another type than its factor:
 ///
 /// ```compile_fail,E0277
-/// use ranks_nccl::{NcclCommunicator, Reduction};
+/// use ranks::nccl::{NcclCommunicator, Reduction};
 ///
 /// fn is_a_reduction_of_f64(_: impl Reduction<f64>) {}
 /// fn of_another_type(comm: &NcclCommunicator) {

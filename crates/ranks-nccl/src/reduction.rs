@@ -15,15 +15,15 @@ use ranks_collectives::ops::{Avg, Max, Min, Prod, Sum};
 /// The trait is sealed: NCCL looks a number up in a table of the communicator, and so it is never the program's.
 ///
 /// ```compile_fail,E0277
-/// fn is_a_reduction<O: ranks_nccl::Reduction<f32>>() {}
+/// fn is_a_reduction<O: ranks::nccl::Reduction<f32>>() {}
 /// is_a_reduction::<i32>();
 /// ```
 ///
 /// Bitwise and logical operations are not among NCCL's:
 ///
 /// ```compile_fail,E0277
-/// fn is_a_reduction<O: ranks_nccl::Reduction<u32>>() {}
-/// is_a_reduction::<ranks_collectives::ops::Band>();
+/// fn is_a_reduction<O: ranks::nccl::Reduction<u32>>() {}
+/// is_a_reduction::<ranks::collectives::ops::Band>();
 /// ```
 #[doc(alias = "ncclRedOp_t")]
 #[diagnostic::on_unimplemented(

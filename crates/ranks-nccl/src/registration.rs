@@ -39,9 +39,9 @@ impl NcclCommunicator {
     /// Registers a buffer, which is best one of [`alloc`](Self::alloc).
     ///
     /// ```no_run
-    /// # use ranks_collectives::ops::Sum;
-    /// # use ranks_nccl::NcclCommunicator;
-    /// # fn sums(comm: &NcclCommunicator, stream: &ranks_cuda::CudaStream) -> ranks_comm::Result<()> {
+    /// # use ranks::collectives::ops::Sum;
+    /// # use ranks::nccl::NcclCommunicator;
+    /// # fn sums(comm: &NcclCommunicator, stream: &ranks::cuda::CudaStream) -> ranks::Result<()> {
     /// let mut data = comm.register(comm.alloc::<f32>(1024)?)?;
     /// for _ in 0..100 {
     ///     comm.scope(stream, |s| s.allreduce_in_place(&mut data, Sum))?;

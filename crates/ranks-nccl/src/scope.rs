@@ -14,10 +14,10 @@ impl NcclCommunicator {
     /// Enqueues operations on borrowed memory in `body`, on `stream`, and waits until all of them are over.
     ///
     /// ```no_run
-    /// # use ranks_collectives::ops::Sum;
-    /// # use ranks_nccl::NcclCommunicator;
-    /// # use ranks_cuda::{DeviceVec, Stream};
-    /// # fn sums(comm: &NcclCommunicator, stream: &impl Stream, a: &DeviceVec<f32>) -> ranks_comm::Result<()> {
+    /// # use ranks::collectives::ops::Sum;
+    /// # use ranks::nccl::NcclCommunicator;
+    /// # use ranks::cuda::{DeviceVec, Stream};
+    /// # fn sums(comm: &NcclCommunicator, stream: &impl Stream, a: &DeviceVec<f32>) -> ranks::Result<()> {
     /// let mut b = comm.context().alloc::<f32>(1024).unwrap();
     /// let mut c = comm.context().alloc::<i64>(8).unwrap();
     /// comm.scope(stream, |s| {
@@ -30,10 +30,10 @@ impl NcclCommunicator {
     /// Memory must be there before the scope begins, and cannot be used twice at a time:
     ///
     /// ```compile_fail,E0597
-    /// # use ranks_collectives::ops::Sum;
-    /// # use ranks_nccl::NcclCommunicator;
-    /// # use ranks_cuda::{CudaStream, DeviceVec};
-    /// # fn inside(comm: &NcclCommunicator, stream: &CudaStream) -> ranks_comm::Result<()> {
+    /// # use ranks::collectives::ops::Sum;
+    /// # use ranks::nccl::NcclCommunicator;
+    /// # use ranks::cuda::{CudaStream, DeviceVec};
+    /// # fn inside(comm: &NcclCommunicator, stream: &CudaStream) -> ranks::Result<()> {
     /// comm.scope(stream, |s| {
     ///     let mut mine = comm.context().alloc::<f32>(8).unwrap();
     ///     s.allreduce_in_place(&mut mine, Sum) // it would be gone while it is reduced
@@ -42,10 +42,10 @@ impl NcclCommunicator {
     /// ```
     ///
     /// ```compile_fail,E0502
-    /// # use ranks_collectives::ops::Sum;
-    /// # use ranks_nccl::NcclCommunicator;
-    /// # use ranks_cuda::{CudaStream, DeviceVec};
-    /// # fn aliased(comm: &NcclCommunicator, stream: &CudaStream, mine: &mut DeviceVec<f32>) -> ranks_comm::Result<()> {
+    /// # use ranks::collectives::ops::Sum;
+    /// # use ranks::nccl::NcclCommunicator;
+    /// # use ranks::cuda::{CudaStream, DeviceVec};
+    /// # fn aliased(comm: &NcclCommunicator, stream: &CudaStream, mine: &mut DeviceVec<f32>) -> ranks::Result<()> {
     /// comm.scope(stream, |s| s.allreduce(&*mine, &mut *mine, Sum)) // `allreduce_in_place` is for that
     /// # }
     /// ```

@@ -10,13 +10,13 @@ use bytemuck::Pod;
 /// The trait is sealed: what a type is called in NVSHMEM decides how many bytes are written.
 ///
 /// ```compile_fail,E0277
-/// fn is_an_element<T: ranks_nvshmem::Element>() {}
+/// fn is_an_element<T: ranks::nvshmem::Element>() {}
 /// is_an_element::<i128>();
 /// ```
 ///
 /// ```compile_fail,E0277
 /// # use bytemuck::{Pod, Zeroable};
-/// # use ranks_nvshmem::Element;
+/// # use ranks::nvshmem::Element;
 /// #[derive(Clone, Copy, Pod, Zeroable)]
 /// #[repr(transparent)]
 /// struct Wide(u8);

@@ -20,8 +20,8 @@ use crate::symmetric_vec::SymmetricVec;
 /// goes on, and the buffers are put aside until it is over; `drop` does not wait.
 ///
 /// ```compile_fail,E0382
-/// # use ranks_nvshmem::{Nvshmem, PeStream, SymmetricVec};
-/// # fn reused(pe: &Nvshmem<'_>, stream: &PeStream, all: SymmetricVec<'_, f64>, mine: SymmetricVec<'_, f64>) -> ranks_comm::Result<()> {
+/// # use ranks::nvshmem::{Nvshmem, PeStream, SymmetricVec};
+/// # fn reused(pe: &Nvshmem<'_>, stream: &PeStream, all: SymmetricVec<'_, f64>, mine: SymmetricVec<'_, f64>) -> ranks::Result<()> {
 /// drop(pe.put_on_stream(all, mine, 0, stream)?);
 /// let values = mine.to_vec()?; // it is put from, and comes back by `wait` alone
 /// # Ok(())
@@ -29,8 +29,8 @@ use crate::symmetric_vec::SymmetricVec;
 /// ```
 ///
 /// ```compile_fail,E0277
-/// # use ranks_nvshmem::{Nvshmem, PeStream, SymmetricVec};
-/// # fn borrowed(pe: &Nvshmem<'_>, stream: &PeStream, all: SymmetricVec<'_, f64>, mine: &SymmetricVec<'_, f64>) -> ranks_comm::Result<()> {
+/// # use ranks::nvshmem::{Nvshmem, PeStream, SymmetricVec};
+/// # fn borrowed(pe: &Nvshmem<'_>, stream: &PeStream, all: SymmetricVec<'_, f64>, mine: &SymmetricVec<'_, f64>) -> ranks::Result<()> {
 /// drop(pe.put_on_stream(all, mine, 0, stream)?); // what is borrowed is for scopes
 /// # Ok(())
 /// # }

@@ -4,9 +4,9 @@
 //! a PE is a thread. Programs are the same. In process is chosen by [`HeapBackend::InProcess`] or `RANKS_BACKEND=inprocess`, and never taken in silence.
 //!
 //! ```
-//! use ranks_bootstrap::ThreadBootstrap;
-//! use ranks_comm::Result;
-//! use ranks_nvshmem::{Comparison, HeapBackend, Nvshmem, NvshmemOptions, SignalOp};
+//! use ranks::bootstrap::ThreadBootstrap;
+//! use ranks::Result;
+//! use ranks::nvshmem::{Comparison, HeapBackend, Nvshmem, NvshmemOptions, SignalOp};
 //!
 //! fn ring(bootstrap: &ThreadBootstrap) -> Result<()> {
 //!     let pe = Nvshmem::init(bootstrap, &NvshmemOptions::new().backend(HeapBackend::InProcess))?;

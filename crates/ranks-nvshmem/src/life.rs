@@ -85,7 +85,7 @@ impl<'b> Nvshmem<'b> {
     /// Everything of it is gone before: what belongs to the heap borrows this.
     ///
     /// ```compile_fail,E0505
-    /// # fn f(pe: ranks_nvshmem::Nvshmem<'_>) -> ranks_comm::Result<()> {
+    /// # fn f(pe: ranks::nvshmem::Nvshmem<'_>) -> ranks::Result<()> {
     /// let vec = pe.alloc::<f32>(8)?;
     /// pe.finalize()?;
     /// vec.to_vec().map(drop)

@@ -16,12 +16,12 @@ use crate::pe::Pe;
 ///
 /// ```compile_fail,E0277
 /// fn is_send<T: Send>() {}
-/// is_send::<ranks_nvshmem::Nvshmem<'_>>();
+/// is_send::<ranks::nvshmem::Nvshmem<'_>>();
 /// ```
 ///
 /// ```compile_fail,E0277
 /// fn is_sync<T: Sync>() {}
-/// is_sync::<ranks_nvshmem::Nvshmem<'_>>();
+/// is_sync::<ranks::nvshmem::Nvshmem<'_>>();
 /// ```
 ///
 /// It ends by [`finalize`](Self::finalize), which is collective. A handle that is dropped without it is parked, because no `drop` waits for others:

@@ -25,7 +25,7 @@ pub enum HeapBackend {
 ///
 /// ```
 /// use std::time::Duration;
-/// use ranks_nvshmem::{HeapBackend, NvshmemOptions};
+/// use ranks::nvshmem::{HeapBackend, NvshmemOptions};
 ///
 /// let options = NvshmemOptions::new()
 ///     .backend(HeapBackend::InProcess)

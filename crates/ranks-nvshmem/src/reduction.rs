@@ -13,13 +13,13 @@ use crate::element::{Bits, Element};
 /// The trait is sealed. NVSHMEM has neither averages nor logical operations:
 ///
 /// ```compile_fail,E0277
-/// fn is_a_reduction<O: ranks_nvshmem::Reduction<f32>>() {}
-/// is_a_reduction::<ranks_collectives::ops::Avg>();
+/// fn is_a_reduction<O: ranks::nvshmem::Reduction<f32>>() {}
+/// is_a_reduction::<ranks::collectives::ops::Avg>();
 /// ```
 ///
 /// ```compile_fail,E0277
-/// fn is_a_reduction<O: ranks_nvshmem::Reduction<f32>>() {}
-/// is_a_reduction::<ranks_collectives::ops::Band>();
+/// fn is_a_reduction<O: ranks::nvshmem::Reduction<f32>>() {}
+/// is_a_reduction::<ranks::collectives::ops::Band>();
 /// ```
 #[diagnostic::on_unimplemented(
     message = "NVSHMEM does not reduce `{T}` with `{Self}`",

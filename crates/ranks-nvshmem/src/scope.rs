@@ -13,15 +13,15 @@ impl Nvshmem<'_> {
     /// Enqueues operations on borrowed memory in `body`, on `stream`, and waits until all of them are over here.
     ///
     /// ```no_run
-    /// # use ranks_nvshmem::{Nvshmem, SignalOp};
-    /// # fn halo(pe: &Nvshmem<'_>) -> ranks_comm::Result<()> {
+    /// # use ranks::nvshmem::{Nvshmem, SignalOp};
+    /// # fn halo(pe: &Nvshmem<'_>) -> ranks::Result<()> {
     /// let stream = pe.stream()?;
     /// let (cells, halo) = (pe.alloc::<f64>(1024)?, pe.alloc::<f64>(1)?);
     /// let arrived = pe.signal()?;
     /// let next = (pe.my_pe() + 1) % pe.n_pes();
     /// pe.scope(&stream, |q| {
     ///     q.put_signal(&halo, cells.slice(1023..)?, &arrived, 1, SignalOp::Add, next)?;
-    ///     q.signal_wait_until(&arrived, ranks_nvshmem::Comparison::GreaterOrEqual, 1)
+    ///     q.signal_wait_until(&arrived, ranks::nvshmem::Comparison::GreaterOrEqual, 1)
     /// })
     /// # }
     /// ```
@@ -31,8 +31,8 @@ impl Nvshmem<'_> {
     /// Memory must be there before the scope begins:
     ///
     /// ```compile_fail,E0597
-    /// # use ranks_nvshmem::{Nvshmem, PeStream, SymmetricVec};
-    /// # fn inside(pe: &Nvshmem<'_>, stream: &PeStream, all: &SymmetricVec<'_, f64>) -> ranks_comm::Result<()> {
+    /// # use ranks::nvshmem::{Nvshmem, PeStream, SymmetricVec};
+    /// # fn inside(pe: &Nvshmem<'_>, stream: &PeStream, all: &SymmetricVec<'_, f64>) -> ranks::Result<()> {
     /// pe.scope(stream, |q| {
     ///     let mine = pe.alloc::<f64>(8)?;
     ///     q.put(all.slice(..8)?, &mine, 0) // it would be gone while it is put from
@@ -43,8 +43,8 @@ impl Nvshmem<'_> {
     /// It is not used by others before the scope ends, and what is gotten into is borrowed once:
     ///
     /// ```compile_fail,E0499
-    /// # use ranks_nvshmem::{Nvshmem, PeStream, SymmetricVec};
-    /// # fn overlap(pe: &Nvshmem<'_>, stream: &PeStream, all: &SymmetricVec<'_, f64>, mine: &mut SymmetricVec<'_, f64>) -> ranks_comm::Result<()> {
+    /// # use ranks::nvshmem::{Nvshmem, PeStream, SymmetricVec};
+    /// # fn overlap(pe: &Nvshmem<'_>, stream: &PeStream, all: &SymmetricVec<'_, f64>, mine: &mut SymmetricVec<'_, f64>) -> ranks::Result<()> {
     /// pe.scope(stream, |q| {
     ///     q.get(mine.slice_mut(..8)?, all.slice(..8)?, 1)?;
     ///     q.get(mine.slice_mut(4..12)?, all.slice(..8)?, 2) // `split_at_mut` is for parts that do not overlap
@@ -53,8 +53,8 @@ impl Nvshmem<'_> {
     /// ```
     ///
     /// ```compile_fail,E0505
-    /// # use ranks_nvshmem::{Nvshmem, PeStream, SymmetricVec};
-    /// # fn freed(pe: &Nvshmem<'_>, stream: &PeStream, all: &SymmetricVec<'_, f64>, mine: SymmetricVec<'_, f64>) -> ranks_comm::Result<()> {
+    /// # use ranks::nvshmem::{Nvshmem, PeStream, SymmetricVec};
+    /// # fn freed(pe: &Nvshmem<'_>, stream: &PeStream, all: &SymmetricVec<'_, f64>, mine: SymmetricVec<'_, f64>) -> ranks::Result<()> {
     /// pe.scope(stream, |q| {
     ///     q.put(all, &mine, 0)?;
     ///     drop(mine); // it is put from

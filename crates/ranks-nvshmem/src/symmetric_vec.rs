@@ -23,8 +23,8 @@ use crate::symmetric::{Symmetric, SymmetricMut};
 /// It does not outlive its heap, and stays on the heap's thread:
 ///
 /// ```compile_fail,E0597
-/// # use ranks_nvshmem::{Nvshmem, NvshmemOptions};
-/// # fn outlives(bootstrap: &dyn ranks_bootstrap::Bootstrap) -> ranks_comm::Result<()> {
+/// # use ranks::nvshmem::{Nvshmem, NvshmemOptions};
+/// # fn outlives(bootstrap: &dyn ranks::bootstrap::Bootstrap) -> ranks::Result<()> {
 /// let vec = {
 ///     let pe = Nvshmem::init(bootstrap, &NvshmemOptions::new())?;
 ///     pe.alloc::<f32>(8)?
@@ -35,13 +35,13 @@ use crate::symmetric::{Symmetric, SymmetricMut};
 ///
 /// ```compile_fail,E0277
 /// fn is_send<T: Send>() {}
-/// is_send::<ranks_nvshmem::SymmetricVec<'_, f32>>();
+/// is_send::<ranks::nvshmem::SymmetricVec<'_, f32>>();
 /// ```
 ///
 /// It is one block, which one value owns:
 ///
 /// ```compile_fail,E0382
-/// # fn twice(vec: ranks_nvshmem::SymmetricVec<'_, f32>) -> ranks_comm::Result<()> {
+/// # fn twice(vec: ranks::nvshmem::SymmetricVec<'_, f32>) -> ranks::Result<()> {
 /// vec.free()?;
 /// vec.free()
 /// # }
@@ -63,7 +63,7 @@ pub struct SymmetricSlice<'a, T: Pod> {
 /// Some elements of a [`SymmetricVec`], to be written to on this PE. Nobody else here has them:
 ///
 /// ```compile_fail,E0499
-/// # fn overlap(vec: &mut ranks_nvshmem::SymmetricVec<'_, f32>) -> ranks_comm::Result<()> {
+/// # fn overlap(vec: &mut ranks::nvshmem::SymmetricVec<'_, f32>) -> ranks::Result<()> {
 /// let first = vec.slice_mut(..5)?;
 /// let second = vec.slice_mut(4..)?; // `split_at_mut` gives two that do not overlap
 /// drop((first, second));

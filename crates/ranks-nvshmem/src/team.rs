@@ -35,8 +35,8 @@ const TRANSLATE: &str = "nvshmem_team_translate_pe";
 /// It borrows the team that it was split from, and the heap:
 ///
 /// ```compile_fail,E0597
-/// # use ranks_nvshmem::{Nvshmem, Team};
-/// # fn f(pe: &Nvshmem<'_>) -> ranks_comm::Result<()> {
+/// # use ranks::nvshmem::{Nvshmem, Team};
+/// # fn f(pe: &Nvshmem<'_>) -> ranks::Result<()> {
 /// let row: Team<'_>;
 /// {
 ///     let parent = pe.world().split_strided(0, 1, 1)?.unwrap();
@@ -47,8 +47,8 @@ const TRANSLATE: &str = "nvshmem_team_translate_pe";
 /// ```
 ///
 /// ```compile_fail,E0505
-/// # use ranks_nvshmem::Nvshmem;
-/// # fn f(pe: Nvshmem<'_>) -> ranks_comm::Result<()> {
+/// # use ranks::nvshmem::Nvshmem;
+/// # fn f(pe: Nvshmem<'_>) -> ranks::Result<()> {
 /// let team = pe.world().split_strided(0, 1, 1)?.unwrap();
 /// pe.finalize()?; // and so is the heap here
 /// team.barrier()
@@ -58,16 +58,16 @@ const TRANSLATE: &str = "nvshmem_team_translate_pe";
 /// Nothing is done with a team that was destroyed, and those that every heap has cannot be:
 ///
 /// ```compile_fail,E0382
-/// # use ranks_nvshmem::Team;
-/// # fn f(team: Team<'_>) -> ranks_comm::Result<()> {
+/// # use ranks::nvshmem::Team;
+/// # fn f(team: Team<'_>) -> ranks::Result<()> {
 /// team.destroy()?;
 /// team.barrier()
 /// # }
 /// ```
 ///
 /// ```compile_fail,E0507
-/// # use ranks_nvshmem::Nvshmem;
-/// # fn f(pe: &Nvshmem<'_>) -> ranks_comm::Result<()> {
+/// # use ranks::nvshmem::Nvshmem;
+/// # fn f(pe: &Nvshmem<'_>) -> ranks::Result<()> {
 /// pe.world().destroy()
 /// # }
 /// ```

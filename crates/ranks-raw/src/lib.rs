@@ -5,9 +5,9 @@
 //! ```
 //! use std::ffi::c_void;
 //!
-//! use ranks_raw::{Dtype, RawCollectives, RawOp};
+//! use ranks::raw::{Dtype, RawCollectives, RawOp};
 //!
-//! fn sum(comm: &dyn RawCollectives, data: &mut [f32]) -> ranks_comm::Result<()> {
+//! fn sum(comm: &dyn RawCollectives, data: &mut [f32]) -> ranks::Result<()> {
 //!     let (address, count): (*mut c_void, _) = (data.as_mut_ptr().cast(), data.len());
 //!     // SAFETY: `data` is there, and nobody looks at it, until `sync` has returned.
 //!     unsafe { comm.allreduce(address, address, count, Dtype::F32, RawOp::Sum) }?;

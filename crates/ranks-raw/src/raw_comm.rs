@@ -25,9 +25,9 @@ use super::{Dtype, RawCollectives, RawOp};
 ///
 /// ```
 /// use std::ffi::c_void;
-/// use ranks_raw::{Dtype, RawCollectives, RawComm, RawOp, RawOptions};
+/// use ranks::raw::{Dtype, RawCollectives, RawComm, RawOp, RawOptions};
 ///
-/// fn total(world: &ranks_comm::Communicator, data: &mut [f32]) -> ranks_comm::Result<()> {
+/// fn total(world: &ranks::Communicator, data: &mut [f32]) -> ranks::Result<()> {
 ///     let comm = RawComm::new(world, RawOptions::new())?;
 ///     let address: *mut c_void = data.as_mut_ptr().cast();
 ///     // SAFETY: `data` is there, and nobody looks at it, until `sync` has returned.

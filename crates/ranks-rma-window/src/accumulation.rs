@@ -15,9 +15,9 @@ use ranks_mpi_sys::{MPI_Datatype, MPI_NO_OP, MPI_Op, MPI_REPLACE};
 /// The trait is sealed. An operation that is not defined for an element type does not compile:
 ///
 /// ```compile_fail,E0277
-/// # use ranks_rma_window::Locked;
-/// # use ranks_collectives::ops::Bor;
-/// # fn f(locked: &Locked<'_, f64>) -> ranks_comm::Result<()> {
+/// # use ranks::rma::Locked;
+/// # use ranks::collectives::ops::Bor;
+/// # fn f(locked: &Locked<'_, f64>) -> ranks::Result<()> {
 /// locked.accumulate(&[1.0], Bor, 0, 0)
 /// # }
 /// ```
@@ -31,8 +31,8 @@ pub trait Accumulation<T: Pod>: Copy + Sync + meaning::Meaning<T> {}
 /// An [`Accumulation`] that changes what is there: all but [`NoOp`], which belongs to operations that fetch (MPI 5.0 §12.3.4).
 ///
 /// ```compile_fail,E0277
-/// # use ranks_rma_window::{Locked, NoOp};
-/// # fn f(locked: &Locked<'_, f64>) -> ranks_comm::Result<()> {
+/// # use ranks::rma::{Locked, NoOp};
+/// # fn f(locked: &Locked<'_, f64>) -> ranks::Result<()> {
 /// locked.accumulate(&[1.0], NoOp, 0, 0)
 /// # }
 /// ```

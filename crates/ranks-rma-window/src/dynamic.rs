@@ -26,8 +26,8 @@ const DETACH: &str = "MPI_Win_detach";
 /// accessed in its epochs.
 ///
 /// ```
-/// use ranks_comm::{Communicator, Result};
-/// use ranks_rma_window::{DynamicWindow, LockKind};
+/// use ranks::{Communicator, Result};
+/// use ranks::rma::{DynamicWindow, LockKind};
 ///
 /// fn grow(world: &Communicator) -> Result<()> {
 ///     let right = (world.rank() + 1) % world.size();
@@ -44,7 +44,7 @@ const DETACH: &str = "MPI_Win_detach";
 ///     let more = window.attach(vec![1u8; 3])?;
 ///     window.free()
 /// }
-/// # ranks_comm::run(|world| grow(&world)).unwrap();
+/// # ranks::run(|world| grow(&world)).unwrap();
 /// ```
 ///
 /// Attached memory is accessed only within epochs, also by its owner, until it is detached; vectors that are still attached when
@@ -65,7 +65,7 @@ struct Attachings(u64);
 /// It is of use in epochs of its window alone:
 ///
 /// ```compile_fail,E0599
-/// # fn f(attached: ranks_rma_window::Attached<f64>) {
+/// # fn f(attached: ranks::rma::Attached<f64>) {
 /// attached.put(&[1.0], 0, 0);
 /// # }
 /// ```
@@ -244,8 +244,8 @@ impl FencedDynamicWindow {
     /// Does the operations that `f` begins, and returns when all that any rank began in this step are done. Collective.
     ///
     /// ```
-    /// # use ranks_comm::{Communicator, Result};
-    /// # use ranks_rma_window::{Attached, FencedDynamicWindow};
+    /// # use ranks::{Communicator, Result};
+    /// # use ranks::rma::{Attached, FencedDynamicWindow};
     /// fn send_right(world: &Communicator, window: &mut FencedDynamicWindow, line: &Attached<f64>) -> Result<()> {
     ///     let right = (world.rank() + 1) % world.size();
     ///     let mine = [world.rank() as f64];

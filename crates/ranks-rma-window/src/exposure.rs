@@ -18,7 +18,7 @@ use crate::window::Window;
 /// Nobody looks at the part until [`wait`](Self::wait) has given the window back:
 ///
 /// ```compile_fail,E0599
-/// # fn f(exposed: ranks_rma_window::Exposed<f64>) {
+/// # fn f(exposed: ranks::rma::Exposed<f64>) {
 /// exposed.local(); // origins may write there now
 /// # }
 /// ```
@@ -36,9 +36,9 @@ impl<T: Pod> Window<T> {
     /// closure, once. Nonblocking. Local.
     ///
     /// ```
-    /// use ranks_rma_window::Window;
+    /// use ranks::rma::Window;
     ///
-    /// # ranks_comm::run(|world| {
+    /// # ranks::run(|world| {
     /// let (rank, size) = (world.rank(), world.size());
     /// let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
     /// let window = Window::<u64>::allocate(&world, 1)?;
@@ -48,7 +48,7 @@ impl<T: Pod> Window<T> {
     /// let window = exposed.wait()?;
     /// assert_eq!(window.local(), [left as u64]);
     /// # window.free()?;
-    /// # Ok::<(), ranks_comm::Error>(())
+    /// # Ok::<(), ranks::Error>(())
     /// # }).unwrap();
     /// ```
     ///

@@ -21,8 +21,8 @@ const LAST_FENCE: &str = "MPI_Win_fence(MPI_MODE_NOSUCCEED)";
 /// everything that any rank did in it is done. One step costs one `MPI_Win_fence`, which also begins the next.
 ///
 /// ```
-/// use ranks_comm::{Communicator, Result};
-/// use ranks_rma_window::Window;
+/// use ranks::{Communicator, Result};
+/// use ranks::rma::Window;
 ///
 /// /// Hands values round in a ring until they are back.
 /// fn ring(world: &Communicator) -> Result<()> {
@@ -39,20 +39,20 @@ const LAST_FENCE: &str = "MPI_Win_fence(MPI_MODE_NOSUCCEED)";
 ///     assert_eq!(window.local(), [world.rank()]);
 ///     Ok(())
 /// }
-/// # ranks_comm::run(|world| ring(&world)).unwrap();
+/// # ranks::run(|world| ring(&world)).unwrap();
 /// ```
 ///
 /// There is no reference to this rank's own elements, since others write to them: they are copied.
 ///
 /// ```compile_fail,E0382
-/// # fn f(fenced: ranks_rma_window::Fenced<f64>) -> ranks_comm::Result<()> {
+/// # fn f(fenced: ranks::rma::Fenced<f64>) -> ranks::Result<()> {
 /// let window = fenced.close()?;
 /// fenced.value(0)?; // it is a quiet window now
 /// # Ok(())
 /// # }
 /// ```
 /// ```compile_fail,E0599
-/// # fn f(fenced: ranks_rma_window::Fenced<f64>) -> ranks_comm::Result<()> {
+/// # fn f(fenced: ranks::rma::Fenced<f64>) -> ranks::Result<()> {
 /// fenced.lock_all()?; // no locks between fences
 /// # Ok(())
 /// # }

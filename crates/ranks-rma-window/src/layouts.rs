@@ -19,9 +19,9 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
     /// Begins to write what `from` takes of `data` to what `to` takes of the memory of `rank`, in their orders.
     ///
     /// ```
-    /// use ranks_comm::layout::Layout;
-    /// use ranks_comm::{Communicator, Result};
-    /// use ranks_rma_window::Window;
+    /// use ranks::layout::Layout;
+    /// use ranks::{Communicator, Result};
+    /// use ranks::rma::Window;
     ///
     /// /// The last column of each rank but one becomes the first one of the next rank.
     /// fn halo(world: &Communicator, rows: usize, columns: usize) -> Result<()> {
@@ -38,7 +38,7 @@ impl<'scope, T: Pod> Operations<'scope, '_, T> {
     ///     fenced.close()?.free()?;
     ///     Ok(())
     /// }
-    /// # ranks_comm::run(|world| halo(&world, 4, 3)).unwrap();
+    /// # ranks::run(|world| halo(&world, 4, 3)).unwrap();
     /// ```
     ///
     /// # Errors

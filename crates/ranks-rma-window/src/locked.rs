@@ -29,8 +29,8 @@ const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
 /// others start, and are complete when it ends.
 ///
 /// ```
-/// use ranks_comm::{Communicator, Result};
-/// use ranks_rma_window::{LockKind, Window};
+/// use ranks::{Communicator, Result};
+/// use ranks::rma::{LockKind, Window};
 ///
 /// fn exchange(world: &Communicator) -> Result<()> {
 ///     let window = Window::<f64>::allocate(world, 100)?.passive()?;
@@ -44,14 +44,14 @@ const FLUSH_LOCAL_ALL: &str = "MPI_Win_flush_local_all";
 ///     window.close()?;
 ///     Ok(())
 /// }
-/// # ranks_comm::run(|world| exchange(&world)).unwrap();
+/// # ranks::run(|world| exchange(&world)).unwrap();
 /// ```
 ///
 /// It is unlocked when dropped, which completes pending operations; [`unlock`](Self::unlock) tells how that went. Threads can share
 /// it, but it stays on the thread that has locked:
 ///
 /// ```compile_fail,E0277
-/// # fn f(locked: ranks_rma_window::Locked<'_, f64>) {
+/// # fn f(locked: ranks::rma::Locked<'_, f64>) {
 /// std::thread::scope(|threads| {
 ///     threads.spawn(move || drop(locked));
 /// });
@@ -229,8 +229,8 @@ impl<'a, T: Pod> Locked<'a, T> {
     /// and only those ranks that an operation was started on.
     ///
     /// ```
-    /// # use ranks_comm::Result;
-    /// # use ranks_rma_window::Locked;
+    /// # use ranks::Result;
+    /// # use ranks::rma::Locked;
     /// /// Every other element of a rank.
     /// fn every_other(locked: &Locked<'_, f64>, rank: usize, count: usize) -> Result<Vec<f64>> {
     ///     let mut values = vec![0.0; count];

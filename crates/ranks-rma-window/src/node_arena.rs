@@ -19,15 +19,15 @@ const ALIGNMENT: usize = 64;
 /// Windows of an MPI library and maps of memory are limited in number, and take a call of all ranks each.
 ///
 /// ```
-/// use ranks_rma_window::NodeArena;
+/// use ranks::rma::NodeArena;
 ///
-/// # ranks_comm::run(|world| {
+/// # ranks::run(|world| {
 /// let bytes = NodeArena::room_for::<f64>(1000) + NodeArena::room_for::<u32>(50);
 /// let mut arena = NodeArena::allocate(&world, bytes)?;
 /// let masses = arena.array::<f64>().from_root(0, 1000, |out| out.fill(1.5))?;
 /// let cells = arena.array::<u32>().from_root(0, 50, |out| out.fill(7))?;
 /// assert_eq!((masses[999], cells[49]), (1.5, 7));
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// # }).unwrap();
 /// ```
 ///

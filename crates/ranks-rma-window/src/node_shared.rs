@@ -32,31 +32,31 @@ pub(crate) use whole::Whole;
 /// [`update`](Self::update) changes a part of it on all nodes together, when no rank has another handle.
 ///
 /// ```
-/// use ranks_comm::Communicator;
-/// use ranks_rma_window::NodeShared;
+/// use ranks::Communicator;
+/// use ranks::rma::NodeShared;
 ///
 /// /// Squares, computed once on rank 0, and there once on each node.
-/// fn squares(world: &Communicator) -> ranks_comm::Result<NodeShared<u64>> {
+/// fn squares(world: &Communicator) -> ranks::Result<NodeShared<u64>> {
 ///     NodeShared::from_root(world, 0, 1000, |out| {
 ///         for (i, square) in out.iter_mut().enumerate() {
 ///             *square = (i * i) as u64;
 ///         }
 ///     })
 /// }
-/// # ranks_comm::run(|world| {
+/// # ranks::run(|world| {
 /// let squares = squares(&world)?;
 /// assert_eq!(squares[30], 900);
 /// std::thread::scope(|threads| {
 ///     threads.spawn(|| assert_eq!(squares.iter().sum::<u64>(), 332_833_500));
 /// });
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// # }).unwrap();
 /// ```
 ///
 /// It can be read, and no more:
 ///
 /// ```compile_fail,E0594
-/// # fn change(squares: ranks_rma_window::NodeShared<u64>) {
+/// # fn change(squares: ranks::rma::NodeShared<u64>) {
 /// squares[0] = 1;
 /// # }
 /// ```

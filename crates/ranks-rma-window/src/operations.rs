@@ -20,8 +20,8 @@ use crate::table::Targets;
 /// which stay in order. What is read is there when the scope has ended, and can be looked at from then on:
 ///
 /// ```compile_fail,E0502
-/// # use ranks_rma_window::Fenced;
-/// # fn f(fenced: &mut Fenced<f64>) -> ranks_comm::Result<()> {
+/// # use ranks::rma::Fenced;
+/// # fn f(fenced: &mut Fenced<f64>) -> ranks::Result<()> {
 /// let mut theirs = [0.0; 4];
 /// fenced.step(|ops| {
 ///     ops.get(&mut theirs, 0, 0)?;
@@ -34,8 +34,8 @@ use crate::table::Targets;
 /// Source memory stays unchanged until then, and is a slice of elements of the window:
 ///
 /// ```compile_fail,E0506
-/// # use ranks_rma_window::Fenced;
-/// # fn f(fenced: &mut Fenced<f64>) -> ranks_comm::Result<()> {
+/// # use ranks::rma::Fenced;
+/// # fn f(fenced: &mut Fenced<f64>) -> ranks::Result<()> {
 /// let mut mine = [0.0; 4];
 /// fenced.step(|ops| {
 ///     ops.put(&mine, 0, 0)?;
@@ -45,12 +45,12 @@ use crate::table::Targets;
 /// # }
 /// ```
 /// ```compile_fail,E0308
-/// # fn f(fenced: &mut ranks_rma_window::Fenced<f64>) -> ranks_comm::Result<()> {
+/// # fn f(fenced: &mut ranks::rma::Fenced<f64>) -> ranks::Result<()> {
 /// fenced.step(|ops| ops.put(&[1_i32], 0, 0)) // of another type
 /// # }
 /// ```
 /// ```compile_fail,E0308
-/// # fn f(fenced: &mut ranks_rma_window::Fenced<f64>) -> ranks_comm::Result<()> {
+/// # fn f(fenced: &mut ranks::rma::Fenced<f64>) -> ranks::Result<()> {
 /// fenced.step(|ops| ops.get(std::ptr::null_mut(), 0, 0)) // nowhere, and nobody knows how many
 /// # }
 /// ```

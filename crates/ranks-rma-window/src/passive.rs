@@ -31,9 +31,9 @@ pub enum LockKind {
 /// A window whose memory is open to those who lock it; from [`Window::passive`].
 ///
 /// ```
-/// use ranks_collectives::ops::Sum;
-/// use ranks_comm::{Communicator, Result};
-/// use ranks_rma_window::Window;
+/// use ranks::collectives::ops::Sum;
+/// use ranks::{Communicator, Result};
+/// use ranks::rma::Window;
 ///
 /// /// Does `tasks` tasks, each on the rank that is first to ask for it.
 /// fn share_out(world: &Communicator, tasks: usize, work: impl Fn(usize)) -> Result<()> {
@@ -50,19 +50,19 @@ pub enum LockKind {
 ///     window.close()?.free()?;
 ///     Ok(())
 /// }
-/// # ranks_comm::run(|world| share_out(&world, 5, drop)).unwrap();
+/// # ranks::run(|world| share_out(&world, 5, drop)).unwrap();
 /// ```
 ///
 /// Operations are those of a [`Locked`]; there are none without a lock, and no slice of this rank's elements but
 /// [under an exclusive one](Locked::local).
 ///
 /// ```compile_fail,E0599
-/// # fn f(window: ranks_rma_window::PassiveWindow<f64>) -> ranks_comm::Result<()> {
+/// # fn f(window: ranks::rma::PassiveWindow<f64>) -> ranks::Result<()> {
 /// window.put(&[1.0], 0, 0)
 /// # }
 /// ```
 /// ```compile_fail,E0505
-/// # fn f(window: ranks_rma_window::PassiveWindow<f64>) -> ranks_comm::Result<()> {
+/// # fn f(window: ranks::rma::PassiveWindow<f64>) -> ranks::Result<()> {
 /// let locked = window.lock_all()?;
 /// let window = window.close()?; // still locked
 /// locked.unlock()
@@ -92,8 +92,8 @@ impl<T: Pod> PassiveWindow<T> {
     /// Locks the memory of `rank`. Waits for those who hold a lock that excludes this one, now or at the first operation.
     ///
     /// ```compile_fail,E0600
-    /// # use ranks_rma_window::{LockKind, PassiveWindow};
-    /// # fn f(window: &PassiveWindow<f64>) -> ranks_comm::Result<()> {
+    /// # use ranks::rma::{LockKind, PassiveWindow};
+    /// # fn f(window: &PassiveWindow<f64>) -> ranks::Result<()> {
     /// window.lock(LockKind::Shared, -1)?.unlock() // there is no such rank anywhere
     /// # }
     /// ```

@@ -26,7 +26,7 @@ static RGET_ACCUMULATE: OpInfo = OpInfo::of("MPI_Rget_accumulate");
 /// It does not outlive the lock:
 ///
 /// ```compile_fail,E0505
-/// # fn f(locked: ranks_rma_window::Locked<'_, f64>) -> ranks_comm::Result<()> {
+/// # fn f(locked: ranks::rma::Locked<'_, f64>) -> ranks::Result<()> {
 /// let request = locked.rget(vec![0.0; 100], 1, 0)?;
 /// locked.unlock()?;
 /// request.wait().map(drop)
@@ -79,8 +79,8 @@ impl<T: Pod> Locked<'_, T> {
     /// Begins to write the elements of `data` to the memory of `rank`, from its element `at` on.
     ///
     /// ```
-    /// # use ranks_comm::{Communicator, Result};
-    /// # use ranks_rma_window::Locked;
+    /// # use ranks::{Communicator, Result};
+    /// # use ranks::rma::Locked;
     /// /// Writes blocks to a rank, each while the next one is computed.
     /// fn stream(locked: &Locked<'_, f64>, rank: usize, compute: impl Fn(usize, &mut [f64])) -> Result<()> {
     ///     let mut spare = vec![0.0; 100];

@@ -38,8 +38,8 @@ const FENCE: &str = "SharedWindow::fence";
 /// gives it back in another, on all ranks together, so that no slice outlives its phase:
 ///
 /// ```
-/// use ranks_comm::{Communicator, Result};
-/// use ranks_rma_window::SharedWindow;
+/// use ranks::{Communicator, Result};
+/// use ranks::rma::SharedWindow;
 ///
 /// /// What the neighbour to the left has found, and how much all have.
 /// fn exchange(node: &Communicator, found: &[f64]) -> Result<(f64, usize)> {
@@ -50,19 +50,19 @@ const FENCE: &str = "SharedWindow::fence";
 ///     let all = (0..node.size()).map(|rank| window.segment(rank).len()).sum();
 ///     Ok((window.segment(left).first().copied().unwrap_or(0.0), all))
 /// }
-/// # ranks_comm::run(|world| {
+/// # ranks::run(|world| {
 /// # let node = world.split_shared(0)?;
 /// # let found = [node.rank() as f64];
 /// # assert_eq!(exchange(&node, &found)?, (((node.rank() + node.size() - 1) % node.size()) as f64, node.size()));
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// # }).unwrap();
 /// ```
 ///
 /// A slice of the phase before cannot be kept:
 ///
 /// ```compile_fail,E0505
-/// # use ranks_rma_window::SharedWindow;
-/// # fn f(node: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+/// # use ranks::rma::SharedWindow;
+/// # fn f(node: &ranks::Communicator) -> ranks::Result<()> {
 /// let reading = SharedWindow::<f64>::allocate(node, 10)?.fence()?;
 /// let theirs = reading.segment(0);
 /// let writing = reading.fence()?; // moves out of `reading`, which is borrowed
@@ -74,8 +74,8 @@ const FENCE: &str = "SharedWindow::fence";
 /// nor can memory be written that others read:
 ///
 /// ```compile_fail,E0599
-/// # use ranks_rma_window::SharedWindow;
-/// # fn f(node: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+/// # use ranks::rma::SharedWindow;
+/// # fn f(node: &ranks::Communicator) -> ranks::Result<()> {
 /// let mut reading = SharedWindow::<f64>::allocate(node, 10)?.fence()?;
 /// reading.mine_mut()[0] = 1.0; // no method named `mine_mut`
 /// # Ok(())
@@ -85,8 +85,8 @@ const FENCE: &str = "SharedWindow::fence";
 /// or read that others write:
 ///
 /// ```compile_fail,E0599
-/// # use ranks_rma_window::SharedWindow;
-/// # fn f(node: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+/// # use ranks::rma::SharedWindow;
+/// # fn f(node: &ranks::Communicator) -> ranks::Result<()> {
 /// let writing = SharedWindow::<f64>::allocate(node, 10)?;
 /// assert_eq!(writing.segment(0)[0], 0.0); // no method named `segment`
 /// # Ok(())

@@ -43,9 +43,9 @@ const LINE: usize = 64;
 /// | [`Exposed`](crate::Exposed) | the origins that it was [posted](Self::post) to, each from when it starts until it completes |
 ///
 /// ```
-/// use ranks_collectives::ops::Sum;
-/// use ranks_comm::{Communicator, Result};
-/// use ranks_rma_window::Window;
+/// use ranks::collectives::ops::Sum;
+/// use ranks::{Communicator, Result};
+/// use ranks::rma::Window;
 ///
 /// /// How many values of all ranks fall into each of the bins, which are spread over the ranks.
 /// fn histogram(world: &Communicator, values: &[f64], bins: usize) -> Result<Vec<u64>> {
@@ -64,14 +64,14 @@ const LINE: usize = 64;
 ///     window.free()?;
 ///     Ok(mine)
 /// }
-/// # ranks_comm::run(|world| histogram(&world, &[0.1, 0.7], 10).map(drop)).unwrap();
+/// # ranks::run(|world| histogram(&world, &[0.1, 0.7], 10).map(drop)).unwrap();
 /// ```
 ///
 /// There is no window that was not made:
 ///
 /// ```compile_fail,E0381
-/// # fn f() -> ranks_comm::Result<()> {
-/// let window: ranks_rma_window::Window<f64>;
+/// # fn f() -> ranks::Result<()> {
+/// let window: ranks::rma::Window<f64>;
 /// window.fence().map(drop)
 /// # }
 /// ```
@@ -79,19 +79,19 @@ const LINE: usize = 64;
 /// There are no operations in this state, and there is no slice in the others:
 ///
 /// ```compile_fail,E0599
-/// # fn f(window: ranks_rma_window::Window<f64>) -> ranks_comm::Result<()> {
+/// # fn f(window: ranks::rma::Window<f64>) -> ranks::Result<()> {
 /// window.put(&[1.0], 0, 0)
 /// # }
 /// ```
 /// ```compile_fail,E0599
-/// # fn f(window: ranks_rma_window::Window<f64>) -> ranks_comm::Result<()> {
+/// # fn f(window: ranks::rma::Window<f64>) -> ranks::Result<()> {
 /// let mut fenced = window.fence()?;
 /// fenced.local_mut()[0] = 1.0; // a peer may be writing there
 /// # Ok(())
 /// # }
 /// ```
 /// ```compile_fail,E0382
-/// # fn f(mut window: ranks_rma_window::Window<f64>) -> ranks_comm::Result<()> {
+/// # fn f(mut window: ranks::rma::Window<f64>) -> ranks::Result<()> {
 /// let fenced = window.fence()?;
 /// window.local_mut()[0] = 1.0; // it is not quiet any more
 /// # Ok(())
@@ -144,22 +144,22 @@ impl<T: Pod> Window<T> {
     /// Until then it is the window's, and no two windows have the same memory:
     ///
     /// ```compile_fail,E0382
-    /// # use ranks_rma_window::Window;
-    /// # fn f(world: &ranks_comm::Communicator, vec: Vec<f64>) -> ranks_comm::Result<()> {
+    /// # use ranks::rma::Window;
+    /// # fn f(world: &ranks::Communicator, vec: Vec<f64>) -> ranks::Result<()> {
     /// let window = Window::from_vec(world, vec)?;
     /// drop(vec); // moved into the window
     /// # window.free().map(drop)
     /// # }
     /// ```
     /// ```compile_fail,E0308
-    /// # use ranks_rma_window::Window;
-    /// # fn f(world: &ranks_comm::Communicator) -> ranks_comm::Result<Window<f64>> {
+    /// # use ranks::rma::Window;
+    /// # fn f(world: &ranks::Communicator) -> ranks::Result<Window<f64>> {
     /// Window::from_vec(world, std::ptr::null_mut())
     /// # }
     /// ```
     /// ```compile_fail,E0061
-    /// # use ranks_rma_window::Window;
-    /// # fn f(world: &ranks_comm::Communicator, vec: Vec<f64>) -> ranks_comm::Result<Window<f64>> {
+    /// # use ranks::rma::Window;
+    /// # fn f(world: &ranks::Communicator, vec: Vec<f64>) -> ranks::Result<Window<f64>> {
     /// Window::from_vec(world, vec, 3) // units are elements
     /// # }
     /// ```
@@ -305,7 +305,7 @@ impl<T: Pod> Window<T> {
     /// Assertions to the library follow from the states of the window; a program asserts nothing:
     ///
     /// ```compile_fail,E0061
-    /// # fn f(window: ranks_rma_window::Window<f64>) -> ranks_comm::Result<ranks_rma_window::Fenced<f64>> {
+    /// # fn f(window: ranks::rma::Window<f64>) -> ranks::Result<ranks::rma::Fenced<f64>> {
     /// window.fence(12345)
     /// # }
     /// ```

@@ -41,8 +41,8 @@
 //! | [`nccl`] | operations of GPUs, on streams |
 //! | [`nvshmem`] | memory that all GPUs put to and get from: a symmetric heap, over NVSHMEM or in process |
 //!
-//! The last seven are crates of their own, and so are the others together (`ranks-comm`). Examples on their pages name the crates:
-//! `use ranks_collectives::Collectives` is `use ranks::collectives::Collectives` in a program that depends on `ranks` alone.
+//! The last seven are crates of their own, and so are the others together (`ranks-comm`). Examples are those of a program that depends on `ranks`
+//! alone; in one that depends on `ranks-collectives`, `use ranks::collectives::Collectives` is `use ranks_collectives::Collectives`.
 //!
 //! # Features
 //!

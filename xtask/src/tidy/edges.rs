@@ -12,7 +12,7 @@ type Row = (
     &'static [&'static str],
 );
 
-/// From the top down.
+/// From the top down. Examples in documentation stand on the umbrella, as those of a program that depends on it alone.
 const TABLE: [Row; 39] = [
     (
         "ranks-cli",
@@ -58,6 +58,7 @@ const TABLE: [Row; 39] = [
             "nvshmem-conformance",
             "nvshmem-double",
             "nvshmem-double-old",
+            "ranks",
             "ranks-launch",
             "ranks-load",
             "ranks-test",
@@ -89,6 +90,7 @@ const TABLE: [Row; 39] = [
             "cuda-double",
             "nccl-double",
             "nccl-double-old",
+            "ranks",
             "ranks-load",
             "ranks-test",
             "raw-conformance",
@@ -102,7 +104,7 @@ const TABLE: [Row; 39] = [
             "ranks-launch",
             "ranks-mpi-sys",
         ],
-        &["ranks-test"],
+        &["ranks", "ranks-test"],
     ),
     (
         "ranks-raw",
@@ -112,25 +114,25 @@ const TABLE: [Row; 39] = [
             "ranks-cuda",
             "ranks-mpi-sys",
         ],
-        &["cuda-double", "ranks-test", "raw-conformance"],
+        &["cuda-double", "ranks", "ranks-test", "raw-conformance"],
     ),
     (
         "ranks-bootstrap",
         &["ranks-collectives", "ranks-comm"],
-        &["ranks-test"],
+        &["ranks", "ranks-test"],
     ),
     (
         "ranks-collectives",
         &["ranks-comm", "ranks-launch", "ranks-mpi-sys"],
-        &["ranks-test"],
+        &["ranks", "ranks-test"],
     ),
     ("ranks-nccl-sys", &["ranks-load"], &[]),
     ("ranks-nvshmem-sys", &["ranks-load"], &[]),
-    ("ranks-cuda", &["ranks-load"], &["cuda-double"]),
+    ("ranks-cuda", &["ranks-load"], &["cuda-double", "ranks"]),
     (
         "ranks-comm",
         &["ranks-launch", "ranks-load", "ranks-mpi-sys"],
-        &["ranks-test"],
+        &["ranks", "ranks-test"],
     ),
     (
         "ranks-test",

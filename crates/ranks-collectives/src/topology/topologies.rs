@@ -11,9 +11,9 @@ pub trait Topologies {
     /// Every rank tells where it runs, in one exchange. Collective.
     ///
     /// ```
-    /// use ranks_collectives::Topologies;
+    /// use ranks::collectives::Topologies;
     ///
-    /// # fn where_am_i(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+    /// # fn where_am_i(world: &ranks::Communicator) -> ranks::Result<()> {
     /// let topology = world.topology()?;
     /// if world.rank() == 0 {
     ///     eprintln!("{topology}");

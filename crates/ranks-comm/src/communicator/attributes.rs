@@ -20,14 +20,14 @@ type Copy = Arc<dyn Fn(&Value) -> Option<Value> + Send + Sync>;
 /// [`LazyLock`](std::sync::LazyLock) or in a struct. A clone is the same key. Values outlive their key.
 ///
 /// ```
-/// # use ranks_comm::AttributeKey;
+/// # use ranks::communicator::AttributeKey;
 /// # use std::sync::LazyLock;
 /// static NEIGHBOURS: LazyLock<AttributeKey<Vec<usize>>> = LazyLock::new(AttributeKey::new);
 ///
-/// ranks_comm::run(|world| {
+/// ranks::run(|world| {
 ///     world.set_attribute(&NEIGHBOURS, vec![0, 0]);
 ///     assert_eq!(*world.attribute(&NEIGHBOURS).unwrap(), [0, 0]);
-///     Ok::<(), ranks_comm::Error>(())
+///     Ok::<(), ranks::Error>(())
 /// })
 /// # .unwrap();
 /// ```

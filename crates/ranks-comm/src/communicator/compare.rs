@@ -25,11 +25,11 @@ impl Communicator {
     /// For work that only one rank does, or that may fail on some, so that the others do not go on alone:
     ///
     /// ```
-    /// # ranks_comm::run(|world| {
+    /// # ranks::run(|world| {
     /// let found = if world.rank() == 0 { "12".parse::<u32>() } else { Ok(0) };
     /// let found = world.agree(found)?; // had it failed, all ranks would leave here
     /// # assert!(found == 12 || world.rank() > 0);
-    /// # Ok::<(), ranks_comm::Error>(())
+    /// # Ok::<(), ranks::Error>(())
     /// # }).unwrap();
     /// ```
     ///

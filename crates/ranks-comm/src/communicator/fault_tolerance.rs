@@ -91,7 +91,7 @@ pub struct Agreed {
 /// and go on from their saved state:
 ///
 /// ```no_run
-/// # use ranks_comm::{Communicator, Result};
+/// # use ranks::{Communicator, Result};
 /// # fn step(_: &Communicator) -> Result<()> { Ok(()) }
 /// # fn restore(_: &Communicator) -> Result<()> { Ok(()) }
 /// # fn all(mut comm: Communicator) -> Result<()> {

@@ -22,11 +22,11 @@ impl Communicator {
     ///
     /// ```
     /// # use std::time::Duration;
-    /// # ranks_comm::run(|world| {
+    /// # ranks::run(|world| {
     /// world.set_time_limit(Some(Duration::from_secs(60)))?;
     /// world.send(&[1], world.rank(), 0)?;
     /// world.recv(&mut [0], world.rank(), 0)?;
-    /// # Ok::<(), ranks_comm::Error>(())
+    /// # Ok::<(), ranks::Error>(())
     /// # }).unwrap();
     /// ```
     ///
@@ -54,14 +54,14 @@ impl Communicator {
     ///
     /// ```
     /// # use std::time::Duration;
-    /// # use ranks_comm::ErrorKind;
-    /// # ranks_comm::run(|world| {
+    /// # use ranks::ErrorKind;
+    /// # ranks::run(|world| {
     /// let mut answer = [0.0];
     /// match world.within(Duration::from_millis(20), |world| world.recv(&mut answer, world.rank(), 7)) {
     ///     Err(error) if error.kind() == ErrorKind::TimedOut => answer = [1.0], // nobody has sent anything
     ///     other => drop(other?),
     /// }
-    /// # Ok::<(), ranks_comm::Error>(())
+    /// # Ok::<(), ranks::Error>(())
     /// # }).unwrap();
     /// ```
     ///

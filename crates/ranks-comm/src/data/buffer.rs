@@ -20,7 +20,7 @@ pub(crate) use memory::{Memory, NoMemory};
 /// a `Box<[T]>` is: it derefs to `[T]`, owns its memory, and its elements do not move when it does.
 ///
 /// ```
-/// use ranks_comm::Buffer;
+/// use ranks::Buffer;
 ///
 /// let mut field = Buffer::<f64>::zeroed(1000);
 /// field[1..4].copy_from_slice(&[1.0, 2.0, 3.0]);

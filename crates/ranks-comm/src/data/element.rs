@@ -9,45 +9,45 @@
 //! `bool`, `char`, enums, references and padded structs are refused by the compiler:
 //!
 //! ```compile_fail,E0277
-//! fn receive_a_bool(world: &ranks_comm::Communicator) {
+//! fn receive_a_bool(world: &ranks::Communicator) {
 //!     let mut flag = [false];
 //!     world.recv(&mut flag, 0, 0).unwrap(); // a byte 2 would make an invalid value
 //! }
 //! ```
 //! ```compile_fail,E0277
-//! fn send_a_string(world: &ranks_comm::Communicator) {
+//! fn send_a_string(world: &ranks::Communicator) {
 //!     world.send(&[String::from("x")], 0, 0).unwrap(); // a pointer means nothing elsewhere
 //! }
 //! ```
 //! ```compile_fail,E0277
-//! fn receive_a_char(world: &ranks_comm::Communicator) {
+//! fn receive_a_char(world: &ranks::Communicator) {
 //!     world.recv_vec::<char>(0, 0).unwrap();
 //! }
 //! ```
 //! ```compile_fail,E0277
 //! #[derive(Clone, Copy)]
 //! struct Padded { small: u8, large: u64 }
-//! fn send_padding(world: &ranks_comm::Communicator) {
+//! fn send_padding(world: &ranks::Communicator) {
 //!     world.send(&[Padded { small: 1, large: 2 }], 0, 0).unwrap(); // seven bytes of it are uninitialised
 //! }
 //! ```
 //! ```compile_fail,E0277
-//! fn receive_nonzero(world: &ranks_comm::Communicator) {
+//! fn receive_nonzero(world: &ranks::Communicator) {
 //!     world.recv_vec::<std::num::NonZeroU8>(0, 0).unwrap();
 //! }
 //! ```
 //! ```compile_fail,E0277
-//! fn receive_references(world: &ranks_comm::Communicator) {
+//! fn receive_references(world: &ranks::Communicator) {
 //!     world.recv_vec::<&'static u8>(0, 0).unwrap();
 //! }
 //! ```
 //! ```compile_fail,E0277
-//! fn receive_an_enum(world: &ranks_comm::Communicator) {
+//! fn receive_an_enum(world: &ranks::Communicator) {
 //!     world.irecv_vec::<std::cmp::Ordering>(0, 0).unwrap(); // most bytes are none of its three values
 //! }
 //! ```
 //! ```compile_fail,E0277
-//! fn receive_a_bool_later(world: &ranks_comm::Communicator) {
+//! fn receive_a_bool_later(world: &ranks::Communicator) {
 //!     world.irecv(vec![false], 0, 0).unwrap();
 //! }
 //! ```

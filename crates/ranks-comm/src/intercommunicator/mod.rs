@@ -25,7 +25,7 @@ pub use nonblocking::IntercommunicatorScope;
 /// A clone is another handle of the same intercommunicator. As with a [`Communicator`], dropping never blocks.
 ///
 /// ```
-/// use ranks_comm::Runtime;
+/// use ranks::Runtime;
 ///
 /// Runtime::builder().ranks(4).run(|world| {
 ///     // Even ranks compute, odd ranks write: 0 is the leader of the first, 1 of the others.
@@ -38,7 +38,7 @@ pub use nonblocking::IntercommunicatorScope;
 ///     } else if part.rank() < between.remote_size() {
 ///         between.send(&[part.rank() as f64], part.rank(), 0)?;
 ///     }
-///     Ok::<(), ranks_comm::Error>(())
+///     Ok::<(), ranks::Error>(())
 /// })
 /// # .unwrap();
 /// ```

@@ -96,7 +96,7 @@ impl Intercommunicator {
     /// Starts operations on borrowed slices in `f`, and returns when all of them are complete; see [`Communicator::scope`].
     ///
     /// ```
-    /// # use ranks_comm::{Intercommunicator, Result};
+    /// # use ranks::{Result, communicator::Intercommunicator};
     /// fn swap(between: &Intercommunicator, mine: &[f64], theirs: &mut [f64]) -> Result<()> {
     ///     between.scope(|s| {
     ///         s.irecv(theirs, between.rank(), 0)?;
@@ -109,7 +109,7 @@ impl Intercommunicator {
     /// A slice that does not outlive the scope cannot be used there:
     ///
     /// ```compile_fail,E0597
-    /// # use ranks_comm::{Intercommunicator, Result};
+    /// # use ranks::{Result, communicator::Intercommunicator};
     /// # fn inside(between: &Intercommunicator) -> Result<()> {
     /// between.scope(|s| {
     ///     let mut mine = [0u8; 8];

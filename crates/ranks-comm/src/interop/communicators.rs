@@ -37,8 +37,8 @@ impl Communicator {
     /// process. The rules of [`as_raw`](Self::as_raw) hold for it.
     ///
     /// ```
-    /// use ranks_comm::Communicator;
-    /// use ranks_comm::interop::CHandle;
+    /// use ranks::Communicator;
+    /// use ranks::interop::CHandle;
     /// use std::ffi::{c_int, c_void};
     ///
     /// /// `int solve(MPI_Comm comm);` of a library in C, found with `dlsym`.

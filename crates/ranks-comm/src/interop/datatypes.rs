@@ -27,10 +27,10 @@ impl Communicator {
     /// Local.
     ///
     /// ```
-    /// use ranks_comm::interop::{CHandle, Datatype};
-    /// use ranks_comm::{Communicator, ErrorKind, Layout};
+    /// use ranks::interop::{CHandle, Datatype};
+    /// use ranks::{Communicator, ErrorKind, Layout};
     ///
-    /// # ranks_comm::run(|world| {
+    /// # ranks::run(|world| {
     /// match world.datatype::<f64>(&Layout::vector(4, 1, 10)) {
     ///     Ok(column) => match column.as_native_raw() {
     ///         CHandle::Int(_) => println!("to be passed to C as an int"),
@@ -38,7 +38,7 @@ impl Communicator {
     ///     },
     ///     Err(error) => assert_eq!(error.kind(), ErrorKind::NotInLibrary),
     /// }
-    /// # Ok::<(), ranks_comm::Error>(())
+    /// # Ok::<(), ranks::Error>(())
     /// # }).unwrap();
     /// ```
     ///

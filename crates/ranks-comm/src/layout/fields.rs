@@ -49,13 +49,13 @@ impl Field {
 /// ```
 /// use std::mem::offset_of;
 /// use bytemuck::{Pod, Zeroable};
-/// use ranks_comm::layout::{Field, Fields, View};
+/// use ranks::layout::{Field, Fields, View};
 ///
 /// #[derive(Clone, Copy, Pod, Zeroable)]
 /// #[repr(C, packed)]
 /// struct Particle { kind: u8, position: [f64; 3], scratch: u64 }
 ///
-/// # fn main() -> ranks_comm::Result<()> {
+/// # fn main() -> ranks::Result<()> {
 /// let moves = Fields::<Particle>::new([
 ///     Field::at::<u8>(offset_of!(Particle, kind)),
 ///     Field::array::<f64>(offset_of!(Particle, position), 3),

@@ -16,10 +16,10 @@ pub enum Side {
 /// An array whose outermost cells are copies of its neighbours'.
 ///
 /// ```
-/// use ranks_comm::layout::{Halo, Order, Side};
+/// use ranks::layout::{Halo, Order, Side};
 ///
-/// # fn main() -> ranks_comm::Result<()> {
-/// # ranks_comm::run(|world| {
+/// # fn main() -> ranks::Result<()> {
+/// # ranks::run(|world| {
 /// // 4 × 6 cells of our own with one of the neighbours' on every side.
 /// let halo = Halo::new(&[6, 8], 1, Order::C)?;
 /// let mut cells = vec![world.rank(); 6 * 8];

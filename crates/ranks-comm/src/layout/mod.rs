@@ -4,10 +4,10 @@
 //! and return a view, and operations take views:
 //!
 //! ```
-//! use ranks_comm::layout::Layout;
+//! use ranks::layout::Layout;
 //!
-//! # fn main() -> ranks_comm::Result<()> {
-//! # ranks_comm::run(|world| {
+//! # fn main() -> ranks::Result<()> {
+//! # ranks::run(|world| {
 //! let (rows, columns) = (4, 6);
 //! let mut grid = vec![world.rank() as f64; rows * columns];
 //! let column = Layout::vector(rows, 1, columns);

@@ -34,8 +34,8 @@ pub use collective::Again;
 /// started, or touched while a message is in flight:
 ///
 /// ```
-/// # fn main() -> ranks_comm::Result<()> {
-/// # ranks_comm::run(|world| {
+/// # fn main() -> ranks::Result<()> {
+/// # ranks::run(|world| {
 /// let mut sending = world.send_init(vec![0u32; 4], world.rank(), 7)?;
 /// let mut receiving = world.recv_init(vec![0u32; 4], world.rank(), 7)?;
 /// for step in 0..10 {
@@ -51,7 +51,7 @@ pub use collective::Again;
 /// ```
 ///
 /// ```compile_fail,E0382
-/// # fn twice(request: ranks_comm::Persistent<Vec<u8>>) -> ranks_comm::Result<()> {
+/// # fn twice(request: ranks::Persistent<Vec<u8>>) -> ranks::Result<()> {
 /// let active = request.start()?;
 /// request.buffer(); // a message may just be arriving there
 /// # Ok(())
@@ -59,7 +59,7 @@ pub use collective::Again;
 /// ```
 ///
 /// ```compile_fail,E0599
-/// # fn missing_start(request: ranks_comm::Persistent<Vec<u8>>) -> ranks_comm::Result<()> {
+/// # fn missing_start(request: ranks::Persistent<Vec<u8>>) -> ranks::Result<()> {
 /// request.wait()?; // it was not started
 /// # Ok(())
 /// # }
@@ -68,7 +68,7 @@ pub use collective::Again;
 /// A buffer cannot grow or shrink: the library has its address.
 ///
 /// ```compile_fail,E0599
-/// # fn longer(mut request: ranks_comm::Persistent<Vec<u8>>) {
+/// # fn longer(mut request: ranks::Persistent<Vec<u8>>) {
 /// request.buffer_mut().push(1);
 /// # }
 /// ```

@@ -21,7 +21,7 @@ use crate::transport::pending_op::PendingOp;
 /// the [statuses](crate::Error::statuses) of all that the call has completed, [`take_ended`](Self::take_ended) their buffers:
 ///
 /// ```
-/// # use ranks_comm::{Communicator, ErrorKind, Requests, Result};
+/// # use ranks::{Communicator, ErrorKind, Requests, Result};
 /// # fn example(world: &Communicator) -> Result<()> {
 /// let mut arriving: Requests<_> = [1, 3]
 ///     .map(|room| world.irecv(vec![0u8; room], world.rank(), room as i32))
@@ -36,12 +36,12 @@ use crate::transport::pending_op::PendingOp;
 /// let ended = arriving.take_ended();
 /// assert_eq!((ended[1].key, &ended[1].buffer), (1, &vec![7; 3]));
 /// # Ok(()) }
-/// # ranks_comm::run(|world| example(&world)).unwrap();
+/// # ranks::run(|world| example(&world)).unwrap();
 /// ```
 ///
 /// ```
-/// # use ranks_comm::{Requests, Result};
-/// # ranks_comm::run(|world| -> Result<()> {
+/// # use ranks::{Requests, Result};
+/// # ranks::run(|world| -> Result<()> {
 /// let mut arriving = Requests::new();
 /// for source in 0..world.size() {
 ///     arriving.push(world.irecv_vec::<u32>(source, 0)?);

@@ -34,7 +34,7 @@ mod views;
 /// Up to 64 pending operations need no heap allocation over MPI. A scope stays on its thread:
 ///
 /// ```compile_fail,E0277
-/// # use ranks_comm::{Communicator, Error};
+/// # use ranks::{Communicator, Error};
 /// # fn elsewhere(world: &Communicator) {
 /// world.scope(|s| {
 ///     std::thread::scope(|threads| {
@@ -55,7 +55,7 @@ impl Communicator {
     /// Starts operations on borrowed slices in `f`, and returns when all of them are complete.
     ///
     /// ```
-    /// # use ranks_comm::{Communicator, Result};
+    /// # use ranks::{Communicator, Result};
     /// fn shift(world: &Communicator, mine: &[f64], theirs: &mut [f64]) -> Result<()> {
     ///     let (rank, size) = (world.rank(), world.size());
     ///     world.scope(|s| {
@@ -64,13 +64,13 @@ impl Communicator {
     ///         Ok(())
     ///     })
     /// }
-    /// # ranks_comm::run(|world| shift(&world, &[1.0], &mut [0.0])).unwrap();
+    /// # ranks::run(|world| shift(&world, &[1.0], &mut [0.0])).unwrap();
     /// ```
     ///
     /// A buffer must exist before the scope starts:
     ///
     /// ```compile_fail,E0597
-    /// # use ranks_comm::{Communicator, Result};
+    /// # use ranks::{Communicator, Result};
     /// # fn inside(world: &Communicator) -> Result<()> {
     /// world.scope(|s| {
     ///     let mut mine = [0u8; 8];
@@ -83,7 +83,7 @@ impl Communicator {
     /// and cannot be used while an operation is pending on it:
     ///
     /// ```compile_fail,E0502
-    /// # use ranks_comm::{Communicator, Result};
+    /// # use ranks::{Communicator, Result};
     /// # fn inside(world: &Communicator) -> Result<()> {
     /// let mut mine = [0u8; 8];
     /// world.scope(|s| {

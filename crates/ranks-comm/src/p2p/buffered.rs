@@ -29,9 +29,9 @@ impl Communicator {
     /// received. If the guard of an earlier buffer was dropped, this first waits until that buffer's messages are sent.
     ///
     /// ```
-    /// # fn main() -> ranks_comm::Result<()> {
-    /// # ranks_comm::run(|world| {
-    /// use ranks_comm::BSEND_OVERHEAD;
+    /// # fn main() -> ranks::Result<()> {
+    /// # ranks::run(|world| {
+    /// use ranks::p2p::BSEND_OVERHEAD;
     ///
     /// let data = [1.0, 2.0, 3.0];
     /// let room = vec![0; size_of_val(&data) + BSEND_OVERHEAD];

@@ -27,7 +27,7 @@ const SEND: &str = "Outbox::send";
 /// limit to what a rank sends between two receives.
 ///
 /// ```
-/// # use ranks_comm::{Communicator, Outbox, Result};
+/// # use ranks::{Communicator, Result, p2p::Outbox};
 /// fn exchange(world: &Communicator, mine: &[f64], theirs: &mut [f64]) -> Result<()> {
 ///     let (rank, size) = (world.rank(), world.size());
 ///     let mut outbox = Outbox::new(world, 64 << 20);
@@ -35,7 +35,7 @@ const SEND: &str = "Outbox::send";
 ///     world.recv(theirs, (rank + size - 1) % size, 0)?;
 ///     outbox.finish()
 /// }
-/// # ranks_comm::run(|world| exchange(&world, &[1.0; 1000], &mut [0.0; 1000])).unwrap();
+/// # ranks::run(|world| exchange(&world, &[1.0; 1000], &mut [0.0; 1000])).unwrap();
 /// ```
 ///
 /// Messages that are pending when an outbox is dropped stay pending, as a dropped [`Request`] does.

@@ -25,7 +25,7 @@ impl Communicator {
     /// Sends `value` as a message of bytes, as [`send`](Self::send) does.
     ///
     /// ```
-    /// # fn example(world: &ranks_comm::Communicator) -> ranks_comm::Result<()> {
+    /// # fn example(world: &ranks::Communicator) -> ranks::Result<()> {
     /// let settings = ("heat", vec![(0.5, true)]);
     /// world.send_value(&settings, 1, 7)?;
     /// let (received, _) = world.recv_value::<(String, Vec<(f64, bool)>)>(0, 7)?;

@@ -36,11 +36,11 @@ const PANIC: i32 = 101;
 /// reason `MPI_Finalize` is not called.
 ///
 /// ```
-/// ranks_comm::run(|world| {
+/// ranks::run(|world| {
 ///     let (rank, size) = (world.rank(), world.size());
 ///     let mut before = [0.0];
 ///     world.sendrecv(&[rank as f64], (rank + 1) % size, 7, &mut before, (rank + size - 1) % size, 7)?;
-///     Ok::<(), ranks_comm::Error>(())
+///     Ok::<(), ranks::Error>(())
 /// })
 /// # .unwrap();
 /// ```

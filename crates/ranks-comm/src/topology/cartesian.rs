@@ -14,8 +14,8 @@ use crate::transport::shape::Grid;
 /// `Option<usize>`, which a send or a receive takes as it is: beyond a border that is not periodic, nothing is sent.
 ///
 /// ```
-/// # fn main() -> ranks_comm::Result<()> {
-/// # ranks_comm::run(|world| {
+/// # fn main() -> ranks::Result<()> {
+/// # ranks::run(|world| {
 /// let mut dims = [0, 0];
 /// world.dims_create(world.size(), &mut dims)?;
 /// let grid = world.cart_create(&dims, &[true, false], true)?;
@@ -24,7 +24,7 @@ use crate::transport::shape::Grid;
 /// let mut from_above = [usize::MAX];
 /// grid.sendrecv(&[grid.rank()], down, 0, &mut from_above, up, 0)?;
 /// assert_eq!(Some(from_above[0]), up);
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// # })
 /// # }
 /// ```

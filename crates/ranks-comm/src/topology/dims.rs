@@ -39,9 +39,9 @@ impl Communicator {
 ///
 /// ```
 /// let mut dims = [0, 0, 2];
-/// ranks_comm::balanced_dims(24, &mut dims)?;
+/// ranks::virtual_topology::balanced_dims(24, &mut dims)?;
 /// assert_eq!(dims, [4, 3, 2]);
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// ```
 ///
 /// # Errors

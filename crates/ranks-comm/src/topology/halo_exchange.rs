@@ -24,9 +24,9 @@ const OPERATION: &str = "halo exchange";
 /// faces, and other shapes than these, can be sent with a [layout](crate::layout::Halo).
 ///
 /// ```
-/// # fn main() -> ranks_comm::Result<()> {
-/// # ranks_comm::run(|world| {
-/// use ranks_comm::HaloExchange;
+/// # fn main() -> ranks::Result<()> {
+/// # ranks::run(|world| {
+/// use ranks::HaloExchange;
 ///
 /// let ring = world.cart_create(&[world.size()], &[true], false)?;
 /// let ring = ring.expect("the ring has room for all ranks");
@@ -34,7 +34,7 @@ const OPERATION: &str = "halo exchange";
 /// HaloExchange::new(&ring, &[3], &[1])?.exchange(&mut cells)?;
 /// let (left, right) = ring.shift(0, 1)?;
 /// assert_eq!([left, right], [Some(cells[0]), Some(cells[2])]);
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// # })
 /// # }
 /// ```

@@ -14,11 +14,11 @@ const VALUE: usize = 1023;
 /// promises 31 bytes for a key; Open MPI takes 36 and 256, MPICH 255 and 1023.
 ///
 /// ```
-/// use ranks_comm::Info;
+/// use ranks::communicator::Info;
 ///
 /// let info = Info::new().with("mpi_assert_no_any_tag", "true")?;
 /// assert_eq!(info.get("mpi_assert_no_any_tag"), Some("true"));
-/// # Ok::<(), ranks_comm::Error>(())
+/// # Ok::<(), ranks::Error>(())
 /// ```
 ///
 /// MPI 5.0 §10.

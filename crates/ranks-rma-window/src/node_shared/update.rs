@@ -20,19 +20,19 @@ impl<T: Pod> NodeShared<T> {
     /// range and root; what the others pass for `data` does not matter.
     ///
     /// ```
-    /// # use ranks_rma_window::NodeShared;
-    /// # ranks_comm::run(|world| {
+    /// # use ranks::rma::NodeShared;
+    /// # ranks::run(|world| {
     /// let mut table = NodeShared::from_root(&world, 0, 4, |out| out.fill(1.0))?;
     /// table.update(1..3, 0, &[5.0, 6.0])?;
     /// assert_eq!(*table, [1.0, 5.0, 6.0, 1.0]);
-    /// # Ok::<(), ranks_comm::Error>(())
+    /// # Ok::<(), ranks::Error>(())
     /// # }).unwrap();
     /// ```
     ///
     /// A rank that still reads an element of its copy cannot call it:
     ///
     /// ```compile_fail,E0502
-    /// # fn change(mut table: ranks_rma_window::NodeShared<f64>) -> ranks_comm::Result<()> {
+    /// # fn change(mut table: ranks::rma::NodeShared<f64>) -> ranks::Result<()> {
     /// let first = &table[0];
     /// table.update(0..1, 0, &[2.0])?;
     /// println!("{first}");

@@ -48,8 +48,8 @@ impl<T: Pod + Send + Sync> SharedWindow<T, Write> {
     /// For a window of other wishes than the usual ones: an empty segment on this rank, spaced by lines of the cache, untouched.
     ///
     /// ```
-    /// # use ranks_comm::{Communicator, Result};
-    /// use ranks_rma_window::{Placement, SharedWindow, Spacing};
+    /// # use ranks::{Communicator, Result};
+    /// use ranks::rma::{Placement, SharedWindow, Spacing};
     ///
     /// /// All that the ranks of the node have, as one slice.
     /// fn count(node: &Communicator, mine: &[u8]) -> Result<usize> {
@@ -58,10 +58,10 @@ impl<T: Pod + Send + Sync> SharedWindow<T, Write> {
     ///     window.mine_mut().copy_from_slice(mine);
     ///     Ok(window.fence()?.whole().map_or(0, |all| all.iter().filter(|&&byte| byte == 1).count()))
     /// }
-    /// # ranks_comm::run(|world| {
+    /// # ranks::run(|world| {
     /// # let node = world.split_shared(0)?;
     /// # assert_eq!(count(&node, &[1, 0, 1])?, 2 * node.size());
-    /// # Ok::<(), ranks_comm::Error>(())
+    /// # Ok::<(), ranks::Error>(())
     /// # }).unwrap();
     /// ```
     pub fn builder(comm: &Communicator) -> SharedWindowBuilder<'_, T> {

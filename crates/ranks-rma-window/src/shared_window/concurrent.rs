@@ -11,8 +11,8 @@ impl<T: HasAtomic> SharedWindow<T, Concurrent> {
     /// ```
     /// use std::sync::atomic::Ordering;
     ///
-    /// use ranks_comm::{Communicator, Result};
-    /// use ranks_rma_window::SharedWindow;
+    /// use ranks::{Communicator, Result};
+    /// use ranks::rma::SharedWindow;
     ///
     /// /// Each task is done by one of the ranks, whichever comes to it first.
     /// fn share_out(node: &Communicator, tasks: u64, mut work: impl FnMut(u64)) -> Result<()> {
@@ -26,7 +26,7 @@ impl<T: HasAtomic> SharedWindow<T, Concurrent> {
     ///         work(task);
     ///     }
     /// }
-    /// # ranks_comm::run(|world| share_out(&world.split_shared(0)?, 10, |task| assert!(task < 10))).unwrap();
+    /// # ranks::run(|world| share_out(&world.split_shared(0)?, 10, |task| assert!(task < 10))).unwrap();
     /// ```
     ///
     /// # Panics

@@ -44,8 +44,8 @@ impl<T: Pod> SharedWindow<T, Write> {
     /// same communicator.
     ///
     /// ```
-    /// # use ranks_comm::{Communicator, Result};
-    /// # use ranks_rma_window::SharedWindow;
+    /// # use ranks::{Communicator, Result};
+    /// # use ranks::rma::SharedWindow;
     /// /// The average of each rank's number and its neighbours', again and again.
     /// fn smoothed(node: &Communicator, mine: f64, steps: usize) -> Result<f64> {
     ///     let (me, last) = (node.rank(), node.size() - 1);
@@ -60,7 +60,7 @@ impl<T: Pod> SharedWindow<T, Write> {
     ///     }
     ///     Ok(old.mine()[0])
     /// }
-    /// # ranks_comm::run(|world| smoothed(&world.split_shared(0)?, 3.0, 4).map(|x| assert_eq!(x, 3.0))).unwrap();
+    /// # ranks::run(|world| smoothed(&world.split_shared(0)?, 3.0, 4).map(|x| assert_eq!(x, 3.0))).unwrap();
     /// ```
     ///
     /// # Errors

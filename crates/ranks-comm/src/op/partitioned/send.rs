@@ -26,8 +26,8 @@ static SEND: OpInfo = OpInfo::of("MPI_Psend_init");
 /// [`ActiveSend::wait`] back.
 ///
 /// ```
-/// # fn main() -> ranks_comm::Result<()> {
-/// # ranks_comm::run(|world| {
+/// # fn main() -> ranks::Result<()> {
+/// # ranks::run(|world| {
 /// let me = world.rank();
 /// let sending = world.psend_init(vec![0.0; 12], 4, me, 7)?.start()?;
 /// let receiving = world.precv_init(vec![0.0; 12], 2, me, 7)?.start()?;
@@ -39,7 +39,7 @@ static SEND: OpInfo = OpInfo::of("MPI_Psend_init");
 ///             part.ready()
 ///         });
 ///     }
-///     ranks_comm::Result::Ok(())
+///     ranks::Result::Ok(())
 /// })?;
 /// let (sending, receiving) = (sending.wait()?, receiving.wait()?);
 /// assert_eq!(receiving.buffer(), [0., 0., 0., 1., 1., 1., 2., 2., 2., 3., 3., 3.]);

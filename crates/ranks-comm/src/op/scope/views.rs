@@ -13,7 +13,7 @@ impl<'scope> Scope<'scope, '_> {
     /// As [`isend`](Self::isend), of the elements that a [layout](crate::layout) selects.
     ///
     /// ```
-    /// # use ranks_comm::{Communicator, Layout, Result};
+    /// # use ranks::{Communicator, Layout, Result};
     /// /// The first column of a matrix of `rows` × `columns` goes to the rank before.
     /// fn shift(world: &Communicator, grid: &[f64], ghost: &mut [f64], rows: usize, columns: usize) -> Result<()> {
     ///     let (rank, size) = (world.rank(), world.size());
@@ -24,7 +24,7 @@ impl<'scope> Scope<'scope, '_> {
     ///         Ok(())
     ///     })
     /// }
-    /// # ranks_comm::run(|world| shift(&world, &[1.0; 6], &mut [0.0; 6], 2, 3)).unwrap();
+    /// # ranks::run(|world| shift(&world, &[1.0; 6], &mut [0.0; 6], 2, 3)).unwrap();
     /// ```
     ///
     /// # Errors

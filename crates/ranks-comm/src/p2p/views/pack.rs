@@ -26,10 +26,10 @@ impl Communicator {
     /// and [unpacked](Self::unpack) there in the same order.
     ///
     /// ```
-    /// use ranks_comm::layout::{View, ViewMut};
+    /// use ranks::layout::{View, ViewMut};
     ///
-    /// # fn main() -> ranks_comm::Result<()> {
-    /// # ranks_comm::run(|world| {
+    /// # fn main() -> ranks::Result<()> {
+    /// # ranks::run(|world| {
     /// let mut packed = Vec::new();
     /// world.pack(&View::whole(&[3u32]), &mut packed)?;
     /// world.pack(&View::whole(&[0.5, 1.5, 2.5]), &mut packed)?;
