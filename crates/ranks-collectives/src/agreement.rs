@@ -8,13 +8,13 @@ mod edges;
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-use ranks_comm::backend::{Backend, InProcessComm, MpiComm, Told, digest};
+use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, digest};
 use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::lasting::Lasting;
 use crate::layouts::Pattern;
 use crate::neighbors::{Division, Edge, Trade};
+use crate::stable::Stable;
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 
@@ -107,7 +107,7 @@ impl Proven for () {
     }
 }
 
-impl<P: Proven> Proven for Lasting<P> {
+impl<P: Proven> Proven for Stable<P> {
     fn elements(&self) -> usize {
         self.get().elements()
     }
@@ -232,10 +232,10 @@ fn compared<P: Proven>(comm: &Communicator, call: Call, ready: Result<P>) -> Res
 #[cold]
 fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Result<P> {
     let told = match &proven {
-        Ok(proven) => told(call, &proven.lengths()),
-        Err(error) => Told::refusing(error),
+        Ok(proven) => description(call, &proven.lengths()),
+        Err(error) => CallDescription::refusing(error),
     };
-    let compared = comm.compare_told(call.kind.operation, &told);
+    let compared = comm.compare_descriptions(call.kind.operation, &told);
     // Why this rank refuses is more to the point than that one does.
     let proven = proven?;
     compared?;
@@ -255,7 +255,7 @@ fn agreed<P: Proven>(comm: &Communicator, call: Call, proven: Result<P>) -> Resu
 }
 
 /// The words of a rank about its call.
-fn told(call: Call, lengths: &[usize]) -> Told {
+fn description(call: Call, lengths: &[usize]) -> CallDescription {
     let text = |text: &'static str| {
         let length = text.len() as u64;
         std::iter::once(length).chain(text.bytes().map(u64::from))
@@ -272,7 +272,7 @@ fn told(call: Call, lengths: &[usize]) -> Told {
             .chain(reduction.into_iter().flatten())
             .chain(numbers),
     );
-    Told::calling(digest, &Described { call, lengths }.to_string())
+    CallDescription::calling(digest, &Described { call, lengths }.to_string())
 }
 
 /// A call as a reader of an error wants it: `MPI_Reduce of 3 f64 with Sum to rank 0`.
@@ -350,8 +350,15 @@ mod tests {
     #[test]
     fn a_call_is_told_as_it_was_made() {
         let call = Call::moving::<f64>("MPI_Bcast").at(0);
-        let all = [told(call, &[4]), told(call, &[5]), told(call, &[4])];
-        let error = Told::compare("MPI_Bcast", &all.each_ref().map(Told::bytes).concat());
+        let all = [
+            description(call, &[4]),
+            description(call, &[5]),
+            description(call, &[4]),
+        ];
+        let error = CallDescription::compare(
+            "MPI_Bcast",
+            &all.each_ref().map(CallDescription::bytes).concat(),
+        );
         assert_eq!(
             error.unwrap_err().to_string(),
             "ranks do not call the same collective: ranks 0 and 2 call MPI_Bcast of 4 f64, root 0; \

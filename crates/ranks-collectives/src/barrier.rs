@@ -5,7 +5,7 @@ use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Persistent, Request, Result};
 
 use crate::agreement::{Call, begin};
-use crate::lasting::{Shape, prepared, without_memory};
+use crate::stable::{Shape, prepared, without_memory};
 use crate::trial::kept;
 use crate::with_deadline::carry_out_in_time;
 use crate::{in_process, mpi};

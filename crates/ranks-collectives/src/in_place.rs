@@ -6,11 +6,11 @@ use bytemuck::Pod;
 use ranks_comm::backend::{InProcessComm, MpiComm, StartedOp};
 use ranks_comm::{Communicator, Result};
 
-use crate::lasting::{Lasting, Slices};
 use crate::moves::{InPlaceMover, Mover};
 use crate::mpi::functions::Named;
 use crate::ops::Reduction;
 use crate::reductions::{InPlaceReducer, Reducer, Reducing, Share};
+use crate::stable::{Slices, Stable};
 use crate::transfer::Transfer;
 
 /// The operation on the slice that it receives into, and no other.
@@ -48,14 +48,14 @@ impl<M: InPlaceMover> Mover for InPlace<M> {
 
     fn nonblocking_over_mpi<T: Pod>(
         comm: &MpiComm,
-        proven: Lasting<Self::Proven<'_, T>>,
+        proven: Stable<Self::Proven<'_, T>>,
     ) -> Result<StartedOp> {
         M::nonblocking_over_mpi(comm, proven)
     }
 
     fn init_over_mpi<T: Pod>(
         comm: &MpiComm,
-        proven: Lasting<Self::Proven<'_, T>>,
+        proven: Stable<Self::Proven<'_, T>>,
     ) -> Result<Option<StartedOp>> {
         M::init_over_mpi(comm, proven)
     }
@@ -66,7 +66,7 @@ impl<M: InPlaceMover> Mover for InPlace<M> {
 
     fn nonblocking_in_process<T: Pod>(
         comm: &InProcessComm,
-        proven: Lasting<Self::Proven<'_, T>>,
+        proven: Stable<Self::Proven<'_, T>>,
     ) -> Result<StartedOp> {
         M::nonblocking_in_process(comm, proven)
     }
@@ -106,7 +106,7 @@ impl<R: InPlaceReducer> Reducer for InPlace<R> {
     fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
         comm: &InProcessComm,
         op: O,
-        reducing: Lasting<Reducing<'_, T>>,
+        reducing: Stable<Reducing<'_, T>>,
     ) -> Result<StartedOp> {
         R::nonblocking_in_process(comm, op, reducing)
     }

@@ -5,13 +5,13 @@ use ranks_comm::{Communicator, Persistent, RecvBuffer, Request, Result, Scope, S
 
 use crate::blocks::Blocks;
 use crate::in_place::InPlace;
-use crate::lasting::Shape;
 use crate::mpi::functions::{
     Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Exscan, Gather, Gatherv, Reduce,
     ReduceScatter, ReduceScatterBlock, Scan, Scatter, Scatterv,
 };
 use crate::ops::{Op, Reduction};
 use crate::sealed::{ScopeSealed, Sealed};
+use crate::stable::Shape;
 use crate::{moves, reductions};
 
 /// A row an operation: what it does and the method that says it in full; its nonblocking and its persistent form, with their sections of the

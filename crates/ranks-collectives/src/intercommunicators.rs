@@ -13,11 +13,11 @@ use ranks_comm::{
 use ranks_launch::RDMA_PER_REQUEST;
 
 use crate::agreement::Proven;
-use crate::lasting::{Lasting, Shape, Slices};
 use crate::mpi::functions::{Allgather, Allreduce, Bcast, Named};
 use crate::ops::Reduction;
 use crate::reductions::{Reducer, Reducing, Share};
 use crate::sealed::Between;
+use crate::stable::{Shape, Slices, Stable};
 use crate::transfer::Transfer;
 use crate::with_deadline::{Both, Movable};
 use crate::{barrier, in_process, moves, reductions};
@@ -307,7 +307,7 @@ impl Reducer for BetweenGroups<Allreduce> {
     fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
         comm: &InProcessComm,
         op: O,
-        reducing: Lasting<Reducing<'_, T>>,
+        reducing: Stable<Reducing<'_, T>>,
     ) -> Result<StartedOp> {
         in_process::iallreduce_between(comm, op, reducing)
     }

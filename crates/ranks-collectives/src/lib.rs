@@ -91,7 +91,6 @@ mod in_place_collectives;
 mod in_place_forms;
 mod in_process;
 mod intercommunicators;
-mod lasting;
 mod layouts;
 mod lengths;
 mod located;
@@ -115,6 +114,7 @@ mod scoped_collectives;
 mod scoped_neighbor_collectives;
 mod sealed;
 mod sparse_exchange;
+mod stable;
 #[cfg(feature = "topology")]
 pub mod topology;
 mod transfer;

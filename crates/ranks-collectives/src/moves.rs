@@ -11,10 +11,10 @@ use ranks_comm::{
 use crate::agreement::{Call, begin};
 use crate::blocks::Blocks;
 use crate::intercommunicators::{BetweenGroups, Crossing, RootGroup};
-use crate::lasting::{self, Lasting, Shape, Slices};
 use crate::layouts::{Layouts, Pattern};
 use crate::mpi::functions::{self, Moves, Named};
 use crate::neighbors::Trade;
+use crate::stable::{self, Shape, Slices, Stable};
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 use crate::with_deadline::{Movable, carry_out_in_time};
@@ -42,19 +42,19 @@ pub(crate) trait Mover: Named + 'static {
 
     fn nonblocking_over_mpi<T: Pod>(
         comm: &MpiComm,
-        proven: Lasting<Self::Proven<'_, T>>,
+        proven: Stable<Self::Proven<'_, T>>,
     ) -> Result<StartedOp>;
 
     fn init_over_mpi<T: Pod>(
         comm: &MpiComm,
-        proven: Lasting<Self::Proven<'_, T>>,
+        proven: Stable<Self::Proven<'_, T>>,
     ) -> Result<Option<StartedOp>>;
 
     fn in_process<T: Pod>(comm: &InProcessComm, proven: Self::Proven<'_, T>) -> Result<()>;
 
     fn nonblocking_in_process<T: Pod>(
         comm: &InProcessComm,
-        proven: Lasting<Self::Proven<'_, T>>,
+        proven: Stable<Self::Proven<'_, T>>,
     ) -> Result<StartedOp>;
 }
 
@@ -126,7 +126,7 @@ fn slow_path<M: Mover, T: Pod>(
 /// Nonblocking.
 fn begun<M: Mover, T: Pod>(
     comm: &Communicator,
-    slices: Lasting<Slices<'_, T>>,
+    slices: Stable<Slices<'_, T>>,
     with: M::With<'_>,
 ) -> Result<StartedOp> {
     begin(
@@ -150,7 +150,7 @@ where
     S: SendBuffer<Element = R::Element> + Send + 'static,
     R: RecvBuffer + Send + 'static,
 {
-    lasting::owned(comm, M::NONBLOCKING_ROLE, send, recv, |slices| {
+    stable::owned(comm, M::NONBLOCKING_ROLE, send, recv, |slices| {
         begun::<M, _>(comm, slices, with)
     })
 }
@@ -161,7 +161,7 @@ pub(crate) fn owned_one<M: Mover, B: RecvBuffer + Send + 'static>(
     buffer: B,
     with: M::With<'_>,
 ) -> Result<Request<B>> {
-    lasting::owned_one(comm, M::NONBLOCKING_ROLE, buffer, |slices| {
+    stable::owned_one(comm, M::NONBLOCKING_ROLE, buffer, |slices| {
         begun::<M, _>(comm, slices, with)
     })
 }
@@ -173,7 +173,7 @@ pub(crate) fn scoped<'scope, M: Mover, T: Pod>(
     recv: &'scope mut [T],
     with: M::With<'_>,
 ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-    lasting::scoped(scope, M::NONBLOCKING_ROLE, send, recv, |slices| {
+    stable::scoped(scope, M::NONBLOCKING_ROLE, send, recv, |slices| {
         begun::<M, T>(scope.communicator(), slices, with)
     })
 }
@@ -188,16 +188,16 @@ pub(crate) fn persistent<M: Mover, B: Send + 'static, T: Pod, K: Clone + Send + 
     with: fn(&K) -> M::With<'_>,
 ) -> Result<Persistent<B>> {
     let kept_again = kept.clone();
-    let again = move |comm: &Communicator, slices: Lasting<Slices<'_, T>>| {
+    let again = move |comm: &Communicator, slices: Stable<Slices<'_, T>>| {
         begun::<M, T>(comm, slices, with(&kept_again))
     };
-    let init = |slices: Lasting<Slices<'_, T>>| {
+    let init = |slices: Stable<Slices<'_, T>>| {
         let with = with(&kept);
         let proven = slices.proven(|slices| M::prove(M::INIT, comm, slices, with));
         let call = Call::moving::<T>(M::INIT).rooted(M::root(with));
         trial::kept(comm, call, proven, M::init_over_mpi::<T>)
     };
-    lasting::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
+    stable::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
 }
 
 /// The rows: what the program passes besides slices, the root among it, what is proven of the slices, or of the one slice in place, and the functions that
@@ -245,14 +245,14 @@ macro_rules! movers {
 
             fn nonblocking_over_mpi<T: Pod>(
                 comm: &MpiComm,
-                proven: Lasting<$proven<'_, T>>,
+                proven: Stable<$proven<'_, T>>,
             ) -> Result<StartedOp> {
                 mpi::$module::nonblocking::<$(functions::$functions,)? T>(comm, proven)
             }
 
             fn init_over_mpi<T: Pod>(
                 comm: &MpiComm,
-                proven: Lasting<$proven<'_, T>>,
+                proven: Stable<$proven<'_, T>>,
             ) -> Result<Option<StartedOp>> {
                 mpi::$module::init::<$(functions::$functions,)? T>(comm, proven)
             }
@@ -263,7 +263,7 @@ macro_rules! movers {
 
             fn nonblocking_in_process<T: Pod>(
                 comm: &InProcessComm,
-                proven: Lasting<$proven<'_, T>>,
+                proven: Stable<$proven<'_, T>>,
             ) -> Result<StartedOp> {
                 in_process::$nonblocking(comm, proven)
             }

@@ -2,13 +2,13 @@
 
 use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
-use crate::lasting::Shape;
 use crate::mpi::functions::{
     Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceScatterBlock, Scan,
     Scatter,
 };
 use crate::ops::{Op, Reduction};
 use crate::sealed::Sealed;
+use crate::stable::Shape;
 use crate::{barrier, moves, reductions};
 
 /// Collective operations that are prepared once, with their buffers, and then started as often as they are needed.

@@ -3,12 +3,12 @@
 use ranks_comm::{Neighborhood, Persistent, RecvBuffer, Result, SendBuffer};
 
 use crate::blocks::Blocks;
-use crate::lasting::Shape;
 use crate::layouts::Layouts;
 use crate::moves;
 use crate::mpi::functions::{
     NeighborAllgather, NeighborAllgatherv, NeighborAlltoall, NeighborAlltoallv, NeighborAlltoallw,
 };
+use crate::stable::Shape;
 
 /// Operations among neighbours that are prepared once, with their buffers, and then started as often as they are needed.
 ///

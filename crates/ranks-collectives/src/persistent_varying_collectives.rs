@@ -3,11 +3,11 @@
 use ranks_comm::{Communicator, Persistent, RecvBuffer, Result, SendBuffer};
 
 use crate::blocks::Blocks;
-use crate::lasting::Shape;
 use crate::layouts::Layouts;
 use crate::mpi::functions::{Allgatherv, Alltoallv, Alltoallw, Gatherv, ReduceScatter, Scatterv};
 use crate::ops::Reduction;
 use crate::sealed::Sealed;
+use crate::stable::Shape;
 use crate::{moves, reductions};
 
 /// Collective operations whose blocks are not all of the same length, prepared once, with their buffers, and then started as

@@ -11,12 +11,12 @@ use ranks_comm::{
 
 use crate::agreement::{Call, Proven, begin};
 use crate::blocks::Blocks;
-use crate::lasting::{self, Lasting, Shape, Slices};
-use crate::mpi::LastingOperation;
+use crate::mpi::OwnedOperation;
 use crate::mpi::functions::{self, Named, Reduces};
 use crate::mpi::reductions as mpi;
 use crate::ops::Reduction;
 use crate::post_process::Finishing;
+use crate::stable::{self, Shape, Slices, Stable};
 use crate::transfer::Transfer;
 use crate::with_deadline::carry_out_in_time;
 use crate::{in_process, trial};
@@ -124,7 +124,7 @@ pub(crate) trait Reducer: Named + 'static {
     fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
         comm: &InProcessComm,
         op: O,
-        reducing: Lasting<Reducing<'_, T>>,
+        reducing: Stable<Reducing<'_, T>>,
     ) -> Result<StartedOp>;
 }
 
@@ -232,7 +232,7 @@ fn carry_out<R: Reducer, T: Pod, O: Reduction<T>>(
         transfer.map(|transfer| Reducing { transfer, share }),
         |comm, reducing| mpi::blocking::<R::Functions, T, O>(comm, me, op, reducing),
         O::predefined().map(|_| {
-            let begin = |comm: &MpiComm, reducing: Lasting<Reducing<'_, T>>| {
+            let begin = |comm: &MpiComm, reducing: Stable<Reducing<'_, T>>| {
                 mpi::nonblocking_in_pieces::<R::Functions, T, O>(comm, me, reducing)
             };
             (R::NONBLOCKING_ROLE, begin)
@@ -245,7 +245,7 @@ fn carry_out<R: Reducer, T: Pod, O: Reduction<T>>(
 #[inline]
 fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Communicator,
-    mut slices: Lasting<Slices<'_, T>>,
+    mut slices: Stable<Slices<'_, T>>,
     op: O,
     with: R::With<'_>,
 ) -> Result<StartedOp> {
@@ -255,7 +255,7 @@ fn begun<R: Reducer, T: Pod, O: Reduction<T> + Send + 'static>(
         call::<R, T, O>(R::NONBLOCKING, with),
         slices.proven(|slices| proven::<R, T>(R::NONBLOCKING, comm, slices, with)),
         |comm, reducing| {
-            let make = || LastingOperation::of::<T, O>(op);
+            let make = || OwnedOperation::of::<T, O>(op);
             if R::IN_PLACE {
                 mpi::nonblocking_in_place::<R::Functions, T, O>(comm, make, reducing)
             } else {
@@ -292,7 +292,7 @@ where
     R: RecvBuffer + Send + 'static,
     O: Reduction<R::Element> + Send + 'static,
 {
-    lasting::owned(comm, M::NONBLOCKING_ROLE, send, recv, |slices| {
+    stable::owned(comm, M::NONBLOCKING_ROLE, send, recv, |slices| {
         begun::<M, _, _>(comm, slices, op, with)
     })
 }
@@ -309,7 +309,7 @@ where
     B: RecvBuffer + Send + 'static,
     O: Reduction<B::Element> + Send + 'static,
 {
-    lasting::owned_one(comm, M::NONBLOCKING_ROLE, buffer, |slices| {
+    stable::owned_one(comm, M::NONBLOCKING_ROLE, buffer, |slices| {
         begun::<M, _, _>(comm, slices, op, with)
     })
 }
@@ -322,7 +322,7 @@ pub(crate) fn scoped<'scope, R: Reducer, T: Pod, O: Reduction<T> + Send + 'stati
     op: O,
     with: R::With<'_>,
 ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
-    lasting::scoped(scope, R::NONBLOCKING_ROLE, send, recv, |slices| {
+    stable::scoped(scope, R::NONBLOCKING_ROLE, send, recv, |slices| {
         begun::<R, T, O>(scope.communicator(), slices, op, with)
     })
 }
@@ -345,10 +345,10 @@ where
     K: Clone + Send + 'static,
 {
     let kept_again = kept.clone();
-    let again = move |comm: &Communicator, slices: Lasting<Slices<'_, T>>| {
+    let again = move |comm: &Communicator, slices: Stable<Slices<'_, T>>| {
         begun::<M, _, _>(comm, slices, op, with(&kept_again))
     };
-    let init = |mut slices: Lasting<Slices<'_, T>>| {
+    let init = |mut slices: Stable<Slices<'_, T>>| {
         let with = with(&kept);
         let finishing = Finishing::of(&mut slices, op, comm.peers());
         let finishing = finishing.filter(|_| gets::<M>(comm, with));
@@ -359,7 +359,7 @@ where
         })?;
         Ok(made.map(|made| Finishing::after(finishing, made)))
     };
-    lasting::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
+    stable::prepared(comm, M::INIT_ROLE, buffer, shape, init, again)
 }
 
 /// The rows: what the program passes besides slices and operation, who gets the result, what part of it, what the slices must be, and the functions
@@ -417,7 +417,7 @@ macro_rules! reducers {
             fn nonblocking_in_process<T: Pod, O: Reduction<T> + Send + 'static>(
                 comm: &InProcessComm,
                 op: O,
-                reducing: Lasting<Reducing<'_, T>>,
+                reducing: Stable<Reducing<'_, T>>,
             ) -> Result<StartedOp> {
                 in_process::$nonblocking(comm, op, reducing)
             }

@@ -7,10 +7,10 @@ use ranks_comm::{Communicator, Result};
 
 use crate::agreement::{Call, Proven, carry_out_by};
 use crate::blocks::Blocks;
-use crate::lasting::{self, Lasting};
 use crate::layouts::Pattern;
 use crate::neighbors::{Division, Trade};
 use crate::reductions::Reducing;
+use crate::stable::{self, Stable};
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
 
@@ -117,14 +117,14 @@ pub(crate) fn carry_out_in_time<'a, P: Movable<'a>>(
     over_mpi: impl FnOnce(&MpiComm, P) -> Result<()>,
     begin: Option<(
         &'static OpInfo,
-        impl FnOnce(&MpiComm, Lasting<P>) -> Result<StartedOp>,
+        impl FnOnce(&MpiComm, Stable<P>) -> Result<StartedOp>,
     )>,
     in_process: impl FnOnce(&InProcessComm, P) -> Result<()>,
 ) -> Result<()> {
     carry_out_by(comm, call, proven, |proven| match comm.backend() {
         Backend::Mpi(over) => match begin.filter(|_| comm.ends_in_time()) {
             Some((role, begin)) => {
-                let done = lasting::on_copies(comm, role, proven, |proven| begin(over, proven));
+                let done = stable::on_copies(comm, role, proven, |proven| begin(over, proven));
                 // The program has not called the operation that returns at once.
                 done.map_err(|error| error.of(call.operation()))
             }

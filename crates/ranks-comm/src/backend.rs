@@ -1,12 +1,12 @@
 //! Interface for the sibling crates: the two backends of a communicator, and operations on them.
 
+pub use crate::call::call_description::CallDescription;
 pub use crate::call::call_guard::CallGuard;
 pub use crate::call::callback::{calling_back, do_what_is_left};
 pub use crate::call::identity::digest;
 pub use crate::call::identity::unused_number;
 pub use crate::call::limit::Pause;
 pub use crate::call::limit::look;
-pub use crate::call::told::Told;
 pub use crate::data::datatype::TypeOf;
 pub use crate::data::in_flight::{InFlight, Keep};
 pub use crate::data::lent::{Lent, Places};

@@ -9,7 +9,7 @@ use crate::backend::{Backend, Limit};
 use crate::dropped::Dropped;
 use crate::reach::OwnStream;
 use crate::registration::Gone;
-use crate::team::Lasting;
+use crate::team::Stable;
 use crate::under_way::UnderWay;
 
 /// This PE.
@@ -33,7 +33,7 @@ pub(crate) struct Pe {
     /// Operations that the host has started, and the stream that it waits on.
     pub(crate) own: OwnStream,
     /// The teams that every heap has.
-    pub(crate) teams: Lasting,
+    pub(crate) teams: Stable,
     /// The reason for which nothing can be called any more.
     failed: RefCell<Option<String>>,
 }
@@ -52,7 +52,7 @@ impl Pe {
             gone: RefCell::new(Vec::new()),
             under_way: UnderWay::default(),
             own: OwnStream::default(),
-            teams: Lasting::default(),
+            teams: Stable::default(),
             failed: RefCell::new(None),
         }
     }

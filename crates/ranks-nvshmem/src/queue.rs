@@ -21,7 +21,7 @@ mod collectives;
 mod one_sided;
 
 /// A callback that keeps something until the queue is closed, and is told the point of its completion, if there is one.
-type Kept<'env> = Box<dyn FnOnce(Option<&Mark>) + 'env>;
+type OnClose<'env> = Box<dyn FnOnce(Option<&Mark>) + 'env>;
 
 /// The time for which a device that answers neither for an event nor for a stream is waited for, before the process is ended.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Queue<'env> {
     pub(crate) reach: Reach<'env>,
     pub(crate) stream: StreamRef<'env>,
-    kept: RefCell<Vec<Kept<'env>>>,
+    kept: RefCell<Vec<OnClose<'env>>>,
     /// The operation that was enqueued last, if any was.
     last: Cell<Option<What>>,
     /// The operation enqueued last that waits for other PEs.

@@ -149,7 +149,7 @@ fn compares() -> bool {
 
 /// The teams that a heap has while it lives, and what is remembered of others.
 #[derive(Debug)]
-pub(crate) struct Lasting {
+pub(crate) struct Stable {
     world: OnceCell<Rc<TeamState>>,
     shared: OnceCell<Rc<TeamState>>,
     node: OnceCell<Rc<TeamState>>,
@@ -159,7 +159,7 @@ pub(crate) struct Lasting {
     compares: bool,
 }
 
-impl Default for Lasting {
+impl Default for Stable {
     fn default() -> Self {
         Self {
             world: OnceCell::new(),
@@ -171,7 +171,7 @@ impl Default for Lasting {
     }
 }
 
-impl Lasting {
+impl Stable {
     /// The number of teams made here with the unique id of this number.
     fn uses_of(&self, number: u64) -> u64 {
         let mut ids = self.ids.borrow_mut();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_collectives::Collectives;
-use ranks_comm::backend::Backend as Way;
+use ranks_comm::backend::Backend as CommFastPath;
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::fence::Fenced;
@@ -17,7 +17,7 @@ use crate::locked::Locked;
 use crate::operations::Operations;
 use crate::passive::{LockKind, PassiveWindow};
 use crate::table::{Part, Table};
-use crate::window::{self, Told, Window};
+use crate::window::{self, CallDescription, Window};
 
 const ATTACH: &str = "MPI_Win_attach";
 const DETACH: &str = "MPI_Win_detach";
@@ -113,7 +113,7 @@ impl DynamicWindow {
                 Ok((Backend::Mpi(view), start))
             },
             |_, vec| {
-                let Way::InProcess(own) = own.backend() else {
+                let CommFastPath::InProcess(own) = own.backend() else {
                     return Err(window::of_two_kinds());
                 };
                 let region = LocalWindow::from_memory(own, vec)?;
@@ -168,7 +168,7 @@ impl DynamicWindow {
         let own = &self.window.inner.comm;
         let mine = belongs(&self.window.inner, DETACH, &attached);
         let number = mine.as_ref().map_or(u64::MAX, |()| attached.number);
-        let told: Told = [number, 0, window::kind_of(DETACH, 0, ""), 0];
+        let told: CallDescription = [number, 0, window::kind_of(DETACH, 0, ""), 0];
         let mut all = vec![told; own.size()];
         own.allgather(&[told], &mut all)?;
         mine?;

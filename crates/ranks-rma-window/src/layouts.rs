@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use bytemuck::Pod;
-use ranks_comm::backend::{Backend as Way, MpiComm, TypeOf};
+use ranks_comm::backend::{Backend as CommFastPath, MpiComm, TypeOf};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Error, ErrorKind, Result};
 
@@ -221,8 +221,8 @@ impl<T: Pod> Inner<T> {
     /// Communicator whose library makes datatypes, over MPI.
     fn library(&self) -> Option<&MpiComm> {
         match self.comm.backend() {
-            Way::Mpi(comm) => Some(comm),
-            Way::InProcess(_) => None,
+            CommFastPath::Mpi(comm) => Some(comm),
+            CommFastPath::InProcess(_) => None,
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn all_have(
 }
 
 /// Words that each rank tells the others: its machine, the memory it needs there, and the memory it found to be free.
-type Told = [u64; 3];
+type CallDescription = [u64; 3];
 
 fn ask(
     comm: &Communicator,
@@ -84,8 +84,8 @@ fn ask(
 }
 
 /// The rank that found too little for its machine, and what the ranks of that machine need; the lowest, if there are several.
-fn lacking(all: &[Told]) -> Option<(usize, u64)> {
-    let asking = |told: &&Told| told[1] > 0;
+fn lacking(all: &[CallDescription]) -> Option<(usize, u64)> {
+    let asking = |told: &&CallDescription| told[1] > 0;
     all.iter()
         .enumerate()
         .filter(|(_, told)| told[1] > 0)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use ranks_collectives::Collectives;
-use ranks_comm::backend::{Backend as Way, digest};
+use ranks_comm::backend::{Backend as CommFastPath, digest};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::epochs::Epochs;
@@ -128,10 +128,10 @@ impl<T: Pod> Window<T> {
             ALLOCATE,
             |over| mpi::Window::allocate(over, len, Arc::clone(&epochs)).map(Backend::Mpi),
             |_| match own.backend() {
-                Way::InProcess(own) => {
+                CommFastPath::InProcess(own) => {
                     LocalWindow::allocate(own, room::<T>(len)).map(Backend::InProcess)
                 }
-                Way::Mpi(_) => Err(of_two_kinds()),
+                CommFastPath::Mpi(_) => Err(of_two_kinds()),
             },
         );
         Self::agreed(own, ALLOCATE, len, made, epochs)
@@ -181,8 +181,10 @@ impl<T: Pod> Window<T> {
                 mpi::Window::from_vec(over, vec, alone, Arc::clone(&epochs)).map(Backend::Mpi)
             },
             |_, vec| match own.backend() {
-                Way::InProcess(own) => LocalWindow::from_memory(own, vec).map(Backend::InProcess),
-                Way::Mpi(_) => Err(of_two_kinds()),
+                CommFastPath::InProcess(own) => {
+                    LocalWindow::from_memory(own, vec).map(Backend::InProcess)
+                }
+                CommFastPath::Mpi(_) => Err(of_two_kinds()),
             },
         );
         Self::agreed(own, CREATE, len, made, epochs)
@@ -197,8 +199,10 @@ impl<T: Pod> Window<T> {
             OPERATION,
             |over| mpi::Window::create_dynamic(over, Arc::clone(&epochs)).map(Backend::Mpi),
             |_| match own.backend() {
-                Way::InProcess(own) => LocalWindow::allocate(own, 0).map(Backend::InProcess),
-                Way::Mpi(_) => Err(of_two_kinds()),
+                CommFastPath::InProcess(own) => {
+                    LocalWindow::allocate(own, 0).map(Backend::InProcess)
+                }
+                CommFastPath::Mpi(_) => Err(of_two_kinds()),
             },
         );
         Window::agreed(own, OPERATION, 0, made, epochs)
@@ -385,7 +389,7 @@ fn begin<T: Pod>(comm: &Communicator, operation: &'static str, len: usize) -> Re
 }
 
 /// Words that ranks tell each other before they make, attach or detach something; the third is that of [`kind_of`].
-pub(crate) type Told = [u64; 4];
+pub(crate) type CallDescription = [u64; 4];
 
 /// Digest of a call: the operation, the number of the object, and the type of its elements.
 pub(crate) fn kind_of(operation: &'static str, number: u64, element: &str) -> u64 {
@@ -406,8 +410,8 @@ pub(crate) fn agree_elements<T: Pod>(
         .and_then(|bytes| bytes.checked_add(2 * line));
     let fits = bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok());
     let element = kind_of(operation, number, type_name::<T>());
-    let words: Told = [u64::from(fits), len as u64, element, size_of::<T>() as u64];
-    let mut all: Vec<Told> = vec![[0; 4]; own.size()];
+    let words: CallDescription = [u64::from(fits), len as u64, element, size_of::<T>() as u64];
+    let mut all: Vec<CallDescription> = vec![[0; 4]; own.size()];
     own.allgather(&[words], &mut all)?;
     let different = |&[_, _, element, width]: &[u64; 4]| [element, width] != all[0][2..];
     if let Some(rank) = all.iter().position(different) {

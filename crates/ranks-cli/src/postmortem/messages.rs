@@ -5,7 +5,7 @@ use super::dump::{Call, Communicator};
 use crate::operations::SENDS;
 
 /// The messages that a rank has sent, or the receives that it has posted, as far as its dump tells.
-pub(super) struct Told {
+pub(super) struct KnownMessages {
     /// The number of those that belong to the other side's call.
     pub(super) matching: usize,
     /// Those with other tags: each tag, and how often.
@@ -66,7 +66,7 @@ fn nobody_has_sent(
         .then(|| "no rank has sent it anything with that tag".to_owned())
 }
 
-impl Told {
+impl KnownMessages {
     fn say(&self, rank: usize, done: &str, used: usize) -> String {
         let mut text = if self.matching > 0 {
             format!(
@@ -90,8 +90,8 @@ impl Told {
 
 impl Communicator {
     /// The calls of this that `belongs` chooses, with that tag or any.
-    fn told(&self, tag: Option<i64>, belongs: impl Fn(&Call) -> bool) -> Told {
-        let mut told = Told {
+    fn told(&self, tag: Option<i64>, belongs: impl Fn(&Call) -> bool) -> KnownMessages {
+        let mut told = KnownMessages {
             matching: 0,
             others: Vec::new(),
             is_whole: self.messages.first().is_none_or(|first| first.number == 0),

@@ -1,9 +1,9 @@
 //! Collectives that return at once.
 
-use ranks_comm::backend::{Backend, InProcessComm, MpiComm, StartedOp, Told};
+use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, StartedOp};
 use ranks_comm::{Communicator, Result};
 
-use super::{Call, Proven, compared, told};
+use super::{Call, Proven, compared, description};
 
 /// Begins a collective on whichever backend this is, if this thread may.
 pub(crate) fn begin<P: Proven>(
@@ -40,8 +40,8 @@ fn comparing<P: Proven>(
     }
     comm.must_be_in_step(call.operation())?;
     let told = match &proven {
-        Ok(proven) => told(call, &proven.lengths()).beginning(),
-        Err(error) => Told::refusing(error),
+        Ok(proven) => description(call, &proven.lengths()).beginning(),
+        Err(error) => CallDescription::refusing(error),
     };
     let compared = comm.begin_comparing(call.operation(), &told)?;
     match proven.and_then(begin) {

@@ -10,9 +10,9 @@ use super::call::{Call, Outcome};
 use super::folding::Folding;
 use super::reduce::combine;
 use crate::intercommunicators::{Crossing, RootGroup};
-use crate::lasting::Lasting;
 use crate::ops::Reduction;
 use crate::reductions::Reducing;
+use crate::stable::Stable;
 
 pub(super) fn barrier_between(call: &Call<'_>) -> Result<()> {
     exchange(call, &[], |_, from| call.receive(from, &mut []))
@@ -35,7 +35,7 @@ pub(crate) fn bcast_between<T: Pod>(comm: &Comm, crossing: Crossing<'_, T>) -> R
 
 pub(crate) fn ibcast_between<T: Pod>(
     comm: &Comm,
-    crossing: Lasting<Crossing<'_, T>>,
+    crossing: Stable<Crossing<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, crossing.get().operation);
     let number = comm.next_number();
@@ -73,7 +73,7 @@ pub(crate) fn allreduce_between<T: Pod, O: Reduction<T>>(
 pub(crate) fn iallreduce_between<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    reducing: Lasting<Reducing<'_, T>>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, reducing.get().transfer.operation());
     let number = comm.next_number();
@@ -103,7 +103,7 @@ pub(crate) fn allgather_between<T: Pod>(comm: &Comm, crossing: Crossing<'_, T>) 
 
 pub(crate) fn iallgather_between<T: Pod>(
     comm: &Comm,
-    crossing: Lasting<Crossing<'_, T>>,
+    crossing: Stable<Crossing<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, crossing.get().operation);
     let number = comm.next_number();

@@ -8,9 +8,9 @@ use ranks_comm::layout::Layout;
 use super::arrivals::Arrivals;
 use super::bytes::bytes_mut;
 use super::call::{Call, Outcome};
-use crate::lasting::Lasting;
 use crate::layouts::{Layouts, Pattern};
 use crate::neighbors::Trade;
+use crate::stable::Stable;
 
 pub(crate) fn alltoallw<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<()> {
     let call = Call::of::<T>(comm, pattern.operation);
@@ -22,7 +22,7 @@ pub(crate) fn alltoallw<T: Pod>(comm: &Comm, pattern: Pattern<'_, T>) -> Result<
 
 pub(crate) fn ialltoallw<T: Pod>(
     comm: &Comm,
-    pattern: Lasting<Pattern<'_, T>>,
+    pattern: Stable<Pattern<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, pattern.get().operation);
     let ((send, here), there) = (pattern.get().send, pattern.get().recv.1);
@@ -53,7 +53,7 @@ pub(crate) fn neighbor_alltoallw<T: Pod>(comm: &Comm, trade: Trade<'_, T, &Layou
 
 pub(crate) fn ineighbor_alltoallw<T: Pod>(
     comm: &Comm,
-    trade: Lasting<Trade<'_, T, &Layouts>>,
+    trade: Stable<Trade<'_, T, &Layouts>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, trade.get().operation);
     let (send, here) = (trade.get().send.slice, trade.get().send.blocks.layouts());

@@ -8,8 +8,8 @@ use super::arrivals::Arrivals;
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use super::varying::Places;
-use crate::lasting::Lasting;
 use crate::neighbors::Trade;
+use crate::stable::Stable;
 
 pub(crate) fn neighbor_exchange<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Result<()> {
     let call = Call::of::<T>(comm, trade.operation);
@@ -30,7 +30,7 @@ pub(crate) fn neighbor_exchange<T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> Res
 
 pub(crate) fn ineighbor_exchange<T: Pod>(
     comm: &Comm,
-    trade: Lasting<Trade<'_, T>>,
+    trade: Stable<Trade<'_, T>>,
 ) -> Result<StartedOp> {
     let (operation, incoming) = (trade.get().operation, trade.get().incoming());
     let call = Call::of::<T>(comm, operation);

@@ -11,9 +11,9 @@ use super::arrivals::Arrivals;
 use super::bytes::{Bytes, block_mut, block_of, bytes, bytes_mut};
 use super::call::Call;
 use super::folding::Folding;
-use crate::lasting::{Lasting, nowhere};
 use crate::ops::Reduction;
 use crate::reductions::Reducing;
+use crate::stable::{Stable, nowhere};
 use crate::transfer::Transfer;
 
 pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
@@ -26,7 +26,7 @@ pub(crate) fn ibarrier(comm: &Comm) -> Result<StartedOp> {
     Ok(Arrivals::new(&call, number, expected).begun())
 }
 
-pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) -> Result<StartedOp> {
+pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Stable<Transfer<'_, T>>) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, 0..0).1);
@@ -41,10 +41,7 @@ pub(crate) fn ibcast<T: Pod>(comm: &Comm, transfer: Lasting<Transfer<'_, T>>) ->
     Ok(Arrivals::new(&call, number, vec![(root, place)]).begun())
 }
 
-pub(crate) fn igather<T: Pod>(
-    comm: &Comm,
-    transfer: Lasting<Transfer<'_, T>>,
-) -> Result<StartedOp> {
+pub(crate) fn igather<T: Pod>(comm: &Comm, transfer: Stable<Transfer<'_, T>>) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
     let bytes = transfer.map(|transfer| Bytes::of(comm, transfer, comm.rank()..comm.rank() + 1).1);
@@ -57,7 +54,7 @@ pub(crate) fn igather<T: Pod>(
 
 pub(crate) fn iallgather<T: Pod>(
     comm: &Comm,
-    transfer: Lasting<Transfer<'_, T>>,
+    transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
@@ -69,7 +66,7 @@ pub(crate) fn iallgather<T: Pod>(
 }
 
 /// A block of each rank: this one's is there.
-fn gathering(call: &Call<'_>, number: i32, mut bytes: Lasting<Bytes<'_>>) -> StartedOp {
+fn gathering(call: &Call<'_>, number: i32, mut bytes: Stable<Bytes<'_>>) -> StartedOp {
     let Bytes {
         send, recv, block, ..
     } = bytes.get_mut();
@@ -85,7 +82,7 @@ fn gathering(call: &Call<'_>, number: i32, mut bytes: Lasting<Bytes<'_>>) -> Sta
 
 pub(crate) fn iscatter<T: Pod>(
     comm: &Comm,
-    transfer: Lasting<Transfer<'_, T>>,
+    transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
@@ -113,7 +110,7 @@ pub(crate) fn iscatter<T: Pod>(
 
 pub(crate) fn ialltoall<T: Pod>(
     comm: &Comm,
-    transfer: Lasting<Transfer<'_, T>>,
+    transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, transfer.get().operation());
     let number = comm.next_number();
@@ -137,7 +134,7 @@ pub(crate) fn ialltoall<T: Pod>(
 pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    reducing: Lasting<Reducing<'_, T>>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
@@ -153,7 +150,7 @@ pub(crate) fn ireduce<T: Pod, O: Reduction<T> + Send + 'static>(
 pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    reducing: Lasting<Reducing<'_, T>>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
     let call = Call::of::<T>(comm, transfer.get().operation());
@@ -169,7 +166,7 @@ pub(crate) fn iallreduce<T: Pod, O: Reduction<T> + Send + 'static>(
 pub(crate) fn iscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    reducing: Lasting<Reducing<'_, T>>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     over_lower_ranks(comm, op, reducing, comm.rank() + 1)
 }
@@ -178,7 +175,7 @@ pub(crate) fn iscan<T: Pod, O: Reduction<T> + Send + 'static>(
 pub(crate) fn iexscan<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    reducing: Lasting<Reducing<'_, T>>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     over_lower_ranks(comm, op, reducing, comm.rank())
 }
@@ -186,7 +183,7 @@ pub(crate) fn iexscan<T: Pod, O: Reduction<T> + Send + 'static>(
 fn over_lower_ranks<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    reducing: Lasting<Reducing<'_, T>>,
+    reducing: Stable<Reducing<'_, T>>,
     end: usize,
 ) -> Result<StartedOp> {
     let transfer = reducing.map(|reducing| reducing.transfer);
@@ -202,7 +199,7 @@ fn over_lower_ranks<T: Pod, O: Reduction<T> + Send + 'static>(
 pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    reducing: Lasting<Reducing<'_, T>>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     let blocks = reducing.get().blocks();
     let transfer = reducing.map(|reducing| reducing.transfer);
@@ -225,7 +222,7 @@ pub(crate) fn ireduce_scatter<T: Pod, O: Reduction<T> + Send + 'static>(
 /// The elements that are sent, in place copied, and the place of those that are received.
 type Copied<'a, T> = (Cow<'a, [T]>, &'a mut [T]);
 
-fn copied<'a, T: Pod>(transfer: Lasting<Transfer<'a, T>>) -> Lasting<Copied<'a, T>> {
+fn copied<'a, T: Pod>(transfer: Stable<Transfer<'a, T>>) -> Stable<Copied<'a, T>> {
     transfer.map(|transfer| {
         let block = transfer.block();
         transfer.into_copied(0..block)
@@ -237,7 +234,7 @@ fn folding<T: Pod, O: Reduction<T> + Send + 'static>(
     call: &Call<'_>,
     number: i32,
     op: O,
-    slices: Lasting<Copied<'_, T>>,
+    slices: Stable<Copied<'_, T>>,
     end: usize,
 ) -> StartedOp {
     let own = slices.get().0.to_vec();

@@ -8,12 +8,12 @@ use super::arrivals::Arrivals;
 use super::bytes::{bytes, bytes_mut};
 use super::call::Call;
 use super::varying::Places;
-use crate::lasting::Lasting;
+use crate::stable::Stable;
 use crate::varying::{Exchange, Gathering, Scattering};
 
 pub(crate) fn igatherv<T: Pod>(
     comm: &Comm,
-    gathering: Lasting<Gathering<'_, T>>,
+    gathering: Stable<Gathering<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, gathering.get().operation);
     let number = comm.next_number();
@@ -28,7 +28,7 @@ pub(crate) fn igatherv<T: Pod>(
 
 pub(crate) fn iallgatherv<T: Pod>(
     comm: &Comm,
-    gathering: Lasting<Gathering<'_, T>>,
+    gathering: Stable<Gathering<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, gathering.get().operation);
     let number = comm.next_number();
@@ -50,7 +50,7 @@ fn own<'a, T>(gathering: &'a Gathering<'_, T>) -> &'a [T] {
 fn collecting<T: Pod>(
     call: &Call<'_>,
     number: i32,
-    gathering: Lasting<Gathering<'_, T>>,
+    gathering: Stable<Gathering<'_, T>>,
 ) -> StartedOp {
     let send = gathering.get().send.map(bytes);
     let places = Places::of::<T>(gathering.get().recv.blocks);
@@ -64,7 +64,7 @@ fn collecting<T: Pod>(
 fn arriving(
     call: &Call<'_>,
     number: i32,
-    recv: Lasting<&mut [u8]>,
+    recv: Stable<&mut [u8]>,
     places: &Places<'_>,
 ) -> StartedOp {
     let whole = recv.into_span();
@@ -80,7 +80,7 @@ fn arriving(
 
 pub(crate) fn iscatterv<T: Pod>(
     comm: &Comm,
-    scattering: Lasting<Scattering<'_, T>>,
+    scattering: Stable<Scattering<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, scattering.get().operation);
     let number = comm.next_number();
@@ -103,7 +103,7 @@ pub(crate) fn iscatterv<T: Pod>(
 
 pub(crate) fn ialltoallv<T: Pod>(
     comm: &Comm,
-    exchange: Lasting<Exchange<'_, T>>,
+    exchange: Stable<Exchange<'_, T>>,
 ) -> Result<StartedOp> {
     let call = Call::of::<T>(comm, exchange.get().operation);
     let number = comm.next_number();

@@ -10,7 +10,7 @@ use ranks_comm::backend::{MpiComm as Comm, Plain, StartedOp};
 
 use super::functions::Alltoallv;
 use super::varying::{self, Division, Side, Varying};
-use crate::lasting::Lasting;
+use crate::stable::Stable;
 use crate::varying::Exchange;
 
 /// As the function has it.
@@ -38,7 +38,7 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, exchange: Exchange<'_, T>) -> Result
 /// (<https://github.com/open-mpi/ompi/pull/8059>).
 pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
-    exchange: Lasting<Exchange<'_, T>>,
+    exchange: Stable<Exchange<'_, T>>,
 ) -> Result<StartedOp> {
     let inner = exchange.get();
     let in_place = inner.send.slice.is_none();
@@ -50,7 +50,7 @@ pub(crate) fn nonblocking<T: Pod>(
 /// Nothing in place, for the same reason: each start takes a copy.
 pub(crate) fn init<T: Pod>(
     comm: &Comm,
-    exchange: Lasting<Exchange<'_, T>>,
+    exchange: Stable<Exchange<'_, T>>,
 ) -> Result<Option<StartedOp>> {
     if exchange.get().send.slice.is_none() {
         return Ok(None);

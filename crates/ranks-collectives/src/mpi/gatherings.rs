@@ -17,7 +17,7 @@ use super::functions::{Allgatherv, Gatherv, Moved, Moves, Native};
 use super::large_varying::{self, is_through_types};
 use super::packed::{self, at_the_front};
 use super::varying::{self, Division, Side, Varying};
-use crate::lasting::Lasting;
+use crate::stable::Stable;
 use crate::varying::Gathering;
 
 /// A gather to one rank or to all.
@@ -101,7 +101,7 @@ pub(crate) fn small<F: Gathers, T: Pod>(
 
 pub(crate) fn nonblocking<F: Gathers, T: Pod>(
     comm: &Comm,
-    gathering: Lasting<Gathering<'_, T>>,
+    gathering: Stable<Gathering<'_, T>>,
 ) -> Result<StartedOp> {
     if is_through_types::<T>(F::NONBLOCKING_C, gathering.get().recv.blocks) {
         let root = gathering.get().root.rank;
@@ -112,7 +112,7 @@ pub(crate) fn nonblocking<F: Gathers, T: Pod>(
 
 pub(crate) fn init<F: Gathers, T: Pod>(
     comm: &Comm,
-    gathering: Lasting<Gathering<'_, T>>,
+    gathering: Stable<Gathering<'_, T>>,
 ) -> Result<Option<StartedOp>> {
     varying::init::<F, T>(comm, gathering.proven(to_the_front::<F, T>)?)
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use ranks_comm::Result;
 use ranks_comm::backend::{InFlight, Keep, StartedOp};
 
-use crate::lasting::Kept;
+use crate::stable::SharedCopy;
 
 /// One operation of several, each of which is begun. Once one is, that another one is not shows at the end: who gets an error from here
 /// takes none to be under way.
@@ -27,7 +27,7 @@ pub(super) fn all(parts: impl Iterator<Item = Result<StartedOp>>) -> Result<Star
 }
 
 /// Memory that the library uses, of several operations.
-struct Shared(#[expect(dead_code, reason = "it is kept")] Kept);
+struct Shared(#[expect(dead_code, reason = "it is kept")] SharedCopy);
 
 impl Keep for Shared {
     fn ended(&mut self, _: &'static str) -> Result<()> {
@@ -42,11 +42,11 @@ impl fmt::Debug for Shared {
 }
 
 /// The same, which keeps this.
-pub(super) fn keeping(begun: StartedOp, kept: Option<&Kept>) -> StartedOp {
+pub(super) fn keeping(begun: StartedOp, kept: Option<&SharedCopy>) -> StartedOp {
     let Some(shared) = kept else {
         return begun;
     };
-    let shared = Box::new(Shared(Kept::clone(shared)));
+    let shared = Box::new(Shared(SharedCopy::clone(shared)));
     match begun {
         StartedOp::Mpi(cell) => StartedOp::MpiKeeping(cell, InFlight::new(shared)),
         StartedOp::MpiKeeping(cell, first) => StartedOp::MpiKeeping(cell, first.after(shared)),

@@ -12,7 +12,7 @@ use super::functions::{Abi, Alltoallv, Large, Moved, Moves};
 use super::varying::{self, Division, Side, Varying};
 use crate::blocks::Blocks;
 use crate::intercommunicators::{Crossing, RootGroup};
-use crate::lasting::Lasting;
+use crate::stable::Stable;
 
 const NOBODY: RootGroup = RootGroup::OfThisGroup;
 
@@ -36,7 +36,7 @@ pub(crate) fn blocking<F: Moves, T: Pod>(comm: &Comm, crossing: Crossing<'_, T>)
 /// has itself to its own group, where r is the root's number in the other one (`ibcast_inter_sched_flat.c`, to 5.0).
 pub(crate) fn nonblocking<F: Moves, T: Pod>(
     comm: &Comm,
-    crossing: Lasting<Crossing<'_, T>>,
+    crossing: Stable<Crossing<'_, T>>,
 ) -> Result<StartedOp> {
     if let Some(root) = crossing.get().root {
         let varying = crossing.proven(|crossing| from_root(root, crossing))?;
@@ -44,7 +44,7 @@ pub(crate) fn nonblocking<F: Moves, T: Pod>(
     }
     let with = arguments(crossing.into_inner());
     begin_large(F::NONBLOCKING, None, |request| {
-        // SAFETY: the same, and the slices last, as `Lasting` says.
+        // SAFETY: the same, and the slices last, as `Stable` says.
         unsafe { F::nonblocking_c(with, comm.canonical, request) }
     })
 }
@@ -87,7 +87,7 @@ fn from_root<T>(root: RootGroup, crossing: Crossing<'_, T>) -> Result<Varying<'_
 /// Nothing: a trial among the ranks of one group says nothing about two.
 pub(crate) fn init<F: Moves, T: Pod>(
     _: &Comm,
-    _: Lasting<Crossing<'_, T>>,
+    _: Stable<Crossing<'_, T>>,
 ) -> Result<Option<StartedOp>> {
     Ok(None)
 }

@@ -12,7 +12,7 @@ use super::functions::is_in_library;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
 use super::typed_blocks::{TypedBlocks, begin_exchange, exchange};
 use crate::blocks::Blocks;
-use crate::lasting::Lasting;
+use crate::stable::Stable;
 use crate::varying::{Gathering, Scattering};
 
 /// Returns `true` if such blocks travel by derived types, as the library has no function of that name for so many items: all ranks say the same, as
@@ -49,7 +49,7 @@ pub(super) fn gathered<T: Pod>(
 /// Gathers to those ranks that `receives` says, and returns at once.
 pub(super) fn igathered<T: Pod>(
     comm: &Comm,
-    gathering: Lasting<Gathering<'_, T>>,
+    gathering: Stable<Gathering<'_, T>>,
     receives: impl Fn(usize) -> bool,
 ) -> Result<StartedOp> {
     let gathering = gathering.into_inner();
@@ -67,14 +67,14 @@ pub(super) fn igathered<T: Pod>(
         standard_recv_pointer(Some(recv)),
     );
     let copy = copy.map(|copy| Box::new(copy) as Box<dyn Any + Send>);
-    // SAFETY: the blocks lie in slices that last, as `Gathering` and `Lasting` say, or in the copy, which is kept; those that are received do not overlap.
+    // SAFETY: the blocks lie in slices that last, as `Gathering` and `Stable` say, or in the copy, which is kept; those that are received do not overlap.
     unsafe { begin_exchange(comm, (send, sent), (recv, received), copy) }
 }
 
 /// Scatters, and returns at once.
 pub(super) fn iscattered<T: Pod>(
     comm: &Comm,
-    scattering: Lasting<Scattering<'_, T>>,
+    scattering: Stable<Scattering<'_, T>>,
 ) -> Result<StartedOp> {
     let scattering = scattering.into_inner();
     let (me, root, blocks) = (scattering.me, scattering.root.rank, scattering.send.blocks);
@@ -84,7 +84,7 @@ pub(super) fn iscattered<T: Pod>(
         standard_send_pointer(Some(send.unwrap_or_default())),
         standard_recv_pointer(Some(recv.unwrap_or_default())),
     );
-    // SAFETY: the blocks lie in slices that last, as `Scattering` and `Lasting` say, and one at most is received.
+    // SAFETY: the blocks lie in slices that last, as `Scattering` and `Stable` say, and one at most is received.
     unsafe { begin_exchange(comm, (send, sent), (recv, received), None) }
 }
 

@@ -13,8 +13,8 @@ use ranks_mpi_sys::{MPI_Aint, MPI_Count, MPI_Datatype, native};
 use super::begun::begin_large;
 use super::functions::is_in_library;
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
-use crate::lasting::Lasting;
 use crate::layouts::Pattern;
+use crate::stable::Stable;
 
 /// The parts of a slice in the order in which the library has them. The datatypes are there as long as this lives.
 #[derive(Debug)]
@@ -183,7 +183,7 @@ macro_rules! begin_layouts {
         let [send_types, recv_types] = $sides.types.each_ref().map(|types| types.as_ptr());
         let (from, to) = ($from, $to);
         begin_large(stringify!($function), Some($sides), |request| {
-            // SAFETY: what each part takes lies in its slice, and the parts of what is received have no element in common, as `Pattern` and `Trade` have proven; there is one for each rank or neighbour, `from` and `to` being where places count from; slices and arrays last, as `Lasting` says and the sides do.
+            // SAFETY: what each part takes lies in its slice, and the parts of what is received have no element in common, as `Pattern` and `Trade` have proven; there is one for each rank or neighbour, `from` and `to` being where places count from; slices and arrays last, as `Stable` says and the sides do.
             unsafe {
                 sys::$function(
                     from, send_counts, send_places, send_types, to, recv_counts, recv_places, recv_types, $comm.canonical,
@@ -197,7 +197,7 @@ pub(super) use begin_layouts;
 
 pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
-    pattern: Lasting<Pattern<'_, T>>,
+    pattern: Stable<Pattern<'_, T>>,
 ) -> Result<StartedOp> {
     let (from, to, sides) = Sides::of(comm, pattern.into_inner())?;
     match &sides.form {
@@ -230,7 +230,7 @@ pub(crate) fn nonblocking<T: Pod>(
 
 pub(crate) fn init<T: Pod>(
     comm: &Comm,
-    pattern: Lasting<Pattern<'_, T>>,
+    pattern: Stable<Pattern<'_, T>>,
 ) -> Result<Option<StartedOp>> {
     if !is_in_library("MPI_Alltoallw_init") {
         return Ok(None);

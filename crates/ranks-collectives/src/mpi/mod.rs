@@ -19,7 +19,7 @@
 //!   then, and `Communicator::fast_path` or `dispatch` has let the operation in.
 //!
 //! A blocking operation is done with its buffers when it returns. A nonblocking one is handed memory that lasts until it is complete:
-//! [`Lasting`](crate::lasting::Lasting) slices, and what it keeps besides (`begun`). A persistent one is handed the same until it is freed.
+//! [`Stable`](crate::stable::Stable) slices, and what it keeps besides (`begun`). A persistent one is handed the same until it is freed.
 #![allow(unsafe_code)]
 
 mod barrier;
@@ -46,7 +46,7 @@ mod user_op;
 mod varying;
 
 pub(crate) use barrier::{barrier, barrier_init, ibarrier};
-pub(crate) use operation::LastingOperation;
+pub(crate) use operation::OwnedOperation;
 pub(crate) use reduce_local::reduce_local;
 
 /// Returns `true` if the library has persistent collectives, good ones or bad. It is so on all ranks or on none: they use the same library.

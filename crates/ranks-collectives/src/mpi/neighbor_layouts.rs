@@ -12,9 +12,9 @@ use super::functions::is_in_library;
 use super::layouts::{Parts, Sides, begin_layouts};
 use super::neighbor_order::{Form, slots_for};
 use super::pointer::{standard_recv_pointer, standard_send_pointer};
-use crate::lasting::Lasting;
 use crate::layouts::Layouts;
 use crate::neighbors::Trade;
+use crate::stable::Stable;
 
 /// The parts that are sent to the neighbours, and those that come from them, in the order of the library.
 fn around<T: Pod>(
@@ -73,7 +73,7 @@ impl Sides<()> {
 
 pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
-    trade: Lasting<Trade<'_, T, &Layouts>>,
+    trade: Stable<Trade<'_, T, &Layouts>>,
 ) -> Result<StartedOp> {
     let (from, to, sides) = Sides::around(comm, Form::NonblockingLayouts, trade.into_inner())?;
     let (counts, places) = (sides.counts(), sides.places());
@@ -90,7 +90,7 @@ pub(crate) fn nonblocking<T: Pod>(
 
 pub(crate) fn init<T: Pod>(
     comm: &Comm,
-    trade: Lasting<Trade<'_, T, &Layouts>>,
+    trade: Stable<Trade<'_, T, &Layouts>>,
 ) -> Result<Option<StartedOp>> {
     if !is_in_library("MPI_Neighbor_alltoallw_init") {
         return Ok(None);

@@ -14,8 +14,8 @@ use super::functions::{
 };
 use super::neighbor_order::{Form, slots_for};
 use super::varying::{self, Division, Side, Varying};
-use crate::lasting::Lasting;
 use crate::neighbors::Trade;
+use crate::stable::Stable;
 
 /// The sides of an operation that blocks of both are divided on.
 pub(crate) trait Trades: Moves {
@@ -66,7 +66,7 @@ pub(crate) fn blocking<F: Trades, T: Pod>(comm: &Comm, trade: Trade<'_, T>) -> R
 
 pub(crate) fn nonblocking<F: Trades, T: Pod>(
     comm: &Comm,
-    trade: Lasting<Trade<'_, T>>,
+    trade: Stable<Trade<'_, T>>,
 ) -> Result<StartedOp> {
     let varying = trade.proven(|trade| varying::<F, T>(trade, Form::Nonblocking))?;
     varying::nonblocking::<F, T>(comm, varying, None)
@@ -74,7 +74,7 @@ pub(crate) fn nonblocking<F: Trades, T: Pod>(
 
 pub(crate) fn init<F: Trades, T: Pod>(
     comm: &Comm,
-    trade: Lasting<Trade<'_, T>>,
+    trade: Stable<Trade<'_, T>>,
 ) -> Result<Option<StartedOp>> {
     if !is_in_library(F::INIT) {
         return Ok(None);

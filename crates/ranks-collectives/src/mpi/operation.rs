@@ -66,14 +66,14 @@ impl<'o> Operation<'o> {
 }
 
 /// The operation of a reduction that is nonblocking or persistent.
-pub(crate) struct LastingOperation {
+pub(crate) struct OwnedOperation {
     pub(super) op: MPI_Op,
     pub(super) datatype: MPI_Datatype,
     /// The function that the library calls back until the reduction is complete or freed, if the operation is none of its own.
     pub(super) keep: Option<Box<dyn Keep>>,
 }
 
-impl LastingOperation {
+impl OwnedOperation {
     /// An operation for blocks that an `int` can count.
     #[inline]
     pub(crate) fn of<T: Pod, O: Reduction<T> + Send + 'static>(op: O) -> Result<Self> {

@@ -16,11 +16,11 @@ use ranks_mpi_sys::{Family, MPI_Count};
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Native, Reduce, Reduced, Reduces, Standard, is_in_library};
 use super::in_pieces;
-use super::operation::{LastingOperation, Operation, PIECE, count, is_small, large_count};
+use super::operation::{Operation, OwnedOperation, PIECE, count, is_small, large_count};
 use crate::blocks::Blocks;
-use crate::lasting::Lasting;
 use crate::ops::Reduction;
 use crate::reductions::{Reducing, Share};
+use crate::stable::Stable;
 use crate::transfer::Transfer;
 
 /// The arguments of the function that the transfer was proven for, with `counts` if it takes those.
@@ -171,19 +171,19 @@ fn keep<C: Send + std::fmt::Debug + 'static>(
 #[inline]
 pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
-    make: impl FnOnce() -> Result<LastingOperation>,
-    reducing: Lasting<Reducing<'_, T>>,
+    make: impl FnOnce() -> Result<OwnedOperation>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     let reducing = reducing.into_inner();
     let small_counts = reducing.share.counts().map(counts::<T>);
     if !is_small::<T>(reducing.elements()) || matches!(small_counts, Some(None)) {
-        let operation = LastingOperation::predefined::<T, O>(F::NONBLOCKING_C)?;
+        let operation = OwnedOperation::predefined::<T, O>(F::NONBLOCKING_C)?;
         let counts = reducing.share.counts().map(large_counts::<T>);
         let count = large_count::<T>(reducing.transfer.block());
         let handles = (operation.op, operation.datatype);
         let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
         return begin_large(F::NONBLOCKING_C, keep(counts, operation.keep), |request| {
-            // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Lasting` says and `keep` does.
+            // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
             unsafe { F::nonblocking_c(with, comm.canonical, request) }
         });
     }
@@ -192,7 +192,7 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
     let handles = operation.native();
     let with = arguments::<Native, T>(reducing.transfer, count, counts.as_deref(), handles);
     begin(F::NONBLOCKING, keep(counts, operation.keep), |request| {
-        // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Lasting` says and `keep` does.
+        // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
         unsafe { F::nonblocking(with, comm.native, request) }
     })
 }
@@ -200,8 +200,8 @@ pub(crate) fn nonblocking<F: Reduces, T: Pod, O: Reduction<T>>(
 /// The same in place.
 pub(crate) fn nonblocking_in_place<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
-    make: impl FnOnce() -> Result<LastingOperation>,
-    reducing: Lasting<Reducing<'_, T>>,
+    make: impl FnOnce() -> Result<OwnedOperation>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
     if !loses_what_is_in_place(&reducing.get().transfer) {
         return nonblocking::<F, T, O>(comm, make, reducing);
@@ -217,9 +217,9 @@ pub(crate) fn nonblocking_in_place<F: Reduces, T: Pod, O: Reduction<T>>(
 pub(crate) fn nonblocking_in_pieces<F: Reduces, T: Pod, O: Reduction<T>>(
     comm: &Comm,
     me: usize,
-    reducing: Lasting<Reducing<'_, T>>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<StartedOp> {
-    let make = || LastingOperation::predefined::<T, O>(F::NONBLOCKING);
+    let make = || OwnedOperation::predefined::<T, O>(F::NONBLOCKING);
     if is_small::<T>(reducing.get().elements()) || is_in_library(F::NONBLOCKING_C) {
         return nonblocking_in_place::<F, T, O>(comm, make, reducing);
     }
@@ -227,7 +227,7 @@ pub(crate) fn nonblocking_in_pieces<F: Reduces, T: Pod, O: Reduction<T>>(
     let transfer = reducing.map(|reducing| reducing.transfer);
     if matches!(share, Share::Whole) {
         let begin =
-            |piece: Lasting<_>| nonblocking::<F, T, O>(comm, make, piece.map(Reducing::whole));
+            |piece: Stable<_>| nonblocking::<F, T, O>(comm, make, piece.map(Reducing::whole));
         return in_pieces::all(transfer.pieces(PIECE).map(begin));
     }
     let mut begun = Vec::with_capacity(blocks.len());
@@ -242,7 +242,7 @@ pub(crate) fn nonblocking_in_pieces<F: Reduces, T: Pod, O: Reduction<T>>(
 pub(crate) fn init<F: Reduces, T: Pod, O: Reduction<T> + Send + 'static>(
     comm: &Comm,
     op: O,
-    reducing: Lasting<Reducing<'_, T>>,
+    reducing: Stable<Reducing<'_, T>>,
 ) -> Result<Option<StartedOp>> {
     if !is_in_library(F::INIT) {
         return Ok(None);
@@ -250,26 +250,26 @@ pub(crate) fn init<F: Reduces, T: Pod, O: Reduction<T> + Send + 'static>(
     let reducing = reducing.into_inner();
     let is_small = is_small::<T>(reducing.elements());
     if let Some(Some(counts)) = reducing.share.counts().map(counts::<T>) {
-        let operation = LastingOperation::of::<T, O>(op)?;
+        let operation = OwnedOperation::of::<T, O>(op)?;
         let handles = (operation.op, operation.datatype);
         let with = arguments::<Standard, T>(reducing.transfer, 0, Some(&counts), handles);
         return begin_large(F::INIT, keep(Some(counts), operation.keep), |request| {
-            // SAFETY: the blocks of `send` are as long as `counts` say, and `recv` is this rank's, as `Reducing` has proven; slices and counts last, as `Lasting` says and `keep` does.
+            // SAFETY: the blocks of `send` are as long as `counts` say, and `recv` is this rank's, as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
             unsafe { F::init(with, comm.canonical, request) }
         })
         .map(Some);
     }
     let counts = reducing.share.counts().map(large_counts::<T>);
     let operation = if is_small && counts.is_none() {
-        LastingOperation::of::<T, O>(op)?
+        OwnedOperation::of::<T, O>(op)?
     } else {
-        LastingOperation::predefined::<T, O>(F::INIT_C)?
+        OwnedOperation::predefined::<T, O>(F::INIT_C)?
     };
     let count = large_count::<T>(reducing.transfer.block());
     let handles = (operation.op, operation.datatype);
     let with = arguments::<Large, T>(reducing.transfer, count, counts.as_deref(), handles);
     begin_large(F::INIT, keep(counts, operation.keep), |request| {
-        // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Lasting` says and `keep` does.
+        // SAFETY: the slices are of as many blocks as the function wants, which are as long as `count` or `counts` say, as `Reducing` has proven; slices and counts last, as `Stable` says and `keep` does.
         unsafe { F::init_c(with, comm.canonical, request) }
     })
     .map(Some)

@@ -10,7 +10,7 @@ use super::functions::{Moves, Scatterv};
 use super::large_varying::{self, is_through_types};
 use super::packed;
 use super::varying::{self, Division, Side, Varying};
-use crate::lasting::Lasting;
+use crate::stable::Stable;
 use crate::varying::Scattering;
 
 /// As the function has it.
@@ -42,7 +42,7 @@ pub(crate) fn blocking<T: Pod>(comm: &Comm, scattering: Scattering<'_, T>) -> Re
 
 pub(crate) fn nonblocking<T: Pod>(
     comm: &Comm,
-    scattering: Lasting<Scattering<'_, T>>,
+    scattering: Stable<Scattering<'_, T>>,
 ) -> Result<StartedOp> {
     if is_through_types::<T>(Scatterv::NONBLOCKING_C, scattering.get().send.blocks) {
         return large_varying::iscattered(comm, scattering);
@@ -52,7 +52,7 @@ pub(crate) fn nonblocking<T: Pod>(
 
 pub(crate) fn init<T: Pod>(
     comm: &Comm,
-    scattering: Lasting<Scattering<'_, T>>,
+    scattering: Stable<Scattering<'_, T>>,
 ) -> Result<Option<StartedOp>> {
     varying::init::<Scatterv, T>(comm, scattering.map(varying))
 }

@@ -11,7 +11,7 @@ use ranks_comm::record::Over;
 
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Moved, Moves, Native, is_in_library};
-use crate::lasting::Lasting;
+use crate::stable::Stable;
 use crate::transfer::Transfer;
 
 /// The arguments of the function that the transfer was proven for.
@@ -50,19 +50,19 @@ pub(crate) fn small<F: Moves, T: Pod>(
 
 pub(crate) fn nonblocking<F: Moves, T: Pod>(
     comm: &Comm,
-    transfer: Lasting<Transfer<'_, T>>,
+    transfer: Stable<Transfer<'_, T>>,
 ) -> Result<StartedOp> {
     let transfer = transfer.into_inner();
     if TypeOf::<T>::small_count(transfer.block()).is_none() {
         let with = arguments::<Large, T>(transfer);
         return begin_large(F::NONBLOCKING_C, None, |request| {
-            // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven, and last, as `Lasting` says.
+            // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven, and last, as `Stable` says.
             unsafe { F::nonblocking_c(with, comm.canonical, request) }
         });
     }
     let with = arguments::<Native, T>(transfer);
     begin(F::NONBLOCKING, None, |request| {
-        // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven, and last, as `Lasting` says.
+        // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven, and last, as `Stable` says.
         unsafe { F::nonblocking(with, comm.native, request) }
     })
 }
@@ -71,7 +71,7 @@ pub(crate) fn nonblocking<F: Moves, T: Pod>(
 /// have blocks of the same length.
 pub(crate) fn init<F: Moves, T: Pod>(
     comm: &Comm,
-    transfer: Lasting<Transfer<'_, T>>,
+    transfer: Stable<Transfer<'_, T>>,
 ) -> Result<Option<StartedOp>> {
     let transfer = transfer.into_inner();
     let is_small = TypeOf::<T>::small_count(transfer.block()).is_some();
@@ -80,7 +80,7 @@ pub(crate) fn init<F: Moves, T: Pod>(
     }
     let with = arguments::<Large, T>(transfer);
     begin_large(F::INIT, None, |request| {
-        // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven, and last, as `Lasting` says.
+        // SAFETY: the slices are of as many blocks as the function wants, as `Transfer` has proven, and last, as `Stable` says.
         unsafe { F::init_c(with, comm.canonical, request) }
     })
     .map(Some)

@@ -13,7 +13,7 @@ use ranks_comm::{Result, SendBuffer};
 use super::begun::{begin, begin_large};
 use super::functions::{Abi, Large, Moved, Moves, Native, Standard, is_in_library};
 use crate::blocks::Blocks;
-use crate::lasting::Lasting;
+use crate::stable::Stable;
 
 /// Proven slices, and how they are divided.
 pub(super) struct Varying<'a, T> {
@@ -166,20 +166,20 @@ impl<A: Abi> BothSides<'_, A> {
 }
 
 /// Numbers, and what is sent where that is a copy, until an operation is complete.
-struct Kept<A: Abi, T: Pod> {
+struct InFlightNumbers<A: Abi, T: Pod> {
     _sides: BothSides<'static, A>,
     _copy: Option<Plain<T>>,
 }
 
-impl<A: Abi, T: Pod> Keep for Kept<A, T> {
+impl<A: Abi, T: Pod> Keep for InFlightNumbers<A, T> {
     fn ended(&mut self, _: &'static str) -> Result<()> {
         Ok(())
     }
 }
 
-impl<A: Abi, T: Pod> fmt::Debug for Kept<A, T> {
+impl<A: Abi, T: Pod> fmt::Debug for InFlightNumbers<A, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").finish_non_exhaustive()
+        f.debug_struct("InFlightNumbers").finish_non_exhaustive()
     }
 }
 
@@ -201,7 +201,7 @@ pub(super) fn blocking<F: Moves, T: Pod>(comm: &Comm, varying: Varying<'_, T>) -
 /// Sends the copy, if there is one.
 pub(super) fn nonblocking<F: Moves, T: Pod>(
     comm: &Comm,
-    varying: Lasting<Varying<'_, T>>,
+    varying: Stable<Varying<'_, T>>,
     copy: Option<Plain<T>>,
 ) -> Result<StartedOp> {
     let Varying { send, recv, root } = varying.into_inner();
@@ -210,14 +210,14 @@ pub(super) fn nonblocking<F: Moves, T: Pod>(
         let sides = sides.into_owned();
         let with = sides.arguments(from, recv.slice, root);
         return begin(F::NONBLOCKING, kept(sides, copy), |request| {
-            // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Lasting` says, numbers and copy are kept.
+            // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Stable` says, numbers and copy are kept.
             unsafe { F::nonblocking(with, comm.native, request) }
         });
     }
     let sides = BothSides::large::<T>(&send.division, &recv.division).into_owned();
     let with = sides.arguments(from, recv.slice, root);
     begin_large(F::NONBLOCKING_C, kept(sides, copy), |request| {
-        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Lasting` says, numbers and copy are kept.
+        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Stable` says, numbers and copy are kept.
         unsafe { F::nonblocking_c(with, comm.canonical, request) }
     })
 }
@@ -225,7 +225,7 @@ pub(super) fn nonblocking<F: Moves, T: Pod>(
 /// Nothing where the library has no such function: the operation is begun anew at each start then.
 pub(super) fn init<F: Moves, T: Pod>(
     comm: &Comm,
-    varying: Lasting<Varying<'_, T>>,
+    varying: Stable<Varying<'_, T>>,
 ) -> Result<Option<StartedOp>> {
     if !is_in_library(F::INIT) {
         return Ok(None);
@@ -235,7 +235,7 @@ pub(super) fn init<F: Moves, T: Pod>(
         let sides = sides.into_owned();
         let with = sides.arguments(send.slice, recv.slice, root);
         return begin_large(F::INIT, kept::<_, T>(sides, None), |request| {
-            // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Lasting` says, and numbers are kept.
+            // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Stable` says, and numbers are kept.
             unsafe { F::init(with, comm.canonical, request) }
         })
         .map(Some);
@@ -243,7 +243,7 @@ pub(super) fn init<F: Moves, T: Pod>(
     let sides = BothSides::large::<T>(&send.division, &recv.division).into_owned();
     let with = sides.arguments(send.slice, recv.slice, root);
     begin_large(F::INIT_C, kept::<_, T>(sides, None), |request| {
-        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Lasting` says, and numbers are kept.
+        // SAFETY: the blocks lie in their slices, and those that are received do not overlap, as whoever made `Varying` has proven; slices last, as `Stable` says, and numbers are kept.
         unsafe { F::init_c(with, comm.canonical, request) }
     })
     .map(Some)
@@ -253,7 +253,7 @@ fn kept<A: Abi, T: Pod>(
     sides: BothSides<'static, A>,
     copy: Option<Plain<T>>,
 ) -> Option<Box<dyn Keep>> {
-    Some(Box::new(Kept {
+    Some(Box::new(InFlightNumbers {
         _sides: sides,
         _copy: copy,
     }))

@@ -117,7 +117,7 @@ const _: () = assert!(FastPath::ITEMS.is_power_of_two());
 
 /// An [`FastPath`] for one thread: the test of a call is one comparison.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lane {
+pub(crate) struct ThreadFastPath {
     limit: &'static AtomicUsize,
     /// It is valid on the thread that it was made on.
     thread: PhantomData<*const ()>,
@@ -126,21 +126,21 @@ pub(crate) struct Lane {
 impl FastPath {
     /// The test for this thread.
     #[inline(always)]
-    pub(crate) fn lane(&'static self) -> Lane {
+    pub(crate) fn lane(&'static self) -> ThreadFastPath {
         // The thread that has initialised may make every call that any thread may.
         let limit = if IS_MAIN.get() {
             &self.main
         } else {
             &self.anybody
         };
-        Lane {
+        ThreadFastPath {
             limit,
             thread: PhantomData,
         }
     }
 }
 
-impl Lane {
+impl ThreadFastPath {
     /// As [`FastPath::takes`].
     #[inline(always)]
     pub(crate) fn takes(self, items: usize) -> bool {

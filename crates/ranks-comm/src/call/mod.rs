@@ -6,6 +6,7 @@
 //! comparison with [`fast_path`], and the record. [`told`] is what ranks exchange to compare collective calls, where [`checks`]
 //! says so, and [`identity`] the numbers of what they have made together.
 
+pub(crate) mod call_description;
 pub(crate) mod call_guard;
 pub(crate) mod callback;
 pub(crate) mod checks;
@@ -18,4 +19,3 @@ pub(crate) mod limit;
 pub mod record;
 pub(crate) mod thread_guard;
 pub(crate) mod thread_level;
-pub(crate) mod told;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::Communicator;
+use crate::call::call_description::CallDescription;
 use crate::call::checks::{get_text, not_all_came, put_text};
 use crate::call::record::{Class, Kind};
-use crate::call::told::Told;
 use crate::call::{inflight_calls, limit};
 use crate::data::in_flight::InFlight;
 use crate::data::raw_slice::OpInfo;
@@ -184,7 +184,11 @@ impl Communicator {
     /// # Errors
     /// [`ErrorKind::Mismatch`], the same on every rank, if a rank refuses its call or two call differently.
     #[doc(hidden)]
-    pub fn compare_told(&self, operation: &'static str, told: &Told) -> Result<()> {
+    pub fn compare_descriptions(
+        &self,
+        operation: &'static str,
+        told: &CallDescription,
+    ) -> Result<()> {
         let all = self.exchange_within(operation, told.bytes())?;
         compare_all(self.step(), operation, &all)
     }
@@ -194,7 +198,11 @@ impl Communicator {
     /// # Errors
     /// Errors of the library. The operation ends in an [`ErrorKind::Mismatch`] if two ranks call differently.
     #[doc(hidden)]
-    pub fn begin_comparing(&self, operation: &'static str, told: &Told) -> Result<StartedOp> {
+    pub fn begin_comparing(
+        &self,
+        operation: &'static str,
+        told: &CallDescription,
+    ) -> Result<StartedOp> {
         let step = Arc::clone(self.step());
         let compare = move |all: &[u8]| compare_all(&step, operation, all);
         match self.backend() {
@@ -218,10 +226,10 @@ impl Communicator {
             return ready;
         }
         let told = match &ready {
-            Ok(_) => Told::named(operation),
-            Err(error) => Told::refusing(error),
+            Ok(_) => CallDescription::named(operation),
+            Err(error) => CallDescription::refusing(error),
         };
-        let compared = self.compare_told(operation, &told);
+        let compared = self.compare_descriptions(operation, &told);
         // This rank's own reason is more to the point than that a rank refuses.
         let ready = ready?;
         compared.map(|()| ready)
@@ -231,8 +239,8 @@ impl Communicator {
 /// Compares the descriptions of all ranks. If they differ, and some ranks have started an operation that others never will,
 /// no later operation on the communicator would match, and it is out of step.
 fn compare_all(out_of_step: &AtomicBool, operation: &'static str, all: &[u8]) -> Result<()> {
-    let compared = Told::compare(operation, all);
-    if compared.is_err() && Told::any_begins(all) {
+    let compared = CallDescription::compare(operation, all);
+    if compared.is_err() && CallDescription::any_begins(all) {
         out_of_step.store(true, Ordering::Relaxed);
     }
     compared

@@ -44,7 +44,7 @@ use group::Group;
 pub struct Communicator(Arc<Inner>);
 
 struct Inner {
-    way: transport::mpi::Way,
+    way: transport::mpi::CommFastPath,
     rank: usize,
     size: usize,
     /// The number of ranks that messages go to and come from: all of them, or those of the remote group.
@@ -68,7 +68,7 @@ impl Communicator {
     ) -> Self {
         Self(Arc::new(Inner {
             recorder,
-            way: transport::mpi::Way::over_mpi(comm),
+            way: transport::mpi::CommFastPath::over_mpi(comm),
             rank,
             size,
             peers,
@@ -107,7 +107,7 @@ impl Communicator {
             recorder: comm.recorder(),
             out_of_step: Arc::default(),
             limit: OwnLimit::default(),
-            way: transport::mpi::Way::in_process(comm),
+            way: transport::mpi::CommFastPath::in_process(comm),
         }))
     }
 

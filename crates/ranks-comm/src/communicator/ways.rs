@@ -67,7 +67,7 @@ impl Communicator {
 
     /// Both paths, for many calls on this thread.
     #[inline(always)]
-    pub(crate) fn lanes(&self) -> mpi::Lanes<'_> {
+    pub(crate) fn lanes(&self) -> mpi::ThreadFastPaths<'_> {
         self.0.way.lanes(&self.0.recorder.messages)
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Collector {
     pub(super) wanted: Wanted,
     /// The origin of times.
     origin: Instant,
-    ranks: RwLock<HashMap<Home, Arc<Mutex<Kept>>>>,
+    ranks: RwLock<HashMap<Home, Arc<Mutex<Collected>>>>,
 }
 
 /// A rank, as reports name it.
@@ -34,7 +34,7 @@ pub(crate) struct Who {
 
 /// The data of a rank.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct Collected {
     pub(super) who: Who,
     since: Instant,
     table: Table,
@@ -85,7 +85,7 @@ impl Collector {
 
     /// Starts to collect the calls of a rank.
     pub(super) fn begin(&self, home: Home, who: Who, clock: Clock) {
-        let kept = Arc::new(Mutex::new(Kept {
+        let kept = Arc::new(Mutex::new(Collected {
             who,
             since: Instant::now(),
             table: Table::default(),
@@ -98,20 +98,20 @@ impl Collector {
     }
 
     /// The data of a registered rank.
-    fn of(&self, home: Home) -> Option<Arc<Mutex<Kept>>> {
+    fn of(&self, home: Home) -> Option<Arc<Mutex<Collected>>> {
         let ranks = self.ranks.read().unwrap_or_else(PoisonError::into_inner);
         ranks.get(&home).map(Arc::clone)
     }
 
     /// Calls `look` with the data of a registered rank.
-    pub(super) fn with<R>(&self, home: Home, look: impl FnOnce(&mut Kept) -> R) -> Option<R> {
+    pub(super) fn with<R>(&self, home: Home, look: impl FnOnce(&mut Collected) -> R) -> Option<R> {
         let kept = self.of(home)?;
         let mut kept = lock(&kept);
         Some(look(&mut kept))
     }
 
     /// Takes out the data of a rank.
-    pub(super) fn take(&self, home: Home) -> Option<Arc<Mutex<Kept>>> {
+    pub(super) fn take(&self, home: Home) -> Option<Arc<Mutex<Collected>>> {
         let mut ranks = self.ranks.write().unwrap_or_else(PoisonError::into_inner);
         ranks.remove(&home)
     }
@@ -123,7 +123,7 @@ impl Collector {
     }
 
     /// Writes the timeline of a rank, if one is wanted; reports a failure on standard error.
-    pub(super) fn write(&self, kept: &Kept) {
+    pub(super) fn write(&self, kept: &Collected) {
         let Some(folder) = &self.wanted.timeline else {
             return;
         };
@@ -184,7 +184,7 @@ impl Observer for Collector {
     }
 }
 
-impl Kept {
+impl Collected {
     /// Registers the communicator of a call, with its name at the first call, and as it is set later.
     fn meet(&mut self, recorder: &Recorder, operation: &str) {
         let named = operation == "MPI_Comm_set_name";

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 pub use builder::Builder;
 
+use crate::call::call_description::CallDescription;
 use crate::call::thread_guard::THREAD_GUARD;
-use crate::call::told::Told;
 use crate::communicator::Communicator;
 use crate::observe::{self, Clock, Statistics, Who};
 use crate::result::Result;
@@ -91,7 +91,7 @@ impl Runtime {
             Behind::InProcess(comm) => {
                 // Others may be in a collective that this rank will never join. No rank waits for another here.
                 if self.world.compares_calls() {
-                    let _ = comm.tell_all(Told::named("MPI_Finalize").bytes());
+                    let _ = comm.tell_all(CallDescription::named("MPI_Finalize").bytes());
                 }
                 comm.close();
             }

@@ -21,16 +21,16 @@ const DETACH: &str = "MPI_Win_detach";
 /// The vectors that are attached to a window. Peers may access them until they are detached or the window is freed; if it
 /// never is, they are leaked.
 #[derive(Default)]
-pub(super) struct Attachments(Mutex<HashMap<u64, ManuallyDrop<Kept>>>);
+pub(super) struct Attachments(Mutex<HashMap<u64, ManuallyDrop<AttachedVec>>>);
 
 /// A vector of plain data.
-struct Kept(Box<dyn Any>);
+struct AttachedVec(Box<dyn Any>);
 
 // SAFETY: it is a vector of elements that are plain bytes, for which it does not matter where they are freed.
-unsafe impl Send for Kept {}
+unsafe impl Send for AttachedVec {}
 
 impl Attachments {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, ManuallyDrop<Kept>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, ManuallyDrop<AttachedVec>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -70,7 +70,7 @@ impl Window<u8> {
             let code = unsafe { sys::MPI_Win_attach(self.canonical, base, aint(bytes)) };
             check_with(code, ATTACH, || format!("{bytes} bytes on this rank"))?;
         }
-        let kept = ManuallyDrop::new(Kept(Box::new(vec)));
+        let kept = ManuallyDrop::new(AttachedVec(Box::new(vec)));
         attachments.lock().insert(number, kept);
         let mut address: MPI_Aint = 0;
         if bytes > 0 {

@@ -79,7 +79,7 @@ impl Default for Wishes {
 
 /// Words that a rank tells: the call, the object it is called on, if it has a length, the length, the chunk in elements, a number for
 /// the object that is made.
-type Told = super::having::Words;
+type CallDescription = super::having::Words;
 
 impl Form {
     fn root(self) -> Option<usize> {
@@ -114,7 +114,7 @@ impl Form {
         // Elements without a size are one chunk, however many they are.
         let chunk = wishes.chunk.checked_div(size_of::<T>());
         let chunk = chunk.unwrap_or(usize::MAX).max(1);
-        let told: Told = [
+        let told: CallDescription = [
             self.number::<T>(wishes),
             digest(on),
             u64::from(length.is_some()),
@@ -123,7 +123,7 @@ impl Form {
             unused_number(),
         ];
         let all = comm.exchange(OPERATION, bytemuck::cast_slice(&told))?;
-        let all: Vec<Told> = bytemuck::pod_collect_to_vec(&all);
+        let all: Vec<CallDescription> = bytemuck::pod_collect_to_vec(&all);
         let same = |words: Range<usize>| {
             all.iter()
                 .all(|told| told[words.clone()] == all[0][words.clone()])

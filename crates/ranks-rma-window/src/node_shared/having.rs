@@ -21,7 +21,7 @@ impl Having {
 }
 
 /// Words that a rank tells of its call: the number of the object, a word that must be the same on all ranks, and one that need not.
-pub(crate) type Told = [u64; 3];
+pub(crate) type CallDescription = [u64; 3];
 
 /// Words that ranks exchange about arrays and arenas; the first identifies the call.
 pub(super) type Words = [u64; 6];
@@ -35,7 +35,7 @@ pub(crate) fn all_alone(
     comm: &Communicator,
     operation: &'static str,
     having: Having,
-    told: Told,
+    told: CallDescription,
 ) -> Result<Result<Vec<u64>>> {
     let [number, call, more] = told;
     let name = digest(operation.bytes().map(u64::from));

@@ -45,7 +45,7 @@ unsafe impl Sync for Mapping {}
 
 /// Message of the leader: the location of its file, and how to know that it is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Told {
+struct LeaderFile {
     process: u64,
     descriptor: u64,
     device: u64,
@@ -54,7 +54,7 @@ struct Told {
 
 const WORDS: usize = 4;
 
-impl Told {
+impl LeaderFile {
     /// A leader that has no file.
     const NOTHING: Self = Self {
         process: 0,
@@ -135,12 +135,12 @@ impl Mapping {
     ) -> Result<Self> {
         let made = (node.rank() == 0).then(|| create(bytes, kind)).transpose();
         let told = match &made {
-            Ok(Some(file)) => Told::of(file),
-            _ => Ok(Told::NOTHING),
+            Ok(Some(file)) => LeaderFile::of(file),
+            _ => Ok(LeaderFile::NOTHING),
         };
-        let mine = told.as_ref().unwrap_or(&Told::NOTHING).to_bytes();
+        let mine = told.as_ref().unwrap_or(&LeaderFile::NOTHING).to_bytes();
         let all = node.exchange(OPERATION, &mine)?;
-        let leaders = Told::from_bytes(&all);
+        let leaders = LeaderFile::from_bytes(&all);
         let mapped = told.and(made).and_then(|made| match made {
             Some(file) => Self::of(&file, bytes, kind).map(|mapping| (mapping, Some(file))),
             None => Self::of(&leaders.open()?, bytes, kind).map(|mapping| (mapping, None)),
@@ -261,9 +261,9 @@ mod tests {
     #[test]
     fn what_is_told_is_understood() {
         let file = create(100, Nameless::Memory).unwrap();
-        let told = Told::of(&file).unwrap();
-        assert_eq!(Told::from_bytes(&told.to_bytes()), told);
-        assert_eq!(Told::from_bytes(&[]), Told::NOTHING);
+        let told = LeaderFile::of(&file).unwrap();
+        assert_eq!(LeaderFile::from_bytes(&told.to_bytes()), told);
+        assert_eq!(LeaderFile::from_bytes(&[]), LeaderFile::NOTHING);
         let mapping = Mapping::of(&told.open().unwrap(), 100, Nameless::Memory).unwrap();
         assert_eq!(mapping.base().addr().get() % page_size(), 0);
     }
@@ -271,14 +271,14 @@ mod tests {
     #[test]
     fn the_file_of_somebody_else_is_refused() {
         let file = create(1, Nameless::Memory).unwrap();
-        let told = Told::of(&file).unwrap();
-        let other = Told {
+        let told = LeaderFile::of(&file).unwrap();
+        let other = LeaderFile {
             inode: told.inode + 1,
             ..told
         };
         assert_eq!(other.open().unwrap_err().kind(), ErrorKind::Argument);
         assert_eq!(
-            Told::NOTHING.open().unwrap_err().kind(),
+            LeaderFile::NOTHING.open().unwrap_err().kind(),
             ErrorKind::PeerFailed
         );
     }

@@ -10,7 +10,7 @@ use crate::call::record::{self, Call, Class};
 use crate::communicator::Communicator;
 use crate::op::mpi::batch::{Batch, Rooms};
 use crate::result::{Error, ErrorKind, Result, Status};
-use crate::transport::mpi::Lanes;
+use crate::transport::mpi::ThreadFastPaths;
 use crate::transport::pending_op::PendingOp;
 
 /// The call site of waiting for all operations of a scope.
@@ -26,7 +26,7 @@ const LAST_CHANCE: Duration = Duration::from_millis(300);
 pub(super) struct Inner<'a> {
     pub(super) comm: &'a Communicator,
     /// A scope stays on its thread.
-    pub(super) lanes: Lanes<'a>,
+    pub(super) lanes: ThreadFastPaths<'a>,
     /// Small operations over MPI, whose native requests lie side by side.
     pub(super) batch: Batch<'a>,
     /// All others, by number; `None` where one is complete.

@@ -60,13 +60,13 @@ impl Committed {
 /// Only the cache frees them, so that a holder need not know whether MPI still lives.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    kept: Mutex<Kept>,
+    kept: Mutex<Entries>,
     /// Duplicates of foreign datatypes that have no holder any more.
     retired: Mutex<Vec<MPI_Datatype>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Entries {
     now: u64,
     by_description: HashMap<Description, (Arc<Committed>, u64)>,
 }
@@ -124,7 +124,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Kept {
+impl Entries {
     /// Frees the least recently used one that has no holder.
     fn free_one(&mut self) -> Result<()> {
         let idle = self

@@ -1,14 +1,14 @@
 //! The backend of a communicator, and the fast path to it.
 //!
 //! Almost every call is one over MPI, in a living runtime, on a thread that may communicate, of at least one item and of no more
-//! than an `int` can count, to a library that does not write past buffers. [`Way::fast_path`] and
-//! [`Way::fast_path_receive`] check all that with one comparison; any other call takes the slow path, which makes
+//! than an `int` can count, to a library that does not write past buffers. [`CommFastPath::fast_path`] and
+//! [`CommFastPath::fast_path_receive`] check all that with one comparison; any other call takes the slow path, which makes
 //! the checks one by one and is kept out of line.
 
 use std::hint::unreachable_unchecked;
 
 use super::communicator::Comm;
-use crate::call::fast_path::{CLOSED, FastPath, Lane};
+use crate::call::fast_path::{CLOSED, FastPath, ThreadFastPath};
 use crate::call::record::{Call, Ring};
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::transport::backend::Backend;
@@ -19,15 +19,15 @@ use crate::transport::in_process;
 pub(crate) struct Unclaimed<C>(pub(crate) C);
 
 /// The fast path to a communicator for one thread, for many calls there.
-pub(crate) struct Lanes<'a> {
-    way: &'a Way,
+pub(crate) struct ThreadFastPaths<'a> {
+    way: &'a CommFastPath,
     messages: &'a Ring,
-    calls: Lane,
-    receives: Lane,
+    calls: ThreadFastPath,
+    receives: ThreadFastPath,
 }
 
-impl<'a> Lanes<'a> {
-    /// As [`Way::fast_path`], for a nonblocking call, which is recorded.
+impl<'a> ThreadFastPaths<'a> {
+    /// As [`CommFastPath::fast_path`], for a nonblocking call, which is recorded.
     #[inline(always)]
     pub(crate) fn fast_path(&self, call: Call, items: usize) -> Option<&'a Comm> {
         let open = self.calls.takes(items);
@@ -35,7 +35,7 @@ impl<'a> Lanes<'a> {
         open.then(|| self.posting(call, unsafe { self.way.comm() }))
     }
 
-    /// As [`Way::fast_path_receive`], for a nonblocking call, which is recorded.
+    /// As [`CommFastPath::fast_path_receive`], for a nonblocking call, which is recorded.
     #[inline(always)]
     pub(crate) fn fast_path_receive(
         &self,
@@ -56,14 +56,14 @@ impl<'a> Lanes<'a> {
 }
 
 /// A backend with the tests for the fast path to it.
-pub(crate) struct Way {
+pub(crate) struct CommFastPath {
     calls: &'static FastPath,
     receives: &'static FastPath,
     /// If it is not over MPI, both tests are [`CLOSED`], which is always closed.
     backend: Backend,
 }
 
-impl Way {
+impl CommFastPath {
     pub(crate) fn over_mpi(comm: Comm) -> Self {
         let open = THREAD_GUARD.fast_path();
         let closed_if = |closed| if closed { &CLOSED } else { open };
@@ -117,8 +117,8 @@ impl Way {
 
     /// The fast path for this thread.
     #[inline(always)]
-    pub(crate) fn lanes<'a>(&'a self, messages: &'a Ring) -> Lanes<'a> {
-        Lanes {
+    pub(crate) fn lanes<'a>(&'a self, messages: &'a Ring) -> ThreadFastPaths<'a> {
+        ThreadFastPaths {
             way: self,
             messages,
             calls: self.calls.lane(),

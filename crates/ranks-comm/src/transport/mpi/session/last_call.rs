@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Session;
+use crate::call::call_description::CallDescription;
 use crate::call::checks::not_all_came;
 use crate::call::limit::{Limit, OnTimeLimit, Others};
-use crate::call::told::Told;
 use crate::result::Result;
 use crate::transport::mpi::exchange::OfWorld;
 use crate::transport::mpi::{fault_tolerance, query_ranks};
@@ -33,7 +33,7 @@ impl Session {
         let held = self.ending(limit);
         // The effect of its limit is applied here.
         held.call.is_looked_at.store(true, Ordering::Relaxed);
-        let told = Told::named(OPERATION);
+        let told = CallDescription::named(OPERATION);
         let mut alike = Ok(());
         while !self.is_out_of_step() {
             let mine = OfWorld::begin(told.bytes(), self.size)?;
@@ -53,9 +53,9 @@ impl Session {
                 let others = Others(Some(&held.call), &states);
                 return Err(not_all_came(OPERATION, self.size, &others));
             };
-            match Told::compare(OPERATION, &all) {
+            match CallDescription::compare(OPERATION, &all) {
                 Ok(()) => return Ok(alike),
-                Err(error) if Told::any_begins(&all) => return Err(error),
+                Err(error) if CallDescription::any_begins(&all) => return Err(error),
                 Err(error) => alike = alike.and(Err(error)),
             }
         }

@@ -27,9 +27,9 @@ pub(crate) struct Slices<'a, T> {
 /// over. Until then nobody else writes to it, or reads what is received into.
 ///
 /// It is made by the functions below and by nothing else; they give the memory to what waits for the end.
-pub(crate) struct Lasting<X>(X);
+pub(crate) struct Stable<X>(X);
 
-impl<X> Lasting<X> {
+impl<X> Stable<X> {
     pub(crate) fn get(&self) -> &X {
         &self.0
     }
@@ -44,24 +44,24 @@ impl<X> Lasting<X> {
 
     /// The same in another form, or an error if the slices do not fit the operation. What `prove` returns is made out of
     /// what it gets and of no other memory.
-    pub(crate) fn proven<Y>(self, prove: impl FnOnce(X) -> Result<Y>) -> Result<Lasting<Y>> {
-        prove(self.0).map(Lasting)
+    pub(crate) fn proven<Y>(self, prove: impl FnOnce(X) -> Result<Y>) -> Result<Stable<Y>> {
+        prove(self.0).map(Stable)
     }
 
     /// The same in another form, under the same condition.
-    pub(crate) fn map<Y>(self, change: impl FnOnce(X) -> Y) -> Lasting<Y> {
-        Lasting(change(self.0))
+    pub(crate) fn map<Y>(self, change: impl FnOnce(X) -> Y) -> Stable<Y> {
+        Stable(change(self.0))
     }
 }
 
-impl<'a, T: Pod> Lasting<Transfer<'a, T>> {
+impl<'a, T: Pod> Stable<Transfer<'a, T>> {
     /// The same in pieces, as [`Transfer::pieces`].
-    pub(crate) fn pieces(self, longest: usize) -> impl Iterator<Item = Lasting<Transfer<'a, T>>> {
-        self.0.pieces(longest).map(Lasting)
+    pub(crate) fn pieces(self, longest: usize) -> impl Iterator<Item = Stable<Transfer<'a, T>>> {
+        self.0.pieces(longest).map(Stable)
     }
 
     /// The same not in place: what is sent is a copy then, which is to be kept until the operation is over.
-    pub(crate) fn not_in_place(self) -> (Self, Option<Kept>) {
+    pub(crate) fn not_in_place(self) -> (Self, Option<SharedCopy>) {
         let mut transfer = self.0;
         let (None, Some(data)) = transfer.slices_mut() else {
             return (Self(transfer), None);
@@ -78,29 +78,29 @@ impl<'a, T: Pod> Lasting<Transfer<'a, T>> {
         self,
         me: usize,
         blocks: &Blocks,
-        mut each: impl FnMut(Lasting<Transfer<'_, T>>, Option<&Kept>),
+        mut each: impl FnMut(Stable<Transfer<'_, T>>, Option<&SharedCopy>),
     ) {
         let (Self(transfer), kept) = self.not_in_place();
         // What `each` says is no error.
         let _ = transfer.reductions(me, blocks, |one| {
-            each(Lasting(one), kept.as_ref());
+            each(Stable(one), kept.as_ref());
             Ok(())
         });
     }
 }
 
 /// Memory that several operations use.
-pub(crate) type Kept = Arc<Mutex<dyn Any + Send>>;
+pub(crate) type SharedCopy = Arc<Mutex<dyn Any + Send>>;
 
-impl Lasting<&mut [u8]> {
+impl Stable<&mut [u8]> {
     /// The memory, to be written to until the operation is over.
     pub(crate) fn into_span(self) -> RawSlice {
-        // SAFETY: a `Lasting` is made for memory that stays there for the operation alone.
+        // SAFETY: a `Stable` is made for memory that stays there for the operation alone.
         unsafe { RawSlice::of(self.0) }
     }
 }
 
-impl<T: Pod> Lasting<Slices<'_, T>> {
+impl<T: Pod> Stable<Slices<'_, T>> {
     /// The elements of `recv` as they will be when the operation is complete.
     pub(crate) fn left(&mut self) -> Left<T> {
         let recv = NonNull::from(&mut *self.0.recv);
@@ -129,7 +129,7 @@ impl<T: Pod> Left<T> {
     /// The elements, for a `Keep` or a `Deferred` of the operation at its end, or before the operation is given to anybody.
     pub(crate) fn elements(&mut self) -> &mut [T] {
         let start = ptr::with_exposed_provenance_mut(self.address);
-        // SAFETY: a `Lasting` is made for memory that stays there for the operation alone until that is over, and the
+        // SAFETY: a `Stable` is made for memory that stays there for the operation alone until that is over, and the
         // backends end what they keep before they give the memory back. Nothing else writes to it any more. The pointer that
         // it is used by is exposed: by `left`, or where it was lent out since, by `Lent`.
         unsafe { slice::from_raw_parts_mut(start, self.length) }
@@ -157,14 +157,14 @@ pub(crate) fn owned_one<B>(
     comm: &Communicator,
     role: &'static OpInfo,
     buffer: B,
-    begin: impl FnOnce(Lasting<Slices<'_, B::Element>>) -> Result<StartedOp>,
+    begin: impl FnOnce(Stable<Slices<'_, B::Element>>) -> Result<StartedOp>,
 ) -> Result<Request<B>>
 where
     B: RecvBuffer + Send + 'static,
 {
     let begin = |buffer: &mut B| {
         let recv = buffer.as_mut_slice();
-        begin(Lasting(Slices { send: &[], recv }))
+        begin(Stable(Slices { send: &[], recv }))
     };
     // SAFETY: the operation works on the elements of `buffer`, which by its trait stay where they are when it moves.
     unsafe { Request::begun(comm, role, buffer, begin) }
@@ -223,7 +223,7 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
     comm: &Communicator,
     role: &'static OpInfo,
     mut proven: P,
-    begin: impl FnOnce(Lasting<P>) -> Result<StartedOp>,
+    begin: impl FnOnce(Stable<P>) -> Result<StartedOp>,
 ) -> Result<()> {
     let [sent_blocks, received_blocks] = proven.divisions().map(|blocks| {
         // SAFETY: what is made lives until this function ends, and `begin` takes `proven` and returns nothing that borrows.
@@ -252,7 +252,7 @@ pub(crate) fn on_copies<'a, P: Movable<'a>>(
             let there = unsafe { place.as_mut() };
             result = Some(std::mem::replace(slice, there));
         }
-        begin(Lasting(proven))
+        begin(Stable(proven))
     };
     // SAFETY: the operation works on the copies and on what is in what was begun; the copies stay where they are when they move.
     let request = unsafe { Request::begun(comm, role, (sent, received), begin)? };
@@ -269,14 +269,14 @@ pub(crate) fn owned<S, R>(
     role: &'static OpInfo,
     send: S,
     recv: R,
-    begin: impl FnOnce(Lasting<Slices<'_, R::Element>>) -> Result<StartedOp>,
+    begin: impl FnOnce(Stable<Slices<'_, R::Element>>) -> Result<StartedOp>,
 ) -> Result<Request<(S, R)>>
 where
     S: SendBuffer<Element = R::Element> + Send + 'static,
     R: RecvBuffer + Send + 'static,
 {
     let begin = |(send, recv): &mut (S, R)| {
-        begin(Lasting(Slices {
+        begin(Stable(Slices {
             send: send.as_slice(),
             recv: recv.as_mut_slice(),
         }))
@@ -330,11 +330,11 @@ pub(crate) fn prepared<B: Send + 'static, T: Pod>(
     role: &'static OpInfo,
     buffer: B,
     shape: Shape<B, T>,
-    prepare: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<Option<StartedOp>>,
-    mut again: impl FnMut(&Communicator, Lasting<Slices<'_, T>>) -> Result<StartedOp> + Send + 'static,
+    prepare: impl FnOnce(Stable<Slices<'_, T>>) -> Result<Option<StartedOp>>,
+    mut again: impl FnMut(&Communicator, Stable<Slices<'_, T>>) -> Result<StartedOp> + Send + 'static,
 ) -> Result<Persistent<B>> {
     let mut prepare = Some(prepare);
-    let mut prepare = |slices: Lasting<Slices<'_, T>>| match prepare.take() {
+    let mut prepare = |slices: Stable<Slices<'_, T>>| match prepare.take() {
         Some(prepare) => prepare(slices),
         None => Ok(None),
     };
@@ -350,7 +350,7 @@ fn prepared_by<B: Send + 'static, T: Pod>(
     role: &'static OpInfo,
     buffer: B,
     Shape(slices): Shape<B, T>,
-    prepare: &mut dyn FnMut(Lasting<Slices<'_, T>>) -> Result<Option<StartedOp>>,
+    prepare: &mut dyn FnMut(Stable<Slices<'_, T>>) -> Result<Option<StartedOp>>,
     again: Again,
 ) -> Result<Persistent<B>> {
     let prepare = |buffer: &mut B| {
@@ -372,8 +372,8 @@ fn prepared_by<B: Send + 'static, T: Pod>(
 ///
 /// # Safety
 /// They are of this type, and stay there for the operation alone until what is begun with them is over.
-unsafe fn slices_at<'a, T: Pod>(places: Places) -> Lasting<Slices<'a, T>> {
-    Lasting(Slices {
+unsafe fn slices_at<'a, T: Pod>(places: Places) -> Stable<Slices<'a, T>> {
+    Stable(Slices {
         // SAFETY: by this function's contract.
         send: unsafe { places.send.as_slice() },
         // SAFETY: the same.
@@ -387,13 +387,13 @@ pub(crate) fn scoped<'scope, T: Pod>(
     role: &'static OpInfo,
     send: &'scope [T],
     recv: &'scope mut [T],
-    begin: impl FnOnce(Lasting<Slices<'_, T>>) -> Result<StartedOp>,
+    begin: impl FnOnce(Stable<Slices<'_, T>>) -> Result<StartedOp>,
 ) -> Result<ScopedRequest<'scope, &'scope mut [T]>> {
     // To pass the slice on while the operation has its address would say that nobody else writes to it.
     let place = NonNull::from(recv);
     // SAFETY: the slice is borrowed for `'scope`, and used by way of the pointer alone from here on.
     let recv = unsafe { &mut *place.as_ptr() };
-    let begin = || begin(Lasting(Slices { send, recv }));
+    let begin = || begin(Stable(Slices { send, recv }));
     // SAFETY: both slices are borrowed for `'scope`, and the operation has `recv` by way of `place`.
     unsafe { scope.begun(role, place, begin) }
 }

@@ -17,9 +17,9 @@ const BEGINS: u8 = 2;
 
 /// The description of a call: whether the rank refuses it, a digest of all that must be equal, and a text.
 #[derive(Debug)]
-pub struct Told([u8; ROOM]);
+pub struct CallDescription([u8; ROOM]);
 
-impl Told {
+impl CallDescription {
     /// The description of a call, with a text; equal digests mean that all that must be equal is.
     #[must_use]
     pub fn calling(digest: u64, text: &str) -> Self {
@@ -140,15 +140,19 @@ mod tests {
 
     #[test]
     fn different_calls_are_grouped() {
-        let (one, other) = (Told::named("MPI_Barrier"), Told::named("MPI_Comm_dup"));
-        let all = |all: &[&Told]| {
+        let (one, other) = (
+            CallDescription::named("MPI_Barrier"),
+            CallDescription::named("MPI_Comm_dup"),
+        );
+        let all = |all: &[&CallDescription]| {
             all.iter()
                 .map(|told| told.bytes())
                 .collect::<Vec<_>>()
                 .concat()
         };
-        assert!(Told::compare("MPI_Barrier", &all(&[&one, &one])).is_ok());
-        let error = Told::compare("MPI_Barrier", &all(&[&one, &other, &one])).unwrap_err();
+        assert!(CallDescription::compare("MPI_Barrier", &all(&[&one, &one])).is_ok());
+        let error =
+            CallDescription::compare("MPI_Barrier", &all(&[&one, &other, &one])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         assert_eq!(
             error.to_string(),
