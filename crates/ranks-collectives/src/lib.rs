@@ -64,7 +64,8 @@
 //!
 //! An operation is a row in `moves.rs` or `reductions.rs`, which says what its slices must be and what does it in process, a row in
 //! `mpi/functions.rs`, which says what its C functions are and take, and a method in each of the traits. The forms (blocking, nonblocking,
-//! persistent, scoped, large) are written once for all of them.
+//! persistent, scoped, large) are written once for all of them. `InPlace<Operation>` (`in_place.rs`) and `BetweenGroups<Operation>`
+//! (`intercommunicators.rs`) are operations too, so that they have the same forms.
 #![deny(unsafe_code)]
 
 mod agreement;
