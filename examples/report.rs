@@ -1,4 +1,4 @@
-//! What a program says at its end: for people, and in one line for machines.
+//! The report of a program at its end: for people, and in one line for machines.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use ranks::prelude::*;
 
-/// What a whole program comes to.
+/// The result of a whole program.
 pub type Outcome<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What has been computed, and whether it is right.
+/// A result, and the verdict on it.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What was to be computed.
+    /// The problem.
     title: String,
-    /// The same for machines, as `key=value`.
+    /// The problem for machines, as `key=value`.
     problem: String,
     results: Vec<(String, String)>,
     verified: bool,
@@ -42,7 +42,7 @@ impl Report {
         self
     }
 
-    /// Whether the results are what they must be.
+    /// Returns `true` if the results are right.
     #[must_use]
     pub fn is_verified(&self) -> bool {
         self.verified
@@ -92,7 +92,7 @@ fn sentence(verified: bool) -> &'static str {
     }
 }
 
-/// What `work` comes to, and how many seconds it takes from when all ranks are there.
+/// The result of `work`, and its seconds from when all ranks are there.
 ///
 /// # Errors
 /// Those of `work` and of the barrier.

@@ -1,11 +1,11 @@
-//! Whether what the ranks hold is in order, from one rank to the next as well.
+//! A check that what the ranks hold is in order, from one rank to the next as well.
 
 use ranks::prelude::*;
 
-/// Whether each rank's `keys` are in order, and none is larger than one of a later rank. The same on every rank.
+/// Returns `true` on every rank if each rank's `keys` are in order, and none is larger than one of a later rank.
 ///
 /// # Errors
-/// What the communication reports.
+/// Errors of the communication.
 pub fn is_sorted<T: Pod + Ord>(world: &Communicator, keys: &[T]) -> Result<bool> {
     let ends: Vec<T> = keys
         .first()

@@ -65,7 +65,7 @@ async fn stage(world: Communicator, block: u16) -> Result<()> {
     Ok(())
 }
 
-/// What a rank adds.
+/// The contribution of a rank.
 #[expect(clippy::cast_precision_loss, reason = "ranks are few")]
 fn part(rank: usize) -> f64 {
     (rank + 1) as f64

@@ -15,9 +15,9 @@ use ranks::cuda::{Argument, DeviceSlice as _, Grid};
 use ranks::nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};
 use ranks_examples::report::Outcome;
 
-/// How many numbers each PE puts.
+/// The number of elements that each PE puts.
 const COUNT: usize = 1 << 20;
-/// How long a PE waits for the others.
+/// The time limit of a PE's wait for the others.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() -> Outcome<()> {

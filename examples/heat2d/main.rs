@@ -24,7 +24,7 @@ use slab::{INTERIOR, Slab, WIDTH, decay, rows_of};
 
 /// Time steps.
 const STEPS: i32 = 500;
-/// How far a temperature may be from the exact one.
+/// The largest error that a temperature may have.
 const TOLERANCE: f64 = 1e-12;
 /// The tag of a slab on its way to rank 0.
 const SLAB: i32 = 3;
@@ -45,7 +45,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Outcome<Option<PathBuf>
     }
 }
 
-/// What every rank does.
+/// The program of every rank.
 fn simulate(world: &Communicator, png: Option<&Path>) -> Outcome<()> {
     if world.size() > INTERIOR {
         return Err(format!("{INTERIOR} rows are too few for {} ranks", world.size()).into());

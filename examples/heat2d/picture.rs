@@ -25,7 +25,7 @@ const COLOURS: [[f64; 3]; 7] = [
 /// Writes `field`, `WIDTH` rows of `WIDTH` temperatures from 0 to `hottest`, to `path`.
 ///
 /// # Errors
-/// What the file system reports.
+/// Errors of the file system.
 pub(crate) fn write(path: &Path, field: &[f64], hottest: f64) -> Result<(), png::EncodingError> {
     let file = BufWriter::new(File::create(path)?);
     #[expect(clippy::cast_possible_truncation, reason = "EDGE is 769")]

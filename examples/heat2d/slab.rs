@@ -17,7 +17,7 @@ const RATIO: f64 = 0.2;
 /// A slab of rows.
 #[derive(Debug)]
 pub(crate) struct Slab {
-    /// Which rows of the whole grid these are; row 0 and row `WIDTH - 1` are the boundary.
+    /// The rows of the whole grid that these are; row 0 and row `WIDTH - 1` are the boundary.
     rows: Range<usize>,
     /// Halo row, own rows, halo row. At the edge of the plate the halo is its boundary, which stays zero.
     cells: Vec<f64>,
@@ -75,7 +75,7 @@ impl Slab {
     /// Fills the halo rows with the neighbours' edges.
     ///
     /// # Errors
-    /// What the communication reports.
+    /// Errors of the communication.
     pub(crate) fn exchange_halos(&mut self) -> Result<()> {
         self.halo.exchange(&mut self.cells)
     }

@@ -1,4 +1,4 @@
-//! What the NAS Parallel Benchmarks have in common.
+//! The common parts of the NAS Parallel Benchmarks.
 //!
 //! Written from their published description (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007) and the sizes and
 //! results published for version 3.
@@ -28,7 +28,7 @@ pub fn run(
     ranks::run(|world| benchmark(&world, class)?.conclude(name, &world))
 }
 
-/// Whether `found` is `published` to a relative `tolerance`.
+/// Returns `true` if `found` is `published` to a relative `tolerance`.
 #[must_use]
 pub fn agrees(found: f64, published: f64, tolerance: f64) -> bool {
     ((found - published) / published).abs() <= tolerance

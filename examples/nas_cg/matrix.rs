@@ -12,7 +12,7 @@ const CONDITION: f64 = 0.1;
 /// Some rows of the matrix, without the zeros.
 #[derive(Debug)]
 pub(super) struct Matrix {
-    /// Where each row ends in what follows.
+    /// The end of each row in what follows.
     ends: Vec<usize>,
     columns: Vec<usize>,
     values: Vec<f64>,
@@ -62,7 +62,7 @@ impl Matrix {
         matrix
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(super) fn rows(&self) -> usize {
         self.ends.len()
     }

@@ -23,7 +23,7 @@ pub struct Problem {
     /// Elements of each of the sparse vectors that the matrix is made of.
     nonzeros: usize,
     shift: f64,
-    /// How many systems are solved.
+    /// The number of systems that are solved.
     pub iterations: usize,
     /// The published result after that many.
     pub zeta: f64,
@@ -52,7 +52,7 @@ impl Problem {
 /// Iterates, and compares the result with the published one.
 ///
 /// # Errors
-/// What the communication reports.
+/// Errors of the communication.
 pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
     const TOLERANCE: f64 = 1e-10;
     let class = problem.class;
@@ -75,7 +75,7 @@ pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
 struct System<'a> {
     world: &'a Communicator,
     problem: Problem,
-    /// Which rows are whose.
+    /// The rows of each rank.
     rows: Blocks,
     /// Those of this rank.
     matrix: Matrix,

@@ -12,7 +12,7 @@ use tally::Tally;
 
 /// Pairs in a block, the unit of work.
 const BLOCK: usize = 1 << 16;
-/// Where the sequence of this benchmark starts.
+/// The seed of this benchmark's sequence.
 const SEED: u64 = 271_828_183;
 
 /// The run draws 2^m pairs of random numbers.
@@ -48,7 +48,7 @@ fn published(class: Class) -> (f64, f64, u64) {
 /// Draws the pairs, and compares their sums with the published ones.
 ///
 /// # Errors
-/// What the communication reports.
+/// Errors of the communication.
 pub fn benchmark(world: &Communicator, class: Class) -> Result<Report> {
     const TOLERANCE: f64 = 1e-8;
     let drawn = log2_pairs(class);
@@ -71,7 +71,7 @@ pub fn benchmark(world: &Communicator, class: Class) -> Result<Report> {
 
 /// Tallies `blocks` blocks of the sequence, dealt out to the ranks in turn.
 ///
-/// What travels is the sums of each block rather than of each rank, added up in the order of the blocks
+/// The sums of each block travel rather than those of each rank, added up in the order of the blocks
 /// afterwards. So every digit of the result is the same on any number of ranks.
 fn tally_all(world: &Communicator, blocks: usize) -> Result<Tally> {
     let mut my_sums = vec![0.0; 2 * blocks];

@@ -21,7 +21,7 @@ use problem::{ITERATIONS, Problem};
 /// Transforms, lets waves fade, transforms back, six times, and compares sums of some points with the published ones.
 ///
 /// # Errors
-/// What the communication reports.
+/// Errors of the communication.
 pub fn benchmark(world: &Communicator, class: Class) -> Result<Report> {
     const TOLERANCE: f64 = 1e-12;
     let problem = Problem::of(class);
@@ -49,9 +49,9 @@ struct Grid<'a> {
     points: [usize; 3],
     planes: Blocks,
     columns: Blocks,
-    /// What this rank has of each rank's columns, as long as points are divided by planes.
+    /// The part of each rank's columns that this rank has while points are divided by planes.
     by_rank_of_columns: Blocks,
-    /// What this rank has of each rank's planes, as long as points are divided by columns.
+    /// The part of each rank's planes that this rank has while points are divided by columns.
     by_rank_of_planes: Blocks,
 }
 
@@ -140,9 +140,9 @@ impl<'a> Grid<'a> {
         Ok(planes)
     }
 
-    /// What is left of each wave in this rank's columns after an iteration: the shorter the wave, the less.
+    /// The factor by which each wave in this rank's columns fades in an iteration: the shorter the wave, the smaller.
     fn fading(&self) -> Vec<f64> {
-        /// How well the box conducts heat.
+        /// The conductivity of the box.
         const ALPHA: f64 = 1e-6;
         let [nx, ny, nz] = self.points;
         let square = |index: usize, len: usize| index.min(len - index).pow(2) as f64;

@@ -2,7 +2,7 @@
 
 use crate::nas::Class;
 
-/// How often waves fade and points are looked at.
+/// The number of iterations: in each, waves fade and points are looked at.
 pub(super) const ITERATIONS: usize = 6;
 
 /// A size.

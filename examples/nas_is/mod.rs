@@ -20,7 +20,7 @@ const ITERATIONS: u32 = 10;
 /// the end.
 ///
 /// # Errors
-/// What the communication reports.
+/// Errors of the communication.
 pub fn benchmark(world: &Communicator, class: Class) -> Result<Report> {
     let problem = Problem::of(class);
     let (total, limit) = (1 << problem.log2_keys, 1 << problem.log2_limit);

@@ -14,13 +14,13 @@ pub(super) struct Problem {
 /// A key whose rank was published.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probe {
-    /// Where the key is.
+    /// The index of the key.
     pub(super) place: usize,
     start: usize,
     drift: Drift,
 }
 
-/// How the rank changes: each iteration puts a very small and a very large key in the place of two others.
+/// The change of the rank: each iteration puts a very small and a very large key in the place of two others.
 #[derive(Debug, Clone, Copy)]
 enum Drift {
     Up,

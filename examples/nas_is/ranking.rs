@@ -5,7 +5,7 @@ use ranks::prelude::*;
 /// The number of buckets, the same for any number of ranks.
 const LOG2_BUCKETS: u32 = 10;
 
-/// What one rank of the program knows of the order of all keys.
+/// The knowledge of one rank about the order of all keys.
 #[derive(Debug, Default)]
 pub(super) struct Ranking {
     /// The keys in its buckets, from whichever rank.
@@ -63,7 +63,7 @@ impl Ranking {
     }
 }
 
-/// How many of the keys are of each kind.
+/// The number of keys of each kind.
 fn counts(keys: &[u32], kinds: usize, kind: impl Fn(u32) -> usize) -> Vec<usize> {
     let mut counts = vec![0; kinds];
     keys.iter().for_each(|&key| counts[kind(key)] += 1);

@@ -1,9 +1,9 @@
-//! How ranks come to each other's memory.
+//! The way in which ranks reach each other's memory.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// How ranks come to each other's memory.
+/// The way in which ranks reach each other's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// They put into windows.

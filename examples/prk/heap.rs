@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use ranks::nvshmem::{HeapBackend, Nvshmem, NvshmemOptions};
 use ranks::prelude::*;
 
-/// How long a PE waits for others. What it waits for takes milliseconds.
+/// The time limit of a PE's wait for others, which takes milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How the heap of `world` is made: where the ranks are threads, in process as they are; else over NVSHMEM, on their GPUs.
+/// Makes the heap of `world`: in process where the ranks are threads, else over NVSHMEM, on their GPUs.
 pub fn options_for(world: &Communicator) -> NvshmemOptions {
     let backend = if world.library() == "in process" {
         HeapBackend::InProcess
@@ -18,7 +18,7 @@ pub fn options_for(world: &Communicator) -> NvshmemOptions {
     NvshmemOptions::new().backend(backend).time_limit(PATIENCE)
 }
 
-/// What `work` makes of a heap of all ranks.
+/// Runs `work` on a heap of all ranks.
 ///
 /// # Errors
 /// If there can be no heap; those of `work`.
@@ -32,7 +32,7 @@ pub(crate) fn with_heap<R>(
     Ok(result)
 }
 
-/// What `work` comes to, and how many seconds it takes from when all PEs are there.
+/// The result of `work`, and its seconds from when all PEs are there.
 pub(crate) fn timed<T>(pe: &Nvshmem<'_>, work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     pe.barrier_all()?;
     let start = Instant::now();
@@ -50,7 +50,7 @@ pub(crate) fn sum(heap: &Nvshmem<'_>, value: f64) -> Result<f64> {
     Ok(all_values(heap, value)?.iter().sum())
 }
 
-/// What each PE has.
+/// The values of all PEs, in their order.
 fn all_values(heap: &Nvshmem<'_>, value: f64) -> Result<Vec<f64>> {
     let mut mine = heap.alloc(1)?;
     mine.copy_from_host(&[value])?;

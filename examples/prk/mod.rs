@@ -1,4 +1,4 @@
-//! What the Parallel Research Kernels have in common.
+//! The common parts of the Parallel Research Kernels.
 //!
 //! Written from their published description (Van der Wijngaart and Mattson, The Parallel Research Kernels, HPEC 2014) and
 //! the formulas that it gives for their results.
@@ -16,19 +16,19 @@ use crate::report::{Outcome, Report};
 pub use form::Form;
 pub use heap::options_for;
 
-/// What a kernel is to compute.
+/// The problem of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem {
-    /// How the ranks come to each other's memory.
+    /// The way in which ranks reach each other's memory.
     pub form: Form,
-    /// How often it is computed, after the first time.
+    /// The number of iterations after the first.
     pub iterations: usize,
     /// The length of the edges of its square.
     pub order: usize,
 }
 
 impl Problem {
-    /// The same for machines, as `key=value`.
+    /// The problem for machines, as `key=value`.
     #[must_use]
     pub fn machine_readable(&self) -> String {
         format!(
@@ -37,7 +37,7 @@ impl Problem {
         )
     }
 
-    /// How often it is computed in all.
+    /// The number of iterations in all.
     #[must_use]
     pub fn sweeps(&self) -> f64 {
         self.iterations as f64 + 1.0
@@ -75,7 +75,7 @@ pub fn run(
     ranks::run(|world| kernel(&world, problem)?.conclude(name, &world))
 }
 
-/// Where `line` is, of lines divided into blocks: the rank that has it, and the place among that rank's.
+/// The place of `line`, of lines divided into blocks: the rank that has it, and the index among that rank's.
 #[must_use]
 pub fn place_of(line: usize, blocks: &Blocks) -> (usize, usize) {
     let starts = blocks.displacements();
@@ -83,7 +83,7 @@ pub fn place_of(line: usize, blocks: &Blocks) -> (usize, usize) {
     (rank, line - starts[rank])
 }
 
-/// What `look` finds in the end. Others may use the core between two looks.
+/// Waits until `look` finds something. Others may use the core between two looks.
 ///
 /// # Errors
 /// Those of `look`, and if it finds nothing for as long as `patience`.

@@ -17,13 +17,13 @@ use crate::prk::heap::{sum, with_heap};
 use crate::prk::{Form, Problem};
 use crate::report::Report;
 
-/// How far the star reaches.
+/// The radius of the star.
 const RADIUS: usize = 2;
 /// The weights at the distances 1 and 2, to the right and below; to the left and above they are negative.
 const WEIGHTS: [f64; RADIUS] = [1.0 / (2 * RADIUS) as f64, 1.0 / (4 * RADIUS) as f64];
 /// The slopes of the input, along columns and along rows.
 const SLOPES: [f64; 2] = [1.0, 1.0];
-/// How far the mean of the output may be from what it must be.
+/// The largest error that the mean of the output may have.
 const TOLERANCE: f64 = 1e-8;
 
 /// Applies the star to a square of points, of which each rank has some rows, and compares the mean with the exact one.
@@ -42,7 +42,7 @@ pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
     Ok(report(problem, total, seconds))
 }
 
-/// The same with the PEs of a symmetric heap, whatever that is made of.
+/// Runs the kernel on the PEs of a symmetric heap, over NVSHMEM or in process.
 ///
 /// # Errors
 /// As [`benchmark`].
@@ -54,7 +54,7 @@ pub fn on_heap(pe: &Nvshmem<'_>, problem: Problem) -> Result<Report> {
     Ok(report(problem, total, seconds))
 }
 
-/// Whether there are rows enough for the star, on each rank.
+/// Checks that each rank has rows enough for the star.
 fn check(problem: Problem, ranks: usize) -> Result<()> {
     let order = problem.order;
     let fewest = if ranks == 1 { 1 } else { RADIUS };
@@ -72,7 +72,7 @@ fn magnitude(output: &[f64]) -> f64 {
     output.iter().map(|value| value.abs()).sum()
 }
 
-/// What came of it, where the outputs of all ranks add up to `total`.
+/// The outcome, where the outputs of all ranks add up to `total`.
 fn report(problem: Problem, total: f64, seconds: f64) -> Report {
     let order = problem.order;
     let points = (order - 2 * RADIUS).pow(2) as f64;

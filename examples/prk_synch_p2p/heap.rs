@@ -35,7 +35,7 @@ struct InHeap<'a> {
     pe: &'a Nvshmem<'a>,
     values: SymmetricVec<'a, f64>,
     signals: Signals<'a>,
-    /// How many values were taken out of each slot here.
+    /// The number of values that were taken out of each slot here.
     taken: Vec<Cell<u64>>,
     outbox: RefCell<SymmetricVec<'a, f64>>,
 }

@@ -18,9 +18,9 @@ use crate::report::Report;
 
 use strip::Strip;
 
-/// How far the corner may be from what it must be.
+/// The largest error that the corner may have.
 const TOLERANCE: f64 = 1e-8;
-/// How long a rank waits for a value. One wave takes milliseconds.
+/// The time limit of the wait for a value. One wave takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends as many waves through a square as asked for, of which each rank has some columns, and compares the last corner with
@@ -41,7 +41,7 @@ pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
     Ok(report(problem, corner[0], seconds))
 }
 
-/// The same with the PEs of a symmetric heap, whatever that is made of.
+/// Runs the kernel on the PEs of a symmetric heap, over NVSHMEM or in process.
 ///
 /// # Errors
 /// As [`benchmark`].
@@ -51,7 +51,7 @@ pub fn on_heap(pe: &Nvshmem<'_>, problem: Problem) -> Result<Report> {
     Ok(report(problem, from_pe(pe, corner, 0)?, seconds))
 }
 
-/// Whether there are points.
+/// Checks that there are points.
 fn check(problem: Problem) -> Result<()> {
     if problem.order == 0 {
         return Err(Error::new(
@@ -63,7 +63,7 @@ fn check(problem: Problem) -> Result<()> {
     Ok(())
 }
 
-/// What came of it, with this corner of the last wave.
+/// The outcome, with this corner of the last wave.
 fn report(problem: Problem, corner: f64, seconds: f64) -> Report {
     let order = problem.order;
     let exact = problem.sweeps() * (2 * (order - 1)) as f64;

@@ -7,7 +7,7 @@ use super::{PATIENCE, Slots, waves};
 use crate::prk::{Problem, wait_for};
 use crate::report::timed;
 
-/// What is in an empty slot: no value that a wave has.
+/// The content of an empty slot: no value that a wave has.
 const EMPTY: f64 = f64::NAN;
 
 /// The last corner, on rank 0, and the seconds that it took.

@@ -9,7 +9,7 @@ use super::{PATIENCE, Slots, waves};
 use crate::prk::{Problem, wait_for};
 use crate::report::timed;
 
-/// What is in an empty slot: the bits of no value that a wave has.
+/// The content of an empty slot: the bits of no value that a wave has.
 const EMPTY: u64 = f64::NAN.to_bits();
 
 /// The last corner, on rank 0, and the seconds that it took.

@@ -15,13 +15,13 @@ use crate::report::Report;
 
 /// The edge of the squares that are transposed at a time: both sides of one fit in the caches.
 const TILE: usize = 32;
-/// What the errors of all elements may come to.
+/// The largest sum that the errors of all elements may have.
 const TOLERANCE: f64 = 1e-8;
 
 /// Adds the transpose of A to B as often as asked for, and compares each element of B with the exact one.
 ///
 /// # Errors
-/// What the communication reports.
+/// Errors of the communication.
 pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
     let blocks = Blocks::even(problem.order, world.size());
     let (sums, seconds) = match problem.form {
@@ -34,7 +34,7 @@ pub fn benchmark(world: &Communicator, problem: Problem) -> Result<Report> {
     Ok(report(problem, error, seconds))
 }
 
-/// The same with the PEs of a symmetric heap, whatever that is made of.
+/// Runs the kernel on the PEs of a symmetric heap, over NVSHMEM or in process.
 ///
 /// # Errors
 /// As [`benchmark`].
@@ -45,7 +45,7 @@ pub fn on_heap(pe: &Nvshmem<'_>, problem: Problem) -> Result<Report> {
     Ok(report(problem, sum(pe, error)?, seconds))
 }
 
-/// How far these columns of B are from what they must be.
+/// The sum of the errors in these columns of B.
 fn error_of(sums: &[f64], problem: Problem, columns: Range<usize>) -> f64 {
     let order = problem.order;
     let lifted = problem.iterations as f64 * problem.sweeps() / 2.0; // 0 + 1 + … + iterations
@@ -59,7 +59,7 @@ fn error_of(sums: &[f64], problem: Problem, columns: Range<usize>) -> f64 {
     error.sum()
 }
 
-/// What came of it, where the errors of all ranks add up to `error`.
+/// The outcome, where the errors of all ranks add up to `error`.
 fn report(problem: Problem, error: f64, seconds: f64) -> Report {
     let order = problem.order;
     let verified = error < TOLERANCE;
@@ -76,7 +76,7 @@ fn report(problem: Problem, error: f64, seconds: f64) -> Report {
         .with("rate", format_args!("{:.3e} bytes/s", moved / seconds))
 }
 
-/// What A is at first.
+/// The elements of A at the start.
 fn original(row: usize, column: usize, order: usize) -> f64 {
     (order * column + row) as f64
 }

@@ -5,13 +5,13 @@ use ranks::prelude::*;
 use crate::report::{Report, timed};
 use crate::sorted::is_sorted;
 
-/// How many of its keys each rank shows to the others: the more, the more even are the shares in the end.
+/// The number of its keys that each rank shows to the others: the more, the more even are the shares in the end.
 const SAMPLES: usize = 256;
 
 /// Sorts the keys of all ranks: afterwards each rank's are in order, and none is larger than one of a later rank.
 ///
 /// # Errors
-/// What the communication reports.
+/// Errors of the communication.
 pub fn sample_sort<T: Pod + Ord>(world: &Communicator, mut keys: Vec<T>) -> Result<Vec<T>> {
     keys.sort_unstable();
     let step = keys.len() / SAMPLES + 1;
@@ -30,7 +30,7 @@ pub fn sample_sort<T: Pod + Ord>(world: &Communicator, mut keys: Vec<T>) -> Resu
 /// Makes `total` keys, the same on any number of ranks, sorts them, and looks whether they are in order and all there.
 ///
 /// # Errors
-/// What the communication reports.
+/// Errors of the communication.
 pub fn benchmark(world: &Communicator, total: usize) -> Result<Report> {
     let mine = Blocks::even(total, world.size()).range(world.rank());
     let keys: Vec<u64> = mine.map(|place| mixed(place as u64)).collect();
@@ -52,7 +52,7 @@ pub fn benchmark(world: &Communicator, total: usize) -> Result<Report> {
     Ok(report)
 }
 
-/// What the keys of all ranks are, wherever they are.
+/// A digest of the keys of all ranks, wherever they are.
 #[derive(Debug, PartialEq)]
 struct Contents {
     keys: u64,

@@ -22,7 +22,7 @@ const STEPS: usize = 3;
 /// The weights are of two inputs and a constant.
 const WEIGHTS: usize = 3;
 const RATE: f64 = 1.0 / 65536.0;
-/// What they come to, whoever computes it.
+/// The result, whoever computes it.
 pub const EXACT: [f64; WEIGHTS] = [
     0.08739232332283109,
     -0.08145176964666234,
@@ -41,7 +41,7 @@ trait Buckets {
 /// Trains on hosts, over MPI or in process.
 ///
 /// # Errors
-/// What the communication reports.
+/// Errors of the communication.
 pub fn on_hosts(world: &Communicator) -> Outcome<Report> {
     let comm = RawComm::new(world, RawOptions::new())?;
     let mut buckets = HostBuckets::new(&comm);
@@ -64,7 +64,7 @@ pub fn on_gpus(world: &Communicator) -> Outcome<Report> {
 /// Trains over a communicator of NCCL.
 ///
 /// # Errors
-/// What NCCL and the driver report.
+/// Errors of NCCL and of the driver.
 pub fn over_nccl(comm: NcclCommunicator) -> Outcome<([f64; WEIGHTS], RawNccl)> {
     let context = comm.context().clone();
     let comm = RawNccl::new(comm)?;

@@ -22,18 +22,18 @@ use rod::{POINTS, Piece, exact};
 
 /// Time steps.
 const STEPS: usize = 400;
-/// How many between two copies.
+/// The number of steps between two copies.
 const PHASE: usize = 50;
 /// In which of them a rank is lost.
 const LOSS: usize = 175;
-/// How far a temperature may be from the exact one.
+/// The largest error that a temperature may have.
 const TOLERANCE: f64 = 1e-12;
 /// The tag of a copy on its way to the next rank.
 const COPY: i32 = 3;
 
 type Outcome<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What is kept to go back to: the rank's own piece, and that of the rank before it, after so many steps.
+/// A state to go back to: the rank's own piece, and that of the rank before it, after so many steps.
 struct Kept {
     step: usize,
     own: Piece,

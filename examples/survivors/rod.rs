@@ -6,7 +6,7 @@ use std::ops::Range;
 use ranks::prelude::*;
 use ranks::{Destination, Source};
 
-/// How many points the rod has between its ends.
+/// The number of points of the rod between its ends.
 pub(crate) const POINTS: usize = 1200;
 /// Time step times conductivity over the square of the distance of points.
 const RATE: f64 = 0.25;
@@ -21,7 +21,7 @@ pub(crate) struct Piece {
     cells: Vec<f64>,
 }
 
-/// What a point holds at the start.
+/// The temperature of a point at the start.
 fn mode(point: usize) -> f64 {
     (PI * (point as f64 + 1.0) / (POINTS as f64 + 1.0)).sin()
 }
@@ -61,7 +61,7 @@ impl Piece {
         &mut self.cells
     }
 
-    /// Where it is in the rod.
+    /// Its place in the rod.
     pub(crate) fn range(&self) -> Range<usize> {
         self.first..self.first + self.cells.len()
     }

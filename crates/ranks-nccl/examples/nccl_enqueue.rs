@@ -1,4 +1,4 @@
-//! What an all-reduce costs the thread that enqueues it, in turns: by NCCL's own call on a communicator as C programs have it, which blocks in the
+//! Measures the cost of an all-reduce for the thread that enqueues it, in turns: by NCCL's own call on a communicator as C programs have it, which blocks in the
 //! call; by the same call on one that does not, as all of this library's are; and through this library.
 //!
 //! `cargo run --release -p ranks-nccl --example nccl_enqueue` on a machine with a GPU; it prints the medians, and their ratios to the first.
@@ -125,7 +125,7 @@ fn by_the_call(
     Ok(took / u32::try_from(BATCH).unwrap_or(1))
 }
 
-/// The same by a scope.
+/// Does it by a scope.
 fn by_the_library(
     comm: &NcclCommunicator,
     stream: &CudaStream,

@@ -66,7 +66,7 @@ fn kernels_of_processes() {
     }
 }
 
-/// What a process needs to open the doubles.
+/// The variables with which a process opens the doubles.
 fn on_doubles(command: &mut Command) -> &mut Command {
     command
         .env("RANKS_CUDA", double("cuda_double"))
@@ -90,7 +90,7 @@ fn on_double() -> Result<()> {
     pe.finalize()
 }
 
-/// What a compiler makes of the kernel, as far as the double reads it.
+/// The compiled kernel, as far as the double reads it.
 const KERNEL: &str = ".version 8.0
 .const .align 8 .b8 nvshmemi_device_state_d[848];
 .const .align 4 .b8 nvshmemi_device_lib_version_d[12] = {3, 0, 0, 0, 8};

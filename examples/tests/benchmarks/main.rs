@@ -145,7 +145,7 @@ fn training_on_gpus() {
     }
 }
 
-/// Who waits for a value that never comes is told so in the end, and who waits for one that comes late gets it.
+/// A wait for a value that never comes is an error in the end, and one for a value that comes late gets it.
 #[test]
 fn waiting_ends() {
     let never = wait_for(Duration::ZERO, || Ok(None::<f64>)).unwrap_err();
