@@ -25,7 +25,7 @@ const FOLDER: &str = "RANKS_TEST_FOLDER";
 /// Says to a process by which of its test's calls of [`together`] it was started.
 const ROUND: &str = "RANKS_TEST_ROUND";
 
-/// How many calls of [`together`] each test has made so far.
+/// The number of calls of [`together`] that each test has made so far.
 static ROUNDS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 /// What a process says when its test is done.
@@ -37,7 +37,7 @@ pub(crate) fn file_of(double: &str) -> PathBuf {
     here.parent().unwrap().join(format!("lib{double}.so"))
 }
 
-/// Whether this process does one test alone.
+/// Returns `true` if this process does one test alone.
 pub(crate) fn is_inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }

@@ -16,7 +16,7 @@ const WHEELS: [&str; 6] = [
     "impi-devel-2021.19.0",
 ];
 
-/// Where Debian's packages put theirs.
+/// The folders of the headers in Debian's packages.
 const OF_THE_SYSTEM: [&str; 2] = [
     "/usr/include/x86_64-linux-gnu/mpich",
     "/usr/lib/x86_64-linux-gnu/openmpi/include",

@@ -9,7 +9,7 @@ mod profile;
 mod report;
 mod yardstick;
 
-/// What to measure.
+/// The choice of what to measure.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -8,7 +8,7 @@ use ranks_harness::workspace;
 
 use crate::{Outcome, mpi};
 
-/// What to do with the generated files.
+/// The action on the generated files.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Writes nothing, and fails if the committed files are not what would be written.

@@ -13,7 +13,7 @@ pub(crate) mod functions;
 mod page;
 mod reasons;
 
-/// What to do with the page.
+/// The action on the page.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Writes nothing, and fails if the page is not what would be written.

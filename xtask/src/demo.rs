@@ -19,7 +19,7 @@ use executable::Executable;
 use result::Reported;
 use table::Table;
 
-/// What to run on.
+/// The choice of what to run on.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Runs on the MPIs that are there, and downloads none.
@@ -90,7 +90,7 @@ No MPI is on this machine, so all of the above ran in process. To see the same e
   with python3 and pip     cargo xtask mpi install      (no root needed), then this again
   on Debian and Ubuntu     apt install mpich            or openmpi-bin, then this again";
 
-/// What has been run, and what was wrong with it.
+/// The runs, and their faults.
 #[derive(Default)]
 struct Demo {
     table: Table,
@@ -216,7 +216,7 @@ fn abi(installation: &Installation) -> &'static str {
     }
 }
 
-/// Where the picture goes.
+/// The path of the picture.
 fn picture() -> std::io::Result<PathBuf> {
     let folder = workspace::root().join("target").join("demo");
     fs::create_dir_all(&folder)?;

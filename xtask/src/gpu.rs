@@ -18,7 +18,7 @@ const SHARED: [(&str, &str); 4] = [
     ("NCCL_SOCKET_IFNAME", "lo"),
 ];
 
-/// Where to run.
+/// The machine to run on.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The GPU of each rank; the same number twice for two ranks on one. [default: one rank on the first GPU]

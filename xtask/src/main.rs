@@ -59,7 +59,7 @@ enum Command {
     Tidy(tidy::Arguments),
 }
 
-/// What a command ends in: how it went, or a sentence for the user.
+/// The end of a command: its success, or a sentence for the user.
 type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {

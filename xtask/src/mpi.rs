@@ -11,7 +11,7 @@ use crate::Outcome;
 
 mod provision;
 
-/// What to do with the MPIs.
+/// The action on the MPIs.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

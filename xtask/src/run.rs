@@ -7,13 +7,13 @@ use ranks_harness::programs;
 
 use crate::{Outcome, mpi};
 
-/// What to run, and on what.
+/// The choice of what to run, and on what.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The MPI, as `cargo xtask mpi` lists it; it is provisioned if it is not here. `none`: ranks are threads.
     #[arg(long, default_value = "none")]
     mpi: String,
-    /// How many ranks.
+    /// The number of ranks.
     #[arg(short = 'n', long, default_value_t = 2)]
     ranks: usize,
     /// Lets the job go on without a rank that dies, where the launcher of this MPI can.

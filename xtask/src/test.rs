@@ -16,7 +16,7 @@ mod jobs;
 mod lanes;
 mod libraries;
 
-/// What to test, and on what.
+/// The choice of tests and of MPIs.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// MPIs to run on, as `cargo xtask mpi` names them; `none` for none. Those that are named must be there.
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     filter: Vec<String>,
 }
 
-/// What `--quick` leaves out, as it is told.
+/// The parts that `--quick` leaves out, in words.
 const LEFT_OUT: &str = "examples of the documentation, whole jobs, what takes gigabytes, and the libraries for GPUs: without --quick";
 
 pub(crate) fn main(arguments: &Arguments) -> Outcome {
@@ -126,7 +126,7 @@ pub(crate) fn main(arguments: &Arguments) -> Outcome {
     })
 }
 
-/// What there is to run on MPIs.
+/// The suites that run on MPIs.
 struct Tests {
     on_ranks: Vec<(Binary, Vec<Case>)>,
     /// Those that start jobs themselves.
@@ -281,7 +281,7 @@ impl Arguments {
             .collect()
     }
 
-    /// Whether the function of `case` runs on fewer ranks as well, and those are more than two.
+    /// Returns `true` if the function of `case` runs on fewer ranks as well, and those are more than two.
     fn is_on_fewer(&self, cases: &[Case], case: &Case) -> bool {
         cases.iter().any(|other| {
             other.function() == case.function()

@@ -31,7 +31,7 @@ use finding::Finding;
 use metadata::Metadata;
 use tree::Tree;
 
-/// What to leave out.
+/// The checks to leave out.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Does not compare the generated files with what the generator writes, which needs python3 and pip.

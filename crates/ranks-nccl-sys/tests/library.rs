@@ -36,7 +36,7 @@ fn again(test: &str, variables: &[(&str, &str)]) -> Output {
     command.output().expect("this program starts again")
 }
 
-/// Whether this process is one in which a test is to happen; if not it has happened in another, and went well.
+/// Returns `true` if this process is one in which a test is to happen; if not it has happened in another, and went well.
 fn inside(test: &str, variables: &[(&str, &str)]) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;

@@ -33,10 +33,10 @@ const GRACE: Duration = Duration::from_secs(2);
 /// What to run, and on what.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many hosts.
+    /// The number of hosts.
     #[arg(long, default_value_t = 2)]
     pub(super) hosts: usize,
-    /// How many ranks on each.
+    /// The number of ranks on each.
     #[arg(long, default_value_t = 2)]
     pub(super) ppn: usize,
     /// The MPIs, as `cargo xtask mpi` names them, or `all` that are here.

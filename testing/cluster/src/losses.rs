@@ -146,13 +146,13 @@ impl Plan {
         self.faults.iter().flat_map(of).collect()
     }
 
-    /// Whether what is lost comes back.
+    /// Returns `true` if what is lost comes back.
     fn mends(&self) -> bool {
         let mends = |fault: &Fault| matches!(fault.what, What::Heal(_) | What::Thaw(_));
         self.faults.iter().any(mends)
     }
 
-    /// Whether the launcher hears of it, and may end all ranks before they say a word.
+    /// Returns `true` if the launcher hears of it, and may end all ranks before they say a word.
     fn is_told(&self) -> bool {
         let told = |fault: &Fault| matches!(fault.what, What::Kill(_) | What::KillHost(_));
         self.faults.iter().any(told)

@@ -67,7 +67,7 @@ enum What {
     Doctor,
     /// Makes a cluster that stays until `down`.
     Up {
-        /// How many hosts: n0, n1, …
+        /// The number of hosts: n0, n1, …
         #[arg(long, default_value_t = 2)]
         nodes: usize,
         /// Stays, and ends the cluster when it is ended itself.

@@ -24,7 +24,7 @@ const READY: &str = "ready";
 pub(super) struct Told {
     /// The folder of sockets.
     pub(super) state: PathBuf,
-    /// How many hosts there are, without the head.
+    /// The number of hosts, without the head.
     pub(super) hosts: usize,
     /// Folders that hosts see, wherever they lie.
     pub(super) keep: Vec<PathBuf>,

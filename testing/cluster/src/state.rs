@@ -91,7 +91,7 @@ impl State {
         agent::install(&agents).map_err(failed)
     }
 
-    /// Whether the cluster is up.
+    /// Returns `true` if the cluster is up.
     pub(super) fn is_up(&self) -> bool {
         UnixStream::connect(self.socket(names::HEAD)).is_ok()
     }

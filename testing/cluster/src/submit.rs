@@ -36,10 +36,10 @@ const TIME_IS_UP: i32 = 124;
 #[derive(clap::Args)]
 #[group(skip)]
 pub(crate) struct Arguments {
-    /// How many nodes.
+    /// The number of nodes.
     #[arg(long, default_value_t = 2)]
     nodes: usize,
-    /// How many ranks on each.
+    /// The number of ranks on each.
     #[arg(long, default_value_t = 2)]
     ppn: usize,
     /// The MPIs, as `cargo xtask mpi` names them, or `all` that are here. They lie where nodes find them, too.

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// Numbers of hosts.
     #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = [2, 3])]
     nodes: Vec<usize>,
-    /// How many ranks on each. [default: 2 on each of two hosts, and 1 for the functions without a test on four ranks; 1 on each of three]
+    /// The number of ranks on each. [default: 2 on each of two hosts, and 1 for the functions without a test on four ranks; 1 on each of three]
     #[arg(long)]
     ppn: Option<usize>,
     /// The MPIs, as `cargo xtask mpi` names them. [default: all that are here]

@@ -55,7 +55,7 @@ pub(super) struct Expected {
     pub(super) bytes: u64,
     /// And at most so much, where that is known.
     pub(super) most: Option<u64>,
-    /// Whether the library is known to hang, now and then, when all work is done.
+    /// Set if the library is known to hang, now and then, when all work is done.
     pub(super) may_hang_at_end: bool,
 }
 

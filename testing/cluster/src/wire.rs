@@ -37,7 +37,7 @@ pub(super) struct Program {
     /// All its variables.
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) directory: PathBuf,
-    /// Whether it keeps the rights that the host itself has, over its network.
+    /// Set if it keeps the rights that the host itself has, over its network.
     pub(super) privileged: bool,
 }
 

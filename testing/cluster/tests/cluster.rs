@@ -20,14 +20,14 @@ fn held(test: &str) -> Option<Held> {
     Held::up(test, &[], &REASONS)
 }
 
-/// Whether a host is heard to refuse a connection within so many seconds: one that is there does so at once, one that is cut off never.
+/// Returns `true` if a host is heard to refuse a connection within so many seconds: one that is there does so at once, one that is cut off never.
 fn reaches(cluster: &Held, from: &str, to: &str, seconds: u32) -> bool {
     let connect = format!("timeout {seconds} bash -c 'echo > /dev/tcp/{to}/9' 2>&1");
     let (_, text) = cluster.said(&["exec", from, "sh", "-c", &connect]);
     text.contains("Connection refused")
 }
 
-/// Whether so many processes of a host are stopped, at once or a little later: each stops when it would go on.
+/// Returns `true` if so many processes of a host are stopped, at once or a little later: each stops when it would go on.
 fn stopped(cluster: &Held, host: &str, number: usize) -> bool {
     let script = format!(
         "until test $(grep -l '(stopped)' /proc/[0-9]*/status 2> /dev/null | wc -l) = {number}; do sleep 0.02; done"

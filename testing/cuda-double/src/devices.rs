@@ -321,7 +321,7 @@ pub extern "C" fn cuCtxSynchronize() -> Code {
     })
 }
 
-/// How many contexts are retained.
+/// The number of contexts that are retained.
 pub(crate) fn live_contexts() -> usize {
     lock(&STATE.retained)
         .values()

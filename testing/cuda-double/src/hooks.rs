@@ -7,31 +7,31 @@ use crate::devices;
 use crate::memory::Kind;
 use crate::state::{Code, STATE, lock};
 
-/// How many blocks of device memory there are.
+/// The number of blocks of device memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDouble_live_allocations() -> usize {
     lock(&STATE.blocks).live(Kind::Device)
 }
 
-/// How many blocks of pinned memory there are.
+/// The number of blocks of pinned memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDouble_live_host_allocations() -> usize {
     lock(&STATE.blocks).live(Kind::Pinned)
 }
 
-/// How many events there are.
+/// The number of events.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDouble_live_events() -> usize {
     lock(&STATE.events).len()
 }
 
-/// How many streams there are, besides the default ones.
+/// The number of streams, besides the default ones.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDouble_live_streams() -> usize {
     lock(&STATE.streams).len()
 }
 
-/// How many devices have a primary context.
+/// The number of devices that have a primary context.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDouble_live_contexts() -> usize {
     devices::live_contexts()

@@ -15,7 +15,7 @@ use crate::state::{
 };
 use crate::streams::{self, Operation};
 
-/// How many bytes of addresses there are. Address space costs nothing.
+/// The number of bytes of addresses. Address space costs nothing.
 const ADDRESSES: usize = 1 << 40;
 
 /// The same where there is no room for so many.
@@ -33,7 +33,7 @@ pub(crate) struct Blocks {
     /// The next address of a device's memory; 0 before the first.
     next: usize,
     end: usize,
-    /// How many bytes a device has.
+    /// The size of a device's memory in bytes.
     pub(crate) per_device: usize,
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct Block {
     pub(crate) file: Option<RawFd>,
     pub(crate) kind: Kind,
     pub(crate) device: usize,
-    /// How many operations that are enqueued work on it.
+    /// The number of enqueued operations that work on it.
     users: usize,
-    /// Whether a stream frees it later, so that nobody may use it any more.
+    /// Set if a stream frees it later, so that nobody may use it any more.
     leaving: bool,
 }
 
@@ -266,7 +266,7 @@ pub(crate) fn begin_use(state: &State, address: usize, bytes: usize) -> Answer<U
     })
 }
 
-/// Whether bytes lie in memory of this kind.
+/// Returns `true` if bytes lie in memory of this kind.
 pub(crate) fn is(state: &State, address: usize, kind: Kind) -> bool {
     let blocks = lock(&state.blocks);
     blocks

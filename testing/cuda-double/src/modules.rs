@@ -33,12 +33,12 @@ pub(crate) struct Modules {
 
 struct Module {
     device: usize,
-    /// Whether any name is one of a kernel.
+    /// Set if any name is one of a kernel.
     any: bool,
     kernels: Vec<String>,
     /// Where the variables are, and how long.
     globals: HashMap<String, (usize, usize)>,
-    /// How many launches are not over.
+    /// The number of launches that are not over.
     running: &'static AtomicUsize,
 }
 
@@ -47,16 +47,16 @@ struct Kernel {
     name: String,
 }
 
-/// How many runs of kernels are over.
+/// The number of runs of kernels that are over.
 static LAUNCHED: AtomicUsize = AtomicUsize::new(0);
 
-/// How many modules there are.
+/// The number of modules.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDouble_live_modules() -> usize {
     lock(&STATE.modules).modules.len()
 }
 
-/// How many runs of kernels are over.
+/// The number of runs of kernels that are over.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDouble_launches() -> usize {
     LAUNCHED.load(Ordering::SeqCst)

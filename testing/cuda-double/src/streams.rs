@@ -24,7 +24,7 @@ struct Queue {
     waiting: VecDeque<Operation>,
     enqueued: u64,
     done: u64,
-    /// Whether nothing comes any more.
+    /// Set if nothing comes any more.
     closed: bool,
 }
 

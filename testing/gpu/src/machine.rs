@@ -60,7 +60,7 @@ impl Machine {
     }
 }
 
-/// Whether a GPU is named twice.
+/// Returns `true` if a GPU is named twice.
 pub(crate) fn shares(devices: &[usize]) -> bool {
     let sharer = |index: usize| devices[..index].contains(&devices[index]);
     (1..devices.len()).any(sharer)

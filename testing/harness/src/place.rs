@@ -49,12 +49,12 @@ const NEVER_YIELDING: [&str; 2] = ["mpich-3.4.3", "debian-mpich"];
 const BETWEEN_OTHERS: [&str; 2] = ["mpich-4.1.3", "mpich-4.2.3"];
 
 impl Place {
-    /// Whether a run on all MPIs tries so many ranks here.
+    /// Returns `true` if a run on all MPIs tries so many ranks here.
     pub fn tries(&self, ranks: usize) -> bool {
         !self.is_between_others() || [2, 3].contains(&ranks)
     }
 
-    /// Whether its neighbours among the releases are tried in full.
+    /// Returns `true` if its neighbours among the releases are tried in full.
     pub fn is_between_others(&self) -> bool {
         BETWEEN_OTHERS.contains(&self.name.as_str())
     }
@@ -95,7 +95,7 @@ impl Place {
         variables.filter(|(name, _)| std::env::var_os(name).is_none())
     }
 
-    /// Whether so many ranks have fewer cores, and those that wait keep theirs from the others.
+    /// Returns `true` if so many ranks have fewer cores, and those that wait keep theirs from the others.
     pub fn is_short_of_cores(&self, ranks: usize) -> bool {
         ranks > cores() && NEVER_YIELDING.contains(&self.name.as_str())
     }
@@ -167,7 +167,7 @@ pub fn places(names: &[String]) -> Result<Vec<Place>, String> {
     Ok(names.iter().flat_map(named).collect())
 }
 
-/// How many cores this machine has.
+/// The number of cores that this machine has.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }

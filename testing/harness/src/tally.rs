@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::table::aligned;
 
-/// How many of the slowest tests are named.
+/// The number of the slowest tests that are named.
 const SLOWEST: usize = 12;
 
 /// The tests of one MPI and one number of ranks.

@@ -13,9 +13,9 @@ pub struct Wheel {
     pub sha256: &'static str,
     /// Where in the wheel the prefix lies, if not in `<package>.data`.
     pub inside: Option<&'static str>,
-    /// Whether the wheel holds an MPI to run on; else it holds what `cargo xtask codegen` reads.
+    /// Set if the wheel holds an MPI to run on; else it holds what `cargo xtask codegen` reads.
     pub runs: bool,
-    /// Whether `mpi install` without names brings it.
+    /// Set if `mpi install` without names brings it.
     pub by_default: bool,
 }
 

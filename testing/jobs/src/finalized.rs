@@ -16,7 +16,7 @@ fn start() -> ranks::Result<Runtime> {
     Runtime::builder().backend(Backend::Mpi).init()
 }
 
-/// Whether `MPI_Finalize` has run.
+/// Returns `true` if `MPI_Finalize` has run.
 pub(crate) fn has_ended() -> bool {
     let mut flag: c_int = 0;
     // SAFETY: the library is loaded, and this may be asked at any time.

@@ -182,7 +182,7 @@ pub(crate) fn many(rounds: &str) -> Outcome {
     })
 }
 
-/// How many pieces of memory this process has; 0 where the system does not tell.
+/// The number of pieces of memory that this process has; 0 where the system does not tell.
 fn maps() -> usize {
     std::fs::read_to_string("/proc/self/maps").map_or(0, |maps| maps.lines().count())
 }

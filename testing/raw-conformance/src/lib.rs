@@ -61,7 +61,7 @@ pub const CASES: &[Case] = &[
     case("a peer that does not come", ends::time_limit),
 ];
 
-/// How many of [`CASES`] abort nothing.
+/// The number of [`CASES`] that abort nothing.
 pub const USABLE: usize = 17;
 
 const fn case(

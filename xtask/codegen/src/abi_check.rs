@@ -20,7 +20,7 @@ pub(crate) enum Family {
     OpenMpi = 2,
 }
 
-/// What a table says of a constant in one family.
+/// The entry of a table for a constant in one family.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Fact {
     Absent,
@@ -41,7 +41,7 @@ const OPTIONAL: &str =
 /// The numbers of extensions, seen from the generated folder.
 const EXTENSIONS: &str = "../fault_tolerance.rs";
 
-/// What is known to differ and why: a text that marks the header, its family, the constants, the reason.
+/// Known differences: a text that marks the header, its family, the constants, the reason.
 ///
 /// A library with this header answers 1.0 to `MPI_Abi_get_version` and has the values of its header.
 const KNOWN: (&str, Family, &str, &str) = (

@@ -125,7 +125,7 @@ fn constant(text: &mut String, about: &str, name: &str, ty: &str, value: &str) -
     )?)
 }
 
-/// What is said of a pointer or a callback.
+/// The words for a pointer or a callback.
 fn about(row: &Row) -> Result<&'static str> {
     let lists = [groups::POINTERS, groups::NULLS, groups::FUNCTIONS].concat();
     let found = lists.iter().find(|(name, _)| *name == row.name);
@@ -134,7 +134,7 @@ fn about(row: &Row) -> Result<&'static str> {
         .with_context(|| row.name.clone())
 }
 
-/// What a kind of handle is called in a sentence.
+/// The name of a kind of handle in a sentence.
 fn word(kind: &str) -> &str {
     match kind {
         "Comm" => "communicator",

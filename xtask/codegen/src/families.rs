@@ -1,4 +1,4 @@
-//! Which file a function goes to.
+//! Files that functions go to.
 
 use anyhow::{Context, Result};
 

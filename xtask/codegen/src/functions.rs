@@ -155,7 +155,7 @@ fn root(used: &[String], hot: &[&str]) -> String {
     text
 }
 
-/// What the macro `functions!` and the types in its lines need.
+/// The imports of the macro `functions!` and of the types in its lines.
 const SCOPE: &str = "
 use core::ffi::{c_char, c_double, c_int, c_void};
 
@@ -175,7 +175,7 @@ use crate::types::*;
 
 ";
 
-/// What the name of a kind leaves unsaid.
+/// The facts that the name of a kind leaves unsaid.
 fn about(kind: &str) -> &'static str {
     match kind {
         "Assert" | "FileMode" => ": bits",

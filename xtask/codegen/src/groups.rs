@@ -1,4 +1,4 @@
-//! Which group each constant of the standard belongs to: data only.
+//! Groups of the constants of the standard: data only.
 //!
 //! A constant that no group claims, or that two claim, stops the generator.
 
@@ -7,7 +7,7 @@
 pub(crate) struct Group {
     /// The name of the table in `columns.rs`.
     pub name: &'static str,
-    /// What one constant of it is.
+    /// The sort of one constant of it.
     pub about: &'static str,
     /// Beginnings of the names.
     pub beginnings: &'static [&'static str],

@@ -10,7 +10,7 @@ use syn::{Expr, FnArg, ForeignItem, Item, Lit, Pat, ReturnType, Type, UnOp};
 
 use crate::defines;
 
-/// What a constant stands for in one header.
+/// The value of a constant in one header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     /// A plain integer.
@@ -119,7 +119,7 @@ pub(crate) fn use_libclang(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where the C compiler keeps `stddef.h`, which the wheel of libclang lacks.
+/// The folder of the C compiler's `stddef.h`, which the wheel of libclang lacks.
 pub(crate) fn compiler_headers() -> Result<PathBuf> {
     let output = Command::new("cc")
         .arg("-print-file-name=include")

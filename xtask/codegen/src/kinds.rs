@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::headers::{Argument, Function};
 
-/// What the generated line says of an argument.
+/// The words of the generated line for an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kind {
     /// `Comm`, `Rank`, `Same<c_int>`, ...
@@ -207,7 +207,7 @@ pub(crate) fn kind(function: &Function, argument: &Argument) -> Result<Kind> {
     }
 }
 
-/// Whether what it begins may be over after it has returned.
+/// Returns `true` if what it begins may be over after it has returned.
 fn is_later(function: &Function) -> bool {
     function
         .arguments
@@ -283,7 +283,7 @@ fn pointer(function: &Function, name: &str, rust: &str) -> Option<Kind> {
     }
 }
 
-/// Whether `name` is one of the words of `list`.
+/// Returns `true` if `name` is one of the words of `list`.
 fn listed(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }

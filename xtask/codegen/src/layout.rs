@@ -1,4 +1,4 @@
-//! What the shims rely on besides constants: sizes of types, and where the fields of a status lie.
+//! Facts that the shims rely on besides constants: sizes of types, and places of the fields of a status.
 
 use crate::abi_check::Family;
 

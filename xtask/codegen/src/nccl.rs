@@ -15,7 +15,7 @@ use crate::output::File;
 /// Whose headers are read, below `target/mpi`.
 const WHEEL: &str = "nccl-2.32.3";
 
-/// What host code needs of `nccl_device.h`; the rest of it is for code that runs on GPUs.
+/// The part of `nccl_device.h` that host code needs; the rest is for code that runs on GPUs.
 const OF_THE_DEVICE_HEADER: &str =
     "ncclCommQueryProperties|ncclGet(Lsa|Peer|Multimem|LsaMultimem)DevicePointer";
 
@@ -66,7 +66,7 @@ const SINCE: [(&str, &str); 21] = [
     ("2.32", "SetEncryption"),
 ];
 
-/// Which Rust types the constants that are macros have.
+/// The Rust types of the constants that are macros.
 #[derive(Debug)]
 struct Macros;
 
@@ -94,7 +94,7 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<File>> {
     files_of("NCCL", "nccl.h", &types, &functions, &ages(&functions)?)
 }
 
-/// What bindgen makes of the headers.
+/// The output of bindgen for the headers.
 fn declarations(folder: &Path, include: &Path) -> Result<String> {
     let stubs = cuda_stubs::written(folder)?;
     let built = bindgen::Builder::default()

@@ -100,10 +100,10 @@ const SINCE: [(&str, &str); 3] = [
     ("3.7", "flush flush_on_stream"),
 ];
 
-/// What everything else is at least as old as.
+/// The oldest release of all.
 const FIRST: &str = "3.1";
 
-/// Which Rust types the constants that are macros have.
+/// The Rust types of the constants that are macros.
 #[derive(Debug)]
 struct Macros;
 
@@ -170,7 +170,7 @@ fn cleaned(types: &str) -> String {
     lines.join("\n").replace(" : flags = ", " : c_uint = ") + "\n"
 }
 
-/// What bindgen makes of the headers.
+/// The output of bindgen for the headers.
 fn declarations(folder: &Path, include: &Path) -> Result<String> {
     let stubs = cuda_stubs::written(folder)?;
     let mut builder = bindgen::Builder::default()
@@ -277,7 +277,7 @@ fn elements(reductions: &BTreeMap<String, ForeignItemFn>) -> Result<String> {
     );
     Ok(format!(
         "{text}
-/// What elements are, as the names of NVSHMEM's reductions say it: types of C.
+/// The types of elements, as the names of NVSHMEM's reductions say them: types of C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Element {{
 {variants}}}
@@ -292,7 +292,7 @@ impl Element {{
 {names}        }}
     }}
 
-    /// Whether its bits can be combined by and, or, xor.
+    /// Returns `true` if its bits can be combined by and, or, xor.
     pub const fn has_bits(self) -> bool {{
         matches!(self, {bits})
     }}
@@ -303,7 +303,7 @@ impl Element {{
     ))
 }
 
-/// Whether a reduction is `int(team, dest, source, count)`, or the same with a stream.
+/// Returns `true` if a reduction is `int(team, dest, source, count)`, or the same with a stream.
 fn is_like_the_others(function: &ForeignItemFn) -> bool {
     let types: Vec<String> = function
         .sig

@@ -8,12 +8,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// How a constant is asked for.
+/// The question for a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
     /// Its value.
     Number,
-    /// What the macro stands for, as text: the value is known only to the linker.
+    /// The expansion of the macro, as text: the value is known only to the linker.
     Text,
 }
 
@@ -73,7 +73,7 @@ fn compile(
     bail!("the probe of {} does not compile", header.display())
 }
 
-/// Whether gcc or clang complains that it does not know `name`.
+/// Returns `true` if gcc or clang complains that it does not know `name`.
 fn is_undeclared(name: &str, complaint: &str) -> bool {
     complaint.contains(&format!("'{name}' undeclared"))
         || complaint.contains(&format!("identifier '{name}'"))

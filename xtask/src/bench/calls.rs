@@ -11,7 +11,7 @@ use super::report::{Column, Report};
 use super::{heap, profile, yardstick};
 use crate::{Outcome, mpi};
 
-/// What to count on.
+/// The choice of what to count on.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Fails if a gate is missed, or if an MPI of the default set is not here.
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// No MPI: the symmetric heap alone.
     #[arg(long, conflicts_with = "mpis")]
     heap: bool,
-    /// How many calls of each kind.
+    /// The number of calls of each kind.
     #[arg(long, default_value_t = 1000)]
     calls: u32,
 }

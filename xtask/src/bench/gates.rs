@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// What a call may cost, and where it is known to cost more.
+/// The limits of calls, and where they are known to cost more.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Gates {
@@ -13,7 +13,7 @@ pub(super) struct Gates {
     pub(super) heap: Vec<HeapGate>,
 }
 
-/// What an operation of the symmetric heap may cost above what C needs.
+/// The limit of an operation of the symmetric heap above C.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HeapGate {
@@ -22,7 +22,7 @@ pub(super) struct HeapGate {
 }
 
 impl HeapGate {
-    /// Whether it costs no more.
+    /// Returns `true` if it costs no more.
     pub(super) fn holds(&self, c: f64, ours: f64) -> bool {
         ours - c <= self.added + TOLERANCE
     }
@@ -35,12 +35,12 @@ struct Gate {
     standard: Option<f64>,
     shims: Option<f64>,
     total: Option<f64>,
-    /// Whether libraries may have no such call: it is not counted then.
+    /// Set if libraries may have no such call: it is not counted then.
     #[serde(default)]
     optional: bool,
 }
 
-/// What calls may cost more at `MPI_THREAD_SINGLE`.
+/// The allowance of calls at `MPI_THREAD_SINGLE`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Single {
@@ -50,7 +50,7 @@ pub(super) struct Single {
 }
 
 impl Single {
-    /// What `call` may cost more at `level`.
+    /// The allowance of `call` at `level`.
     fn at(&self, level: &str, call: &str) -> f64 {
         if level == SINGLE && self.calls.iter().any(|name| name == call) {
             self.more
@@ -82,7 +82,7 @@ pub(super) enum Limit {
     Total(f64),
 }
 
-/// How a count stands to its limit.
+/// The verdict on a count.
 #[derive(Debug)]
 pub(super) enum Verdict<'a> {
     /// Within it.
@@ -110,7 +110,7 @@ impl Gates {
         self.gate.iter().map(|gate| gate.call.as_str())
     }
 
-    /// Whether a library may have no such call.
+    /// Returns `true` if a library may have no such call.
     pub(super) fn is_optional(&self, call: &str) -> bool {
         self.gate
             .iter()
@@ -130,7 +130,7 @@ impl Gates {
         gate.total.map(Limit::Total).or(added)
     }
 
-    /// What to say of a call that needs `c` instructions in C and `ours` here.
+    /// The verdict on a call that needs `c` instructions in C and `ours` here.
     pub(super) fn judge(
         &self,
         call: &str,

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::gates::Gates;
 use super::profile::{self, Counts};
 
-/// What follows the name of an operation where C calls it.
+/// The end of the name of an operation where C calls it.
 const IN_C: &str = "_c";
 
 /// The doubles keep tables whose order is drawn by chance when a program starts: of so many runs the least counts.
@@ -15,7 +15,7 @@ const RUNS: usize = 5;
 /// Counts what a program of one PE does.
 ///
 /// # Errors
-/// What the program says.
+/// The output of the program.
 pub(super) fn count(program: &Path, calls: u32, folder: &Path) -> Result<Counts, String> {
     let environment = [("RANKS_BACKEND".to_owned(), String::new())];
     let mut least = Counts::new();

@@ -11,7 +11,7 @@ const EMPTY: &str = "empty";
 /// Instructions per call, by the name of the call; the loop's own are subtracted.
 pub(super) type Counts = BTreeMap<String, f64>;
 
-/// What a program said and what its calls cost.
+/// The output of a program, and the costs of its calls.
 pub(super) struct Counted {
     pub(super) library: String,
     pub(super) counts: Counts,
@@ -20,7 +20,7 @@ pub(super) struct Counted {
 /// Whether there is a valgrind.
 ///
 /// # Errors
-/// What to install if there is none.
+/// The advice if there is none.
 pub(super) fn valgrind() -> Result<(), String> {
     let found = Command::new("valgrind")
         .arg("--version")

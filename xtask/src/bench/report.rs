@@ -19,7 +19,7 @@ pub(super) struct Column {
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) columns: Vec<Column>,
-    /// What was to be counted and was not.
+    /// The counts that failed.
     pub(super) absent: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use ranks_launch::{Family, Installation};
 /// The header of the standard ABI, which lies beside the implementation's own.
 const STANDARD: &str = "mpi_abi.h";
 
-/// Whether the installation's library is one of the standard ABI: its own functions are called, with no shim.
+/// Returns `true` if the installation's library is one of the standard ABI: its own functions are called, with no shim.
 pub(super) fn is_standard(installation: &Installation) -> bool {
     let name = installation.library.file_name();
     name.is_some_and(|name| name.to_string_lossy().starts_with("libmpi_abi"))
@@ -19,7 +19,7 @@ pub(super) fn is_standard(installation: &Installation) -> bool {
 /// Builds `benches/calls/c/calls.c` into `folder`; returns the program.
 ///
 /// # Errors
-/// What is missing: the header, a C compiler, valgrind's header.
+/// Errors if the header, a C compiler or valgrind's header is missing.
 pub(super) fn build(installation: &Installation, folder: &Path) -> Result<PathBuf, String> {
     let header = header(installation)?;
     let (Some(include), Some(name)) = (header.parent(), header.file_name()) else {
@@ -88,7 +88,7 @@ fn header(installation: &Installation) -> Result<PathBuf, String> {
     })
 }
 
-/// Where headers lie for a library: below its prefix, and where Debian puts those of several MPIs.
+/// The folders of headers for a library: below its prefix, and where Debian puts those of several MPIs.
 fn include_folders(library: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for folder in library.ancestors().skip(1) {
@@ -105,7 +105,7 @@ fn include_folders(library: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether the text of an `mpi.h` is of that family.
+/// Returns `true` if the text of an `mpi.h` is of that family.
 fn is_of(text: &str, family: Family) -> bool {
     let open_mpi = text.contains("OMPI_MAJOR_VERSION");
     let mpich = text.contains("MPICH_VERSION") || text.contains("I_MPI_VERSION");

@@ -89,7 +89,7 @@ fn owner_of(line: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// What follows the `<…>` that `text` begins with.
+/// The rest behind the `<…>` that `text` begins with.
 fn behind_generics(text: &str) -> &str {
     let mut depth = 0;
     for (index, c) in text.char_indices() {

@@ -6,7 +6,7 @@ use crate::tidy::tree::Tree;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Function {
     pub(crate) name: String,
-    /// What it belongs to, in the words of the generator.
+    /// The group that it belongs to, in the words of the generator.
     pub(crate) family: String,
     /// The version of the standard that brought it; "3.1" stands for that or any before.
     pub(crate) since: String,

@@ -106,7 +106,7 @@ fn line(page: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(page, "{text}");
 }
 
-/// Where the safe crates have a function.
+/// The places of a function in the safe crates.
 fn places(function: &Function, aliases: &[Alias]) -> BTreeSet<String> {
     let of = aliases.iter().filter(|alias| alias.name == function.name);
     of.map(|alias| {
@@ -127,7 +127,7 @@ fn since(version: &str) -> String {
     }
 }
 
-/// How a heading is linked to.
+/// The anchor of a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .chars()

@@ -1,4 +1,4 @@
-//! Why functions are left out, read from `reasons.toml`.
+//! Reasons for which functions are left out, read from `reasons.toml`.
 
 use serde::Deserialize;
 
@@ -26,7 +26,7 @@ impl Reasons {
             .map_err(|error| format!("reasons.toml: {error}"))
     }
 
-    /// Why there is no place for `name`, if it is said.
+    /// The reason for which there is no place for `name`, if it is said.
     pub(super) fn of(&self, name: &str) -> Option<&str> {
         let mut reasons = self.reason.iter();
         let found = reasons.find(|reason| reason.functions.iter().any(|one| fits(one, name)))?;
@@ -34,7 +34,7 @@ impl Reasons {
     }
 }
 
-/// Whether `name` is of that pattern, in which a `*` stands for anything.
+/// Returns `true` if `name` is of that pattern, in which a `*` stands for anything.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -43,7 +43,7 @@ impl Executable {
         })
     }
 
-    /// Whether the file is still the one that was identified.
+    /// Returns `true` if the file is still the one that was identified.
     pub(super) fn is_unchanged(&self) -> bool {
         hash(&self.path).is_ok_and(|hash| hash == self.hash)
     }

@@ -1,12 +1,12 @@
 //! The last line of an example, which is for machines: `result heat2d ranks=4 verified=yes seconds=0.012 library=…`.
 
-/// What an example said of its run.
+/// The report of an example on its run.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reported {
     pub(super) ranks: usize,
     pub(super) verified: String,
     pub(super) seconds: f64,
-    /// What carried the messages, in the library's own words.
+    /// The carrier of the messages, in the library's own words.
     pub(super) library: String,
 }
 

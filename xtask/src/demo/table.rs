@@ -6,7 +6,7 @@ use ranks_harness::table::aligned;
 
 const HEADINGS: [&str; 6] = ["example", "library", "ABI", "ranks", "verified", "time"];
 
-/// What is shown of each job.
+/// The row of a job.
 #[derive(Default)]
 pub(super) struct Table {
     rows: Vec<[String; HEADINGS.len()]>,

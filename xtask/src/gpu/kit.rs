@@ -13,7 +13,7 @@ use super::libraries;
 /// The largest that a kit may be.
 const MOST: u64 = 64 << 20;
 
-/// What runs there.
+/// The programs that run there.
 const SCRIPT: &str = include_str!("../../../testing/gpu/run.sh");
 
 /// The kernel, and the architecture that it is compiled for: H100 and H200.

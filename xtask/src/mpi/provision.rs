@@ -7,7 +7,7 @@ use std::process::Command;
 
 use ranks_harness::wheels::{PLATFORM, Wheel};
 
-/// Why a wheel could not be brought.
+/// The reason for which a wheel could not be brought.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("only {}-{} wheels are pinned, and this is {}-{}", PLATFORM.1, PLATFORM.0, std::env::consts::ARCH, std::env::consts::OS)]

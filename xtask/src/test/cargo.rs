@@ -10,7 +10,7 @@ use ranks_test::driver::Case;
 
 use super::{huge, libraries};
 
-/// What `cargo test` came to.
+/// The outcome of `cargo test`.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) all: Cell,
@@ -173,7 +173,7 @@ impl Counter {
     }
 }
 
-/// What libtest shows of a test that failed.
+/// The output of libtest about a test that failed.
 pub(super) fn output_of(text: &str, test: &str) -> String {
     let begin = format!("---- {test} stdout ----");
     let lines = text.lines().skip_while(|line| *line != begin);

@@ -11,7 +11,7 @@ use ranks_test::driver::{Binary, Case};
 
 use super::jobs;
 
-/// Where they run: on the first of each ABI that is here.
+/// The MPIs that they run on: the first of each ABI that is here.
 const PLACES: [&str; 5] = [
     "mpich-5.0.2",
     "mpich-5.0.2-abi",
@@ -23,7 +23,7 @@ const PLACES: [&str; 5] = [
 /// The binary whose tests run on the standard ABI too.
 const OF_MESSAGES: &str = "ranks-comm::huge";
 
-/// What the rest of the machine keeps, in gigabytes.
+/// The memory that the rest of the machine keeps, in gigabytes.
 const SPARE: u64 = 3;
 
 /// Such tests, and what was found of them.
@@ -96,7 +96,7 @@ pub(super) fn places(places: &[Place]) -> Vec<&Place> {
     chosen
 }
 
-/// How much memory can be had without swapping, in gigabytes; none where nobody tells.
+/// The memory that can be had without swapping, in gigabytes; none where nobody tells.
 fn available() -> u64 {
     available_in(&Meminfo::read()).unwrap_or(0)
 }

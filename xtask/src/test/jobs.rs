@@ -117,7 +117,7 @@ fn on_one(
     (cell, tally)
 }
 
-/// Which of the tests libtest says it passed; what it says nothing of has failed.
+/// The tests that libtest says have passed; what it says nothing of has failed.
 fn verdicts(names: &[String], text: &str) -> (Cell, Vec<String>) {
     let passed = |name: &&String| {
         text.lines()

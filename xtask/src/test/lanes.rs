@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ranks_harness::place::cores;
 
-/// How many jobs of so many ranks have a core for each rank at the same time; one in any case.
+/// The number of jobs of so many ranks that have a core for each rank at the same time; one in any case.
 pub(super) fn of(ranks: usize) -> usize {
     (cores() / ranks.max(1)).max(1)
 }
 
-/// What `work` makes of each item, in their order; on so many threads.
+/// The results of `work` for each item, in their order; on so many threads.
 pub(super) fn side_by_side<I: Sync, R: Send>(
     items: &[I],
     lanes: usize,

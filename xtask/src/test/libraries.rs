@@ -14,9 +14,9 @@ use crate::gpu::libraries::{NCCL, NVSHMEM, nccl, nvshmem};
 struct Kind {
     /// The reason with which such a test is ignored.
     reason: &'static str,
-    /// What it is called in the table.
+    /// Its name in the table.
     about: &'static str,
-    /// What tests find it by.
+    /// The variable by which tests find it.
     variable: &'static str,
     /// The wheels that have one.
     wheels: &'static [&'static str],

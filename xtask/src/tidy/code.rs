@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// What to make blank.
+/// The parts of code to make blank.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blank {
     Comments,

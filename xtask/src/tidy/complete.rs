@@ -109,7 +109,7 @@ struct Export {
     line: usize,
 }
 
-/// What a file offers that is not hidden: by `pub use`, or declared.
+/// The names that a file offers and does not hide: by `pub use`, or declared.
 fn exports(text: &str) -> Vec<Export> {
     const ITEMS: [&str; 8] = [
         "mod", "fn", "struct", "enum", "trait", "type", "const", "static",

@@ -1,4 +1,4 @@
-//! Which crate of the workspace may depend on which: arrows go down only.
+//! Dependencies between the crates of the workspace: arrows go down only.
 
 use std::collections::BTreeSet;
 
@@ -251,7 +251,7 @@ const TABLE: [Row; 39] = [
     ("codegen", &[], &[]),
 ];
 
-/// Where the table is, for those who have to change it.
+/// The file of the table, for those who have to change it.
 const HERE: &str = "xtask/src/tidy/edges.rs";
 
 pub(super) fn check(metadata: &Metadata) -> Vec<Finding> {

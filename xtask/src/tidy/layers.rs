@@ -29,7 +29,7 @@ const TABLE: [Row; 1] = [(
     ],
 )];
 
-/// Where the tests of a file begin, which may use anything.
+/// The line where the tests of a file begin, which may use anything.
 const TESTS: &str = "#[cfg(test)]\nmod tests";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -116,7 +116,7 @@ fn names_of(group: &str) -> Vec<&str> {
     names
 }
 
-/// What the root of a crate gives out again, and the layer of each.
+/// The names that the root of a crate re-exports, and the layer of each.
 fn exports(root: &str) -> BTreeMap<String, String> {
     let code = strip(root, Blank::CommentsAndStrings);
     let mut exports = BTreeMap::new();

@@ -5,7 +5,7 @@ use super::tree::{Tree, is_generated};
 
 const LONG: usize = 500;
 const TOO_LONG: usize = 800;
-/// What is written by hand, by the ends of its names.
+/// Files that are written by hand, by the ends of their names.
 const WRITTEN: [&str; 7] = [".rs", ".c", ".h", ".cpp", ".py", ".sh", ".yml"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -21,7 +21,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     too_long.map(finding).collect()
 }
 
-/// What is to be said of files that are long, and not too long.
+/// A remark on files that are long, and not too long.
 pub(super) fn advice(tree: &Tree) -> Vec<String> {
     let long = sizes(tree).filter(|&(_, lines)| lines > LONG && lines <= TOO_LONG);
     long.map(|(path, lines)| format!("{path} has {lines} lines: is it one concept?"))

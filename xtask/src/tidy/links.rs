@@ -5,7 +5,7 @@ use super::finding::Finding;
 use super::metadata::Metadata;
 use super::tree::Tree;
 
-/// What is opened at run time, and so linked by nobody.
+/// Libraries that are opened at run time, and so linked by nobody.
 const NATIVE: [&str; 6] = ["mpi", "nccl", "nvshmem", "cuda", "cudart", "ucx"];
 
 pub(super) fn check(tree: &Tree, metadata: &Metadata) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! What cargo knows of the packages: whose they are, what they depend on, what they link.
+//! Cargo's knowledge of the packages: whose they are, what they depend on, what they link.
 
 use ranks_harness::workspace;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ impl Metadata {
     /// Those of this workspace and of what it depends on.
     ///
     /// # Errors
-    /// What cargo says if it cannot tell.
+    /// Errors of cargo.
     pub(super) fn of_workspace() -> Result<Self, String> {
         let output = workspace::cargo()
             .args(["metadata", "--format-version", "1"])
@@ -54,7 +54,7 @@ impl Metadata {
         Self::of(&String::from_utf8_lossy(&output.stdout))
     }
 
-    /// What `cargo metadata` has printed.
+    /// The output of `cargo metadata`.
     pub(super) fn of(json: &str) -> Result<Self, String> {
         serde_json::from_str(json).map_err(|error| format!("cargo metadata: {error}"))
     }

@@ -11,7 +11,7 @@ use crate::coverage::functions::functions;
 /// A crate, and what it calls besides the functions that its methods are named after.
 type Helpers = (&'static str, &'static [&'static str]);
 
-/// What is called to learn errors, to wait, to agree, to free, to ask.
+/// Functions that are called to learn errors, to wait, to agree, to free, to ask.
 const HELPERS: [Helpers; 3] = [
     (
         "ranks-collectives",
@@ -60,7 +60,7 @@ const HELPERS: [Helpers; 3] = [
     ),
 ];
 
-/// Where the list of helpers is, for those who have to change it.
+/// The file of the list of helpers, for those who have to change it.
 const HERE: &str = "xtask/src/tidy/names.rs";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -78,7 +78,7 @@ fn with_helpers(tree: &Tree, helpers: &[Helpers]) -> Vec<Finding> {
     findings
 }
 
-/// What the `mpi` folders call, with no public item of that name in the crate; and helpers that are none.
+/// Functions that the `mpi` folders call, with no public item of that name in the crate; and helpers that are none.
 fn called(
     tree: &Tree,
     functions: &BTreeSet<String>,

@@ -73,7 +73,7 @@ fn in_files(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether a word is a symbol of Open MPI's or of MPICH's, or a handle as the latter numbers them. A setting of MPICH's is none.
+/// Returns `true` if a word is a symbol of Open MPI's or of MPICH's, or a handle as the latter numbers them. A setting of MPICH's is none.
 fn is_of_a_family(word: &str) -> bool {
     let of_mpich = word.starts_with("MPIR_") && !word.starts_with("MPIR_CVAR_");
     word.starts_with("ompi_mpi_") || of_mpich || is_mpich_handle(word)

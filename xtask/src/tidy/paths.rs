@@ -1,11 +1,11 @@
-//! What ARCHITECTURE.md names exists, and so does what pages link to.
+//! Paths in ARCHITECTURE.md and links of pages, which must exist.
 
 use super::code;
 use super::finding::Finding;
 use super::tree::Tree;
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
-/// What a name ends with that is a file's even without a folder before it.
+/// Ends of names that are files' even without a folder before them.
 const FILES: [&str; 5] = [".rs", ".md", ".toml", ".txt", ".yml"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -54,7 +54,7 @@ fn architecture(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether a word is meant as a path in this tree: no pattern, no URL, no path of a machine, nothing that is built.
+/// Returns `true` if a word is meant as a path in this tree: no pattern, no URL, no path of a machine, nothing that is built.
 fn is_path(word: &str) -> bool {
     let plain = word
         .chars()
@@ -70,14 +70,14 @@ fn is_path(word: &str) -> bool {
         && !word.starts_with("target/")
 }
 
-/// Whether a word among words is a path: by its end, or by the folder that it begins with.
+/// Returns `true` if a word among words is a path: by its end, or by the folder that it begins with.
 fn is_plainly_path(tree: &Tree, word: &str) -> bool {
     let first = word.split('/').next().unwrap_or(word);
     let top = |path: &str| path.split('/').next() == Some(first);
     word.ends_with('/') || FILES.iter().any(|end| word.ends_with(end)) || tree.paths().any(top)
 }
 
-/// Whether a file or folder of the tree has that path, or ends with it.
+/// Returns `true` if a file or folder of the tree has that path, or ends with it.
 fn exists(tree: &Tree, word: &str) -> bool {
     let wanted = format!("/{}/", word.trim_end_matches('/'));
     tree.paths()

@@ -40,7 +40,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether a file has a function of that name.
+/// Returns `true` if a file has a function of that name.
 fn is_function(tree: &Tree, name: &str) -> bool {
     let (open, generic) = (format!("fn {name}("), format!("fn {name}<"));
     tree.rust()

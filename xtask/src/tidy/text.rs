@@ -69,7 +69,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether `line` has the path `folder`, and not a longer name that it is part of.
+/// Returns `true` if `line` has the path `folder`, and not a longer name that it is part of.
 fn names(line: &str, folder: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     line.match_indices(folder).any(|(at, _)| {

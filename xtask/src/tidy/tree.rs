@@ -87,7 +87,7 @@ pub(crate) fn crate_of(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?.split('/').next()
 }
 
-/// Whether a program wrote the file.
+/// Returns `true` if a program wrote the file.
 pub(crate) fn is_generated(path: &str) -> bool {
     path.contains("/generated/") || path == "docs/coverage.md" || path.ends_with("Cargo.lock")
 }

@@ -48,7 +48,7 @@ fn only_names(code: &str) -> Result<(), usize> {
     }
 }
 
-/// How long the attribute is that `text` begins with.
+/// The length of the attribute that `text` begins with.
 fn closing_bracket(text: &str) -> Option<usize> {
     let mut depth = 0;
     for (index, c) in text.char_indices() {

@@ -116,7 +116,7 @@ fn listed(page: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// Whether `listed`, a file or a folder with a `/` at the end, is or holds `file`.
+/// Returns `true` if `listed`, a file or a folder with a `/` at the end, is or holds `file`.
 fn covers(listed: &str, file: &str) -> bool {
     listed == file || listed.ends_with('/') && file.starts_with(listed)
 }

@@ -7,7 +7,7 @@ use super::code::{self, Blank, strip, words};
 use super::finding::Finding;
 use super::tree::Tree;
 
-/// What passes time.
+/// Words that pass time.
 const WAITS: [&str; 7] = [
     "sleep",
     "yield_now",
@@ -187,7 +187,7 @@ fn is_of_a_library(path: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// What there is to say of a file, and not of the table.
+    /// The findings about a file, and not about the table.
     fn found(path: &str, text: &str) -> Vec<usize> {
         let findings = check(&Tree::of(&[(path, text)]));
         let here = findings

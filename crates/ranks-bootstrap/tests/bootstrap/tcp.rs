@@ -63,7 +63,7 @@ fn process(test: &str, port: u16, rank: usize, size: usize) -> Child {
         .unwrap()
 }
 
-/// Whether this process is one that was started for the test.
+/// Returns `true` if this process is one that was started for the test.
 fn started(test: &str) -> bool {
     env::var("RANKS_BOOTSTRAP_TEST").is_ok_and(|name| name == test)
 }

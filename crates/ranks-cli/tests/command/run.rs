@@ -19,7 +19,7 @@ fn in_process() -> Command {
     command
 }
 
-/// Whether a process is gone, or ends soon.
+/// Returns `true` if a process is gone, or ends soon.
 fn is_gone(pid: &str) -> bool {
     let until = Instant::now() + Duration::from_secs(5);
     let path = Path::new("/proc").join(pid.trim());

@@ -29,7 +29,7 @@ fn all_mismatch(world: &Communicator, outcome: Result<()>) -> Result<String> {
     all_fail(world, ErrorKind::Mismatch, outcome)
 }
 
-/// Whether this is the last rank, which does it wrong.
+/// Returns `true` if this is the last rank, which does it wrong.
 fn wrong(world: &Communicator) -> bool {
     world.rank() + 1 == world.size()
 }

@@ -41,7 +41,7 @@ fn matrices_are_transposed(world: Communicator) {
     transposed::<()>(&world, 2);
 }
 
-/// How many elements go from one rank to another.
+/// The number of elements that go from one rank to another.
 fn between(from: usize, to: usize) -> usize {
     [2, 0, 9000][(from + 2 * to) % 3]
 }

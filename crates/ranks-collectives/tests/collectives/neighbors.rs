@@ -53,7 +53,7 @@ struct Edge {
 }
 
 impl Edge {
-    /// How many elements travel on it; more than is eager on some, and none on others.
+    /// The number of elements that travel on it; more than is eager on some, and none on others.
     fn length(self, most: usize) -> usize {
         [1, 0, most, 17][(self.from + 2 * self.to + self.lane) % 4]
     }

@@ -58,7 +58,7 @@ fn same(found: f64, expected: f64) {
     );
 }
 
-/// How many numbers there are; and what they come to along the tree, and rounded once, as [`reference`] says.
+/// The number of numbers, their sum along the tree, and their sum rounded once, as [`reference`] says.
 const MANY: usize = 1_000_000;
 const SUM: u64 = 0xc1fd_1c7f_a907_8370;
 const TRUE_SUM: u64 = 0xc1fd_1c7f_a907_8372;

@@ -71,7 +71,7 @@ fn matrices_are_turned_among_many(world: Communicator) -> Result<()> {
     matrices_turn(&world)
 }
 
-/// How many elements go from one rank to another.
+/// The number of elements that go from one rank to another.
 fn between(from: usize, to: usize) -> usize {
     [2, 0, 5000][(from + 2 * to) % 3]
 }

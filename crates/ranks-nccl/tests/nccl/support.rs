@@ -91,7 +91,7 @@ fn freed_too_early() -> usize {
     count(&driver, c"cudaDouble_uses_after_free")
 }
 
-/// How many communicators there are.
+/// The number of communicators.
 pub(crate) fn live() -> usize {
     doubles().count(c"ncclDouble_live_communicators")
 }

@@ -12,7 +12,7 @@ const ID: &str = "the id is ";
 /// Has the id for the processes that do not make it.
 const ID_OF_JOB: &str = "RANKS_NVSHMEM_SYS_TEST_ID";
 
-/// How many processes there are.
+/// The number of processes.
 const SIZE: &str = "RANKS_NVSHMEM_SYS_TEST_SIZE";
 
 fn hex(bytes: &[u8]) -> String {

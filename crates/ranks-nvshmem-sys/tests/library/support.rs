@@ -105,7 +105,7 @@ pub(crate) fn part() -> Option<String> {
     std::env::var(INSIDE).ok()
 }
 
-/// Whether this process is one in which a test is to happen; if not it has happened in another, and went well.
+/// Returns `true` if this process is one in which a test is to happen; if not it has happened in another, and went well.
 pub(crate) fn inside(test: &str, variables: &[(&str, &str)]) -> bool {
     if part().is_some() {
         return true;

@@ -48,7 +48,7 @@ pub(crate) fn status() -> i32 {
     unsafe { status() }
 }
 
-/// How many PEs the library has found.
+/// The number of PEs that the library has found.
 pub(crate) fn n_pes() -> usize {
     let n_pes = library().table().nvshmem_n_pes.unwrap();
     // SAFETY: it may be asked at any time.

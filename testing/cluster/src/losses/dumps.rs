@@ -18,13 +18,13 @@ pub(super) struct Dump {
 }
 
 impl Dump {
-    /// Whether the operation is named that the rank was in, or called last.
+    /// Returns `true` if the operation is named that the rank was in, or called last.
     pub(super) fn names(&self, operation: &str) -> bool {
         let called = self.waits_in.as_deref().or(self.last.as_deref());
         called.is_some_and(|called| called.split(' ').next() == Some(operation))
     }
 
-    /// Whether it was written since that operation came to its limit.
+    /// Returns `true` if it was written since that operation came to its limit.
     pub(super) fn is_of_limit(&self, operation: &str) -> bool {
         let waits = self.waits_in.is_some();
         self.reason == "time limit" && waits && self.names(operation)

@@ -45,7 +45,7 @@ impl SeenRank {
         error.or_else(|| Some(("reported", self.reported.as_deref()?)))
     }
 
-    /// Whether that names the operation and one of these ranks as silent.
+    /// Returns `true` if that names the operation and one of these ranks as silent.
     fn names(&self, lost: &[usize]) -> bool {
         self.told().is_some_and(|(_, text)| {
             text.starts_with(OPERATION) && lost.iter().any(|lost| is_silent(text, *lost))

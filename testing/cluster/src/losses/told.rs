@@ -23,7 +23,7 @@ fn report(line: &str) -> Option<(usize, &str)> {
     Some((rank, &line[operation..]))
 }
 
-/// Whether the text says that a rank is silent.
+/// Returns `true` if the text says that a rank is silent.
 pub(super) fn is_silent(text: &str, rank: usize) -> bool {
     let of_rank = format!("rank {rank} (does not answer)");
     text.split_once("silent: ")

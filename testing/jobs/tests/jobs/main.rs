@@ -148,7 +148,7 @@ fn said(outcome: &Outcome) -> String {
     ranks.chain([outcome.launcher.stderr.as_str()]).collect()
 }
 
-/// Whether the launcher starts libraries with MPICH's wire protocol.
+/// Returns `true` if the launcher starts libraries with MPICH's wire protocol.
 fn is_mpich(installation: &Installation) -> bool {
     installation.family != Family::OpenMpi
 }

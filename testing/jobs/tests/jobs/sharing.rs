@@ -29,7 +29,7 @@ fn handles_are_shared_with_code_in_c() {
     }
 }
 
-/// Whether the library is that of the standard ABI.
+/// Returns `true` if the library is that of the standard ABI.
 fn is_standard(installation: &Installation) -> bool {
     installation.name.ends_with("-abi")
 }

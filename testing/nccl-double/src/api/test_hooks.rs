@@ -84,7 +84,7 @@ unsafe extern "C" fn ncclDouble_config(comm: CommHandle, config: *mut Config) ->
     })
 }
 
-/// How many communicators there are that were neither destroyed nor aborted.
+/// The number of communicators that were neither destroyed nor aborted.
 #[unsafe(no_mangle)]
 extern "C" fn ncclDouble_live_communicators() -> usize {
     comm::LIVE.load(Ordering::Relaxed)
@@ -96,37 +96,37 @@ extern "C" fn ncclDouble_uses_after_free() -> usize {
     comm::USES_AFTER_FREE.load(Ordering::Relaxed)
 }
 
-/// How many operators of users there are.
+/// The number of operators of users.
 #[unsafe(no_mangle)]
 extern "C" fn ncclDouble_live_operators() -> usize {
     operator::LIVE.load(Ordering::Relaxed)
 }
 
-/// How many buffers are registered.
+/// The number of buffers that are registered.
 #[unsafe(no_mangle)]
 extern "C" fn ncclDouble_live_registrations() -> usize {
     memory::REGISTERED.load(Ordering::Relaxed)
 }
 
-/// How many windows there are.
+/// The number of windows.
 #[unsafe(no_mangle)]
 extern "C" fn ncclDouble_live_windows() -> usize {
     windows::LIVE.load(Ordering::Relaxed)
 }
 
-/// How many allocations of `ncclMemAlloc` there are.
+/// The number of allocations of `ncclMemAlloc`.
 #[unsafe(no_mangle)]
 extern "C" fn ncclDouble_live_allocations() -> usize {
     memory::live()
 }
 
-/// How many groups are on streams, and not over.
+/// The number of groups that are on streams, and not over.
 #[unsafe(no_mangle)]
 extern "C" fn ncclDouble_pending() -> usize {
     launch::PENDING.load(Ordering::Relaxed)
 }
 
-/// How many threads of the double there are.
+/// The number of threads of the double.
 #[unsafe(no_mangle)]
 extern "C" fn ncclDouble_threads() -> usize {
     group::THREADS.load(Ordering::Relaxed)

@@ -38,7 +38,7 @@ pub(crate) struct Comm {
     pub(crate) background: Mutex<Option<Arc<Background>>>,
     /// The order of what is enqueued.
     pub(crate) turns: Turns,
-    /// How many calls of each kind all ranks have made together.
+    /// The number of calls of each kind that all ranks have made together.
     calls: AtomicU64,
     pub(crate) operators: Mutex<HashMap<c_int, PreMulSum>>,
     pub(crate) registrations: Mutex<HashSet<usize>>,
@@ -163,9 +163,9 @@ struct Handle {
 
 /// Every handle that was ever given.
 static HANDLES: Mutex<BTreeMap<CommHandle, &'static Handle>> = Mutex::new(BTreeMap::new());
-/// How many communicators are alive.
+/// The number of communicators that are alive.
 pub(crate) static LIVE: AtomicUsize = AtomicUsize::new(0);
-/// How many there are in each context.
+/// The number of them in each context.
 static IN_CONTEXT: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 /// How often one was used that was not.
 pub(crate) static USES_AFTER_FREE: AtomicUsize = AtomicUsize::new(0);
@@ -201,7 +201,7 @@ pub(crate) fn take(number: CommHandle) -> Outcome<Arc<Comm>> {
     Ok(comm)
 }
 
-/// Whether there is a communicator in a context.
+/// Returns `true` if there is a communicator in a context.
 pub(crate) fn is_any_in(context: usize) -> bool {
     lock(&IN_CONTEXT)
         .get(&context)

@@ -165,17 +165,17 @@ impl Wishes {
         hooks::blocking().unwrap_or(self.fields.blocking != 0)
     }
 
-    /// Whether communicators that are split from this one share its resources.
+    /// Returns `true` if communicators that are split from this one share its resources.
     pub(crate) fn split_share(&self) -> bool {
         self.fields.split_share == 1
     }
 
-    /// Whether one that is shrunk from this one does.
+    /// Returns `true` if one that is shrunk from this one does.
     pub(crate) fn shrink_share(&self) -> bool {
         self.fields.shrink_share == 1
     }
 
-    /// How many contexts and signals one-sided operations have.
+    /// The number of contexts and signals that one-sided operations have.
     pub(crate) fn signals(&self) -> (c_int, c_int) {
         let or_one = |value| if value == UNDEFINED { 1 } else { value };
         (

@@ -199,7 +199,7 @@ impl Driver {
         waits.and(destroyed)
     }
 
-    /// Whether an address is in the memory of a device.
+    /// Returns `true` if an address is in the memory of a device.
     pub(crate) fn is_of_device(&self, address: u64) -> bool {
         let mut kind = 0;
         // SAFETY: it writes the kind of memory there, and only looks the address up.

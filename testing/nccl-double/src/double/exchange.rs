@@ -146,7 +146,7 @@ impl Outgoing<'_> {
         self.sent == HEAD + self.body.len()
     }
 
-    /// Whether anything has moved.
+    /// Returns `true` if anything has moved.
     fn advance(&mut self, world: &World, channel: Channel, dest: usize) -> bool {
         let ring = world.to(channel, dest);
         let before = self.sent;

@@ -64,7 +64,7 @@ impl Background {
     }
 }
 
-/// How many threads of this library there are.
+/// The number of threads of this library.
 pub(crate) static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// `ncclGroupStart`

@@ -28,9 +28,9 @@ pub(crate) struct Turns(Mutex<Order>);
 struct Order {
     next: u64,
     running: u64,
-    /// How many plans are not freed yet.
+    /// The number of plans that are not freed yet.
     open: usize,
-    /// How many collective operations there were.
+    /// The number of collective operations so far.
     collectives: u64,
     /// Turns that nobody will take.
     skipped: BTreeSet<u64>,
@@ -74,7 +74,7 @@ impl Turns {
         lock(&self.0).open -= 1;
     }
 
-    /// Whether all that was enqueued is over, and its results are on the device.
+    /// Returns `true` if all that was enqueued is over, and its results are on the device.
     pub(crate) fn are_over(&self) -> bool {
         lock(&self.0).open == 0
     }
@@ -83,7 +83,7 @@ impl Turns {
 /// A task with the memory that it needs on the host.
 struct Staged {
     task: Task,
-    /// How many collective operations came before it.
+    /// The number of collective operations before it.
     number: u64,
     /// What this rank sends.
     input: Pinned,
@@ -105,7 +105,7 @@ struct Plan {
     turn: Option<u64>,
 }
 
-/// How many plans are on streams.
+/// The number of plans that are on streams.
 pub(crate) static PENDING: AtomicUsize = AtomicUsize::new(0);
 
 /// What is found in memory that an operation was to fill which was stopped.

@@ -19,10 +19,10 @@ struct Allocation {
 
 /// All of it, by the address that the program knows.
 static ALLOCATIONS: Mutex<BTreeMap<u64, Allocation>> = Mutex::new(BTreeMap::new());
-/// How many buffers are registered.
+/// The number of buffers that are registered.
 pub(crate) static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
-/// How many allocations there are.
+/// The number of allocations.
 pub(crate) fn live() -> usize {
     lock(&ALLOCATIONS).len()
 }
@@ -64,7 +64,7 @@ pub(crate) fn free(address: u64) -> Outcome {
     unsafe { driver.cuMemFree(allocation.address) }
 }
 
-/// Whether so many bytes lie in one allocation.
+/// Returns `true` if so many bytes lie in one allocation.
 pub(crate) fn is_allocated(address: u64, size: u64) -> bool {
     let allocations = lock(&ALLOCATIONS);
     let below = allocations.range(..=address).next_back();

@@ -80,7 +80,7 @@ impl Task {
         }
     }
 
-    /// How many blocks `rank` has to send.
+    /// The number of blocks that `rank` has to send.
     pub(crate) fn blocks_sent(&self, ranks: usize, rank: usize) -> usize {
         let at_root = |blocks| if rank == self.root { blocks } else { 0 };
         match self.kind {
@@ -93,7 +93,7 @@ impl Task {
         }
     }
 
-    /// How many blocks come to `rank`, one from each of the ranks or from one of them.
+    /// The number of blocks that come to `rank`, one from each of the ranks or from one of them.
     pub(crate) fn blocks_received(&self, ranks: usize, rank: usize) -> usize {
         let at_root = |blocks| if rank == self.root { blocks } else { 0 };
         match self.kind {

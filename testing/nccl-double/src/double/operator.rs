@@ -79,7 +79,7 @@ impl Operator {
     }
 }
 
-/// How many operators of users there are.
+/// The number of operators of users.
 pub(crate) static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes an operator. No number is given twice, so that one of another communicator is known as such.

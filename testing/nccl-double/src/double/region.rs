@@ -17,7 +17,7 @@ const SLOT: usize = 256;
 pub(crate) const CAPACITY: usize = 1 << 16;
 /// Bytes of a ring with its two counters.
 const RING: usize = CAPACITY + 4096;
-/// How many ranks a communicator can have here.
+/// The number of ranks that a communicator can have here.
 pub(crate) const MAX_RANKS: usize = 64;
 
 /// What a ring is for. Each pair of ranks has one of each kind in each direction.
@@ -30,7 +30,7 @@ pub(crate) enum Channel {
     OneSided = 3,
 }
 
-/// How many kinds there are.
+/// The number of kinds.
 pub(crate) const CHANNELS: usize = 4;
 
 /// A mapping of that memory, of one rank.
@@ -45,7 +45,7 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// How many bytes so many ranks need.
+    /// The number of bytes that so many ranks need.
     pub(crate) fn length_for(ranks: usize) -> usize {
         HEADER + ranks * SLOT + CHANNELS * ranks * ranks * RING
     }

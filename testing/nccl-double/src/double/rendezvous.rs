@@ -46,7 +46,7 @@ pub(crate) fn create() -> Outcome<UniqueId> {
     Ok(UniqueId(id))
 }
 
-/// Whether all ranks have come, so that the file itself is needed no more.
+/// Returns `true` if all ranks have come, so that the file itself is needed no more.
 fn is_complete(file: &File) -> bool {
     let word = |index: usize| {
         let mut bytes = [0; 8];

@@ -27,7 +27,7 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// How many bytes can be read. What is no such number, because a process has gone wild, is none.
+    /// The number of bytes that can be read. What is no such number, because a process has gone wild, is none.
     pub(crate) fn readable(&self) -> usize {
         let written = self.written.load(Ordering::Acquire);
         let ahead = written.wrapping_sub(self.read.load(Ordering::Relaxed));
@@ -37,7 +37,7 @@ impl<'a> Ring<'a> {
             .unwrap_or(0)
     }
 
-    /// How many bytes can be written.
+    /// The number of bytes that can be written.
     pub(crate) fn writable(&self) -> usize {
         let read = self.read.load(Ordering::Acquire);
         let ahead = self.written.load(Ordering::Relaxed).wrapping_sub(read);

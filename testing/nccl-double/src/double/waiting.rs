@@ -10,7 +10,7 @@ use super::failure::{Failure, Outcome};
 /// What tells a rank to stop waiting: any of them.
 pub(crate) type Stop<'a> = &'a [&'a AtomicBool];
 
-/// Whether one of them does.
+/// Returns `true` if one of them does.
 pub(crate) fn stopped(stop: Stop<'_>) -> bool {
     stop.iter().any(|stop| stop.load(Ordering::Acquire))
 }
@@ -31,7 +31,7 @@ impl<'a> Waiting<'a> {
         self.turns = 0;
     }
 
-    /// Whether it is time for what costs more than a look at memory.
+    /// Returns `true` if it is time for what costs more than a look at memory.
     pub(crate) fn is_long(&self) -> bool {
         self.turns > 60 && self.turns.is_multiple_of(32)
     }

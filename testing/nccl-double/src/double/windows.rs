@@ -20,7 +20,7 @@ pub(crate) struct Window {
     pub(crate) sizes: Vec<u64>,
 }
 
-/// How many windows there are.
+/// The number of windows.
 pub(crate) static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// Where a result is written, maybe by another thread.

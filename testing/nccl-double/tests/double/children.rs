@@ -9,7 +9,7 @@ use crate::support::{Rank, at, int, on_threads, threads, unique_id};
 
 const F32: ncclDataType_t = ncclFloat32;
 
-/// How many ranks a communicator has, and which one this is.
+/// The number of ranks of a communicator, and the number of this one.
 fn place(comm: ncclComm_t) -> (c_int, c_int) {
     let (mut size, mut rank) = (-1, -1);
     assert_eq!(nccl!(ncclCommCount(comm, &raw mut size)), 0);

@@ -187,7 +187,7 @@ impl Rank {
         self.stream.synchronize().expect("the stream");
     }
 
-    /// Whether the stream has done everything.
+    /// Returns `true` if the stream has done everything.
     pub(crate) fn is_idle(&self) -> bool {
         self.stream.query().expect("the stream")
     }

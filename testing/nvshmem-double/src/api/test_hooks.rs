@@ -52,19 +52,19 @@ unsafe extern "C" fn nvshmemDouble_fail_next(name: *const c_char, code: c_int) {
     hooks::fail_next(name.to_string_lossy().into_owned(), code);
 }
 
-/// How many blocks of the heap this PE has.
+/// The number of blocks of the heap that this PE has.
 #[unsafe(no_mangle)]
 extern "C" fn nvshmemDouble_live_blocks() -> usize {
     memory::live_blocks()
 }
 
-/// How many teams this PE has besides those that are always there.
+/// The number of teams that this PE has besides those that are always there.
 #[unsafe(no_mangle)]
 extern "C" fn nvshmemDouble_live_teams() -> usize {
     teams::made()
 }
 
-/// How many buffers are registered.
+/// The number of buffers that are registered.
 #[unsafe(no_mangle)]
 extern "C" fn nvshmemDouble_live_registrations() -> usize {
     memory::registrations()
@@ -106,7 +106,7 @@ extern "C" fn nvshmemDouble_pageable_uses() -> usize {
     local::PAGEABLE_USES.load(Ordering::Relaxed)
 }
 
-/// How many modules and libraries were made ready, and not let go.
+/// The number of modules and libraries that were made ready, and not let go.
 #[unsafe(no_mangle)]
 extern "C" fn nvshmemDouble_live_modules() -> usize {
     modules::live()

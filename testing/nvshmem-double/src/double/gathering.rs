@@ -25,7 +25,7 @@ const SIZE: usize = 1;
 const COME: usize = 2;
 const READY: usize = 3;
 const PES: usize = 8;
-/// How many such places there are.
+/// The number of such places.
 const PLACES: usize = 64;
 /// Behind them: whether a PE is looking for a place.
 const TURN: usize = PLACE * PLACES;

@@ -38,7 +38,7 @@ pub(crate) struct Heap {
     blocks: Mutex<BTreeMap<usize, usize>>,
     /// Where the heaps of other PEs are for this PE's device, of those that were asked for.
     peers: Mutex<BTreeMap<usize, u64>>,
-    /// Whether it was unmapped.
+    /// Set if it was unmapped.
     lost: AtomicBool,
 }
 

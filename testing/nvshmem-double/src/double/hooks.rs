@@ -43,7 +43,7 @@ impl Setting {
         }
     }
 
-    /// Whether it is not 0.
+    /// Returns `true` if it is not 0.
     pub(crate) fn get(&self) -> bool {
         self.number() != 0
     }
@@ -63,7 +63,7 @@ pub(crate) static FULL: Setting = Setting::new("NVSHMEM_DOUBLE_FULL", 0);
 pub(crate) static NO_GPU: Setting = Setting::new("NVSHMEM_DOUBLE_NO_GPU", 0);
 /// Whether the heaps of other PEs cannot be loaded from and stored to, so that `nvshmem_ptr` gives NULL.
 pub(crate) static REMOTE: Setting = Setting::new("NVSHMEM_DOUBLE_REMOTE", 0);
-/// How many microseconds what is put is under way, unless somebody waits for it.
+/// The microseconds for which a put is in flight, unless somebody waits for it.
 pub(crate) static DELAY: Setting = Setting::new("NVSHMEM_DOUBLE_DELAY_US", 2000);
 static PATIENCE: Setting = Setting::new("NVSHMEM_DOUBLE_PATIENCE", 60);
 
@@ -76,14 +76,14 @@ pub(crate) fn delay() -> Duration {
     Duration::from_micros(u64::try_from(DELAY.number()).unwrap_or(0))
 }
 
-/// Whether the heap grows, and is lost where it cannot: `NVSHMEM_DISABLE_CUDA_VMM` is not set, before 3.8
+/// Returns `true` if the heap grows, and is lost where it cannot: `NVSHMEM_DISABLE_CUDA_VMM` is not set, before 3.8
 /// (`allocate_physical_memory_to_heap` in `mem_heap.cpp` of 3.4.5 calls `cleanup_symmetric_heap` then; the same in the binaries of 3.3 to 3.7, not in that of 3.8).
 pub(crate) fn heap_grows() -> bool {
     let vmm = |text: String| text.starts_with(['0', 'n', 'N', 'f', 'F']);
     crate::VERSION < (3, 8, 0) && variable("NVSHMEM_DISABLE_CUDA_VMM").is_none_or(vmm)
 }
 
-/// How many bytes a heap has: `NVSHMEM_SYMMETRIC_SIZE`, or of one that grows `NVSHMEM_MAX_MEMORY_PER_GPU` in whole pieces of 2 MiB, with K, M or G; 16 MiB
+/// The size of a heap in bytes: `NVSHMEM_SYMMETRIC_SIZE`, or of one that grows `NVSHMEM_MAX_MEMORY_PER_GPU` in whole pieces of 2 MiB, with K, M or G; 16 MiB
 /// (assumed, as that all of it is there from the beginning).
 pub(crate) fn symmetric_size() -> usize {
     let (name, piece) = if heap_grows() {

@@ -10,7 +10,7 @@ use super::outbox::Outbox;
 use super::pe::{self, Pe, life};
 use super::{fatal, hooks, order, rendezvous};
 
-/// Whether this is a release that says of itself when it has failed: 3.5 and later.
+/// Returns `true` if this is a release that says of itself when it has failed: 3.5 and later.
 pub(crate) fn is_new() -> bool {
     crate::VERSION >= (3, 5, 0)
 }

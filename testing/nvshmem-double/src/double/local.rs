@@ -40,7 +40,7 @@ pub(crate) fn find(pe: &Pe, name: &str, address: usize, bytes: usize) -> Local {
 }
 
 impl Local {
-    /// Whether functions of the driver are needed for it.
+    /// Returns `true` if functions of the driver are needed for it.
     pub(crate) fn needs_driver(self) -> bool {
         matches!(self, Local::Device(_))
     }

@@ -93,12 +93,12 @@ pub(crate) fn pointer(address: usize, target: c_int) -> *mut u8 {
 /// Length by address.
 static REGISTERED: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
-/// How many buffers are registered.
+/// The number of buffers that are registered.
 pub(crate) fn registrations() -> usize {
     lock(&REGISTERED).len()
 }
 
-/// Whether so many bytes are in one buffer that is registered.
+/// Returns `true` if so many bytes are in one buffer that is registered.
 pub(crate) fn is_registered(address: usize, bytes: usize) -> bool {
     let registered = lock(&REGISTERED);
     let before = registered.range(..=address).next_back();
@@ -137,7 +137,7 @@ pub(crate) fn unregister_all() {
     lock(&REGISTERED).clear();
 }
 
-/// How many blocks of the heap there are.
+/// The number of blocks of the heap.
 pub(crate) fn live_blocks() -> usize {
     let pe = pe::life(|life| life.pe.clone());
     pe.filter(|pe| pe.is_complete())

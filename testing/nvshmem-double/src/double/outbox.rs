@@ -18,7 +18,7 @@ pub(crate) struct Outbox {
 #[derive(Default)]
 struct Queue {
     parcels: Vec<Parcel>,
-    /// How many fences there were.
+    /// The number of fences so far.
     fences: u64,
     closed: bool,
 }
@@ -41,7 +41,7 @@ struct Parcel {
 }
 
 impl Outbox {
-    /// How many fences there were, when an operation is called.
+    /// The number of fences before an operation is called.
     pub(crate) fn fences(&self) -> u64 {
         lock(&self.queue).fences
     }

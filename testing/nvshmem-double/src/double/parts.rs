@@ -45,7 +45,7 @@ pub(crate) fn grid(parent: c_int, row: c_int) -> Option<(Vec<Strided>, Vec<Strid
 pub(crate) struct Handles(pub(crate) [u64; 4]);
 
 impl Handles {
-    /// How many there can be.
+    /// The largest number of them.
     pub(crate) const MOST: usize = 256;
 
     /// Those in a range.

@@ -129,7 +129,7 @@ pub(crate) struct Life {
     /// Inits, those that have failed too, less finalizes.
     pub(crate) inits: usize,
     pub(crate) pe: Option<Arc<Pe>>,
-    /// Whether there was an end.
+    /// Set if there was an end.
     pub(crate) ended: bool,
 }
 

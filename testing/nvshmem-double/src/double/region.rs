@@ -11,13 +11,13 @@ use std::sync::atomic::AtomicU64;
 pub(crate) const HEADER: usize = 1 << 16;
 /// Bytes of a PE's own words.
 const OWN: usize = 4096;
-/// How many lines a PE has: one per team that can be.
+/// The number of lines of a PE: one for each team that can be.
 pub(crate) const LINES: usize = 300;
 /// Words of a line.
 pub(crate) const LINE: usize = 20;
 /// Bytes of a PE's slot.
 const SLOT: usize = 1 << 16;
-/// How many PEs there can be here.
+/// The largest number of PEs here.
 pub(crate) const MAX_PES: usize = 64;
 
 const _: () = assert!(OWN + LINES * LINE * 8 <= SLOT);
@@ -27,7 +27,7 @@ pub(crate) mod for_all {
     /// What tells this memory from any other.
     pub(crate) const NONCE: usize = 0;
     pub(crate) const N_PES: usize = 1;
-    /// How many PEs have come.
+    /// The number of PEs that have come.
     pub(crate) const MAPPED: usize = 2;
     /// From here on, up to 8191, they are the teams'.
     pub(crate) const TEAMS: usize = 512;
@@ -38,7 +38,7 @@ pub(crate) mod own {
     pub(crate) const PID: usize = 0;
     /// The descriptor of its heap, and 1.
     pub(crate) const HEAP_FILE: usize = 1;
-    /// How many bytes of the file come before the heap.
+    /// The number of bytes of the file before the heap.
     pub(crate) const HEAP_SKEW: usize = 2;
     pub(crate) const HEAP_BYTES: usize = 3;
     /// 1 when this PE has mapped the heaps of the others.
@@ -111,7 +111,7 @@ impl Drop for Mapping {
 pub(crate) struct Region(Mapping);
 
 impl Region {
-    /// How many bytes so many PEs need.
+    /// The number of bytes that so many PEs need.
     pub(crate) fn length_for(pes: usize) -> usize {
         HEADER + pes * SLOT
     }

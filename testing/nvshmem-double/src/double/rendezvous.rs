@@ -47,7 +47,7 @@ pub(crate) fn create() -> Option<UniqueId> {
     Some(UniqueId { version, internal })
 }
 
-/// Whether all PEs have come, so that the file itself is needed no more.
+/// Returns `true` if all PEs have come, so that the file itself is needed no more.
 fn is_complete(file: &File) -> bool {
     let word = |index: usize| {
         let mut bytes = [0; 8];

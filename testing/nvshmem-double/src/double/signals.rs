@@ -94,7 +94,7 @@ pub(crate) fn reset(pe: &Pe, address: usize) {
     word(pe, pe.my_pe, offset).store(0, Ordering::Release);
 }
 
-/// Whether `one` compares to `other` so.
+/// Returns `true` if `one` compares to `other` so.
 pub(crate) fn compares<T: PartialOrd>(name: &str, one: &T, cmp: c_int, other: &T) -> bool {
     match cmp {
         0 => one == other,

@@ -17,7 +17,7 @@ pub(crate) const FIRST: usize = if crate::VERSION.0 > 3 || crate::VERSION.1 >= 7
     6
 };
 
-/// How many teams there may be, unless `NVSHMEM_MAX_TEAMS` says another number.
+/// The largest number of teams, unless `NVSHMEM_MAX_TEAMS` says another.
 const MOST: usize = if crate::VERSION.0 > 3 || crate::VERSION.1 >= 8 {
     256
 } else if crate::VERSION.1 >= 5 {
@@ -32,7 +32,7 @@ pub(crate) fn most() -> usize {
     said.unwrap_or(MOST).clamp(FIRST, Handles::MOST)
 }
 
-/// How many teams there are besides those that are always there.
+/// The number of teams besides those that are always there.
 pub(crate) fn made() -> usize {
     let count = |pe: &Pe| lock(&pe.teams).teams.iter().skip(FIRST).flatten().count();
     pe::complete().map_or(0, |pe| count(&pe))
@@ -47,9 +47,9 @@ pub(crate) struct Team {
     /// This one's number.
     pub(crate) me: usize,
     config: TeamConfig,
-    /// Whether a collective operation runs.
+    /// Set if a collective operation runs.
     busy: AtomicBool,
-    /// How many are on streams.
+    /// The number of those that are on streams.
     pub(crate) pending: AtomicUsize,
 }
 

@@ -113,7 +113,7 @@ impl Checked {
         machine.internal
     }
 
-    /// Whether all is one piece, here.
+    /// Returns `true` if all is one piece, here.
     fn is_dense(&self) -> bool {
         self.steps[1].unsigned_abs() == self.size
     }

@@ -193,7 +193,7 @@ impl Pe {
         assert_eq!(launch(self.stream(), wait, until), 0);
     }
 
-    /// How many bytes of a context's device are allocated by this process.
+    /// The number of bytes of a context's device that this process has allocated.
     pub(crate) fn memory_in_use(&self, context: &Context) -> usize {
         type Info = extern "C" fn(&mut usize, &mut usize) -> c_int;
         let info: Info = function(&self.driver, "cuMemGetInfo_v2");

@@ -116,7 +116,7 @@ pub(super) struct Drawn {
     pub(super) counts: Vec<Vec<usize>>,
     /// The order in which blocks lie; `None` for one after the other.
     places: Option<Vec<usize>>,
-    /// How many elements are between them, and before the first.
+    /// The number of elements between them, and before the first.
     gap: usize,
 }
 
