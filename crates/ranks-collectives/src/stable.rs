@@ -343,6 +343,9 @@ pub(crate) fn prepared<B: Send + 'static, T: Pod>(
     prepared_by(comm, role, buffer, shape, &mut prepare, Box::new(again))
 }
 
+/// A function that prepares an operation on slices, or returns nothing.
+type Prepare<'p, T> = &'p mut dyn FnMut(Stable<Slices<'_, T>>) -> Result<Option<StartedOp>>;
+
 /// Compiled for each type of buffers, not for each operation.
 #[inline(never)]
 fn prepared_by<B: Send + 'static, T: Pod>(
@@ -350,7 +353,7 @@ fn prepared_by<B: Send + 'static, T: Pod>(
     role: &'static OpInfo,
     buffer: B,
     Shape(slices): Shape<B, T>,
-    prepare: &mut dyn FnMut(Stable<Slices<'_, T>>) -> Result<Option<StartedOp>>,
+    prepare: Prepare<'_, T>,
     again: Again,
 ) -> Result<Persistent<B>> {
     let prepare = |buffer: &mut B| {

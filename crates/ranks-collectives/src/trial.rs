@@ -146,12 +146,18 @@ fn repeats<B: Send + 'static>(
     Ok(!all.contains(&0))
 }
 
+/// A vector that is sent, and one that is received.
+type Vectors = (Vec<usize>, Vec<usize>);
+
+/// A blocking operation from one slice to another.
+type Once<'o> = &'o dyn Fn(&[usize], &mut [usize]) -> Result<()>;
+
 /// The same from one vector to another, of these lengths.
 fn between(
     comm: &Communicator,
     [send, recv]: [usize; 2],
-    init: &dyn Fn(Vec<usize>, Vec<usize>) -> Result<Persistent<(Vec<usize>, Vec<usize>)>>,
-    once: &dyn Fn(&[usize], &mut [usize]) -> Result<()>,
+    init: &dyn Fn(Vec<usize>, Vec<usize>) -> Result<Persistent<Vectors>>,
+    once: Once<'_>,
 ) -> Result<bool> {
     repeats(
         comm,
