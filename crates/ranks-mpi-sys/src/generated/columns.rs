@@ -32,14 +32,14 @@ pub(crate) struct Value {
     pub openmpi: Option<c_int>,
 }
 
-/// Where a library has a pointer with a meaning.
+/// The place of a pointer with a meaning in a library.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Address {
     /// It has no such pointer.
     Absent,
     /// At this address; -1 is the last.
     At(isize),
-    /// What the data symbol holds.
+    /// The content of the data symbol.
     In(&'static CStr),
     /// The function of that name.
     Function(&'static CStr),
@@ -52,9 +52,9 @@ pub(crate) struct Pointer {
     pub name: &'static str,
     /// Its value in the standard ABI.
     pub canonical: usize,
-    /// Where the MPICH family has it.
+    /// Its place in the MPICH family.
     pub mpich: Address,
-    /// Where Open MPI has it.
+    /// Its place in Open MPI.
     pub openmpi: Address,
 }
 
