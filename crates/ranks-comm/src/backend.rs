@@ -1,5 +1,7 @@
 //! Interface for the sibling crates: the two backends of a communicator, and operations on them.
 
+pub use ranks_trace::{Facts as CallFacts, Track, is_observed, opened};
+
 pub use crate::call::call_description::CallDescription;
 pub use crate::call::call_guard::CallGuard;
 pub use crate::call::callback::{calling_back, do_what_is_left};
@@ -12,6 +14,7 @@ pub use crate::data::in_flight::{InFlight, Keep};
 pub use crate::data::lent::{Lent, Places};
 pub use crate::data::owned::Plain;
 pub use crate::data::raw_slice::{OpInfo, RawSlice};
+pub use crate::observe::observed;
 pub use crate::op::persistent::Again;
 #[cfg(feature = "serde")]
 pub use crate::p2p::value::{from_bytes, to_bytes};

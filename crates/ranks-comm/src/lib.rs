@@ -37,7 +37,6 @@ pub use intercommunicator::{Intercommunicator, IntercommunicatorScope};
 pub use layout::Layout;
 #[cfg(feature = "tracing")]
 pub use observe::look_for_subscriber;
-pub use observe::{OperationStatistics, Statistics};
 #[cfg(feature = "async")]
 pub use op::future::RequestFuture;
 pub use op::partitioned::{
@@ -51,6 +50,7 @@ pub use p2p::buffered::AttachedBuffer;
 pub use p2p::message::Message;
 pub use p2p::outbox::Outbox;
 pub use ranks_launch::StopRequest;
+pub use ranks_trace::{OperationStatistics, Statistics};
 pub use result::{Error, ErrorKind, Result, Status};
 pub use runtime::run::run;
 pub use runtime::{Builder, Runtime};

@@ -9,7 +9,7 @@ use super::tree::{Tree, crate_of};
 const UMBRELLA: &str = "crates/ranks/src/lib.rs";
 
 /// Crates that are no part of it, besides the bindings: what starts jobs and tests programs, and what others stand on.
-const BESIDE: [&str; 8] = [
+const BESIDE: [&str; 9] = [
     "ranks",
     "ranks-cli",
     "ranks-launch",
@@ -18,6 +18,7 @@ const BESIDE: [&str; 8] = [
     "ranks-numr",
     "ranks-test",
     "ranks-test-macros",
+    "ranks-trace",
 ];
 
 /// So many traits may be at its root. Others are in modules, and in the prelude.

@@ -13,7 +13,7 @@ type Row = (
 );
 
 /// From the top down. Examples in documentation stand on the umbrella, as those of a program that depends on it alone.
-const TABLE: [Row; 39] = [
+const TABLE: [Row; 40] = [
     (
         "ranks-cli",
         &[
@@ -131,7 +131,7 @@ const TABLE: [Row; 39] = [
     ("ranks-cuda", &["ranks-load"], &["cuda-double", "ranks"]),
     (
         "ranks-comm",
-        &["ranks-launch", "ranks-load", "ranks-mpi-sys"],
+        &["ranks-launch", "ranks-load", "ranks-mpi-sys", "ranks-trace"],
         &["ranks", "ranks-test"],
     ),
     (
@@ -147,6 +147,7 @@ const TABLE: [Row; 39] = [
         &["ranks-load"],
         &["ranks-comm", "ranks-test"],
     ),
+    ("ranks-trace", &[], &[]),
     ("ranks-load", &[], &[]),
     // What is not published.
     (

@@ -8,17 +8,16 @@ mod of_threads;
 
 use std::collections::HashSet;
 use std::fmt::Debug;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use of_threads::ThreadCalls;
+use ranks_trace::this_thread;
 
 use crate::call::limit::Limit;
 use crate::call::record::{Call, Class, Recorder};
 use crate::call::thread_guard::THREAD_GUARD;
-use crate::call::thread_level::this_thread;
 use crate::result::ErrorKind;
 
 /// A call that a thread is in, or was in.
@@ -67,21 +66,9 @@ pub(crate) trait Callee {
     fn threads(&self) -> Option<Arc<dyn Threads>>;
 }
 
-/// Observes calls. Must not itself communicate. A panic ends after the panic hook.
-pub(crate) trait Observer: Send + Sync {
-    /// Called at the start of a call, on its thread.
-    fn begun(&self, _call: &CallInFlight) {}
-
-    /// Called at the end of a call, on the same thread.
-    fn ended(&self, call: &CallInFlight, took: Duration, failed: Option<ErrorKind>);
-
-    /// Called before the process is ended from outside.
-    fn process_ends(&self) {}
-}
-
 /// The number of holds.
 static HOLDS: AtomicUsize = AtomicUsize::new(0);
-static OBSERVERS: RwLock<Vec<(Arc<dyn Observer>, Hold)>> = RwLock::new(Vec::new());
+
 /// Keeps every call in the list while it lives.
 #[derive(Debug)]
 pub(crate) struct Hold(());
@@ -105,17 +92,6 @@ impl Drop for Hold {
 #[inline]
 pub(crate) fn is_wanted() -> bool {
     HOLDS.load(Ordering::Relaxed) > 0
-}
-
-/// Registers an observer of every later call.
-pub(crate) fn tell(observer: Arc<dyn Observer>) {
-    let mut observers = OBSERVERS.write().unwrap_or_else(PoisonError::into_inner);
-    observers.push((observer, Hold::new()));
-}
-
-/// Tells the observers that the process is about to be ended.
-pub(crate) fn the_process_ends() {
-    for_observers(|observer| observer.process_ends());
 }
 
 /// The calls of this process, the oldest first.
@@ -192,7 +168,7 @@ impl Held {
         let (call, thread) = (Arc::new(call), ThreadCalls::mine());
         thread.calls().push(Arc::clone(&call));
         if call.is_whole {
-            for_observers(|observer| observer.begun(&call));
+            ranks_trace::begun(&call.traced());
         }
         Self {
             call,
@@ -211,11 +187,10 @@ impl Drop for Held {
     #[cold]
     #[inline(never)]
     fn drop(&mut self) {
-        let took = self.call.started.elapsed();
         let is_other = |other: &Arc<CallInFlight>| !Arc::ptr_eq(other, &self.call);
         self.thread.calls().retain(is_other);
         if self.call.is_whole {
-            for_observers(|observer| observer.ended(&self.call, took, self.failed));
+            ranks_trace::ended(&self.call.traced(), self.failed.map(ErrorKind::text));
         }
     }
 }
@@ -226,18 +201,6 @@ fn around() -> (usize, usize) {
     let calls = mine.calls();
     let whole = calls.iter().filter(|call| call.is_whole).count();
     (calls.len(), whole)
-}
-
-/// Calls the observers. A panic of one ends here, after the panic hook: they are called while the library has addresses
-/// (`in_flight`).
-fn for_observers(what: impl Fn(&dyn Observer)) {
-    let observers = OBSERVERS.read().unwrap_or_else(PoisonError::into_inner);
-    for (observer, _) in observers.iter() {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| what(&**observer))) {
-            // The panic's payload may panic when it is dropped.
-            std::mem::forget(panic);
-        }
-    }
 }
 
 impl CallInFlight {
@@ -256,6 +219,18 @@ impl CallInFlight {
             is_reported: AtomicBool::new(false),
             is_told: AtomicBool::new(false),
             end_of: Mutex::new(None),
+        }
+    }
+
+    /// The call, as observers see it.
+    fn traced(&self) -> ranks_trace::Call<'_> {
+        ranks_trace::Call {
+            comm: self.recorder.traced(),
+            facts: self.what.facts(),
+            number: self.number,
+            thread: self.thread,
+            depth: self.depth,
+            started: self.started,
         }
     }
 

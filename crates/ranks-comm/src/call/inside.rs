@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::call::thread_level::this_thread;
+use ranks_trace::this_thread;
 
 /// The thread that is inside, and its depth.
 #[derive(Debug)]

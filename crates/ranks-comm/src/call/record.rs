@@ -9,7 +9,6 @@ mod call;
 pub(crate) mod dump;
 mod kind;
 mod known;
-pub(crate) mod own_file;
 mod recorded;
 mod recorder;
 mod ring;
@@ -18,14 +17,8 @@ pub use call::Call;
 pub use kind::{Class, Kind, Name, Ranks};
 pub(crate) use kind::{START, TEST, WAIT};
 pub use recorded::{Over, Recorded};
-pub(crate) use recorder::{Home, Recorder};
+pub(crate) use recorder::Recorder;
 pub(crate) use ring::Ring;
 
 /// The name of the in-process backend, where a library has its own.
 pub(crate) const IN_PROCESS: &str = "in process";
-
-/// The name of this machine; empty if it is unknown.
-pub(crate) fn host() -> String {
-    let name = std::fs::read_to_string(std::path::Path::new("/proc/sys/kernel/hostname"));
-    name.map(|name| name.trim().to_owned()).unwrap_or_default()
-}

@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use ranks_trace::this_thread;
+
 use crate::call::call_guard::CallGuard;
 use crate::call::callback;
 use crate::call::fast_path::FastPath;
 use crate::call::inside::Inside;
-use crate::call::thread_level::{ThreadLevel, this_thread};
+use crate::call::thread_level::ThreadLevel;
 use crate::result::{Error, ErrorKind, Result};
 
 const FINALIZED: u8 = 1;

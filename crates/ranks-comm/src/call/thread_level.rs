@@ -1,7 +1,6 @@
 //! Thread levels: which threads may communicate.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The level of thread support; levels are ordered.
 ///
@@ -28,15 +27,6 @@ impl fmt::Display for ThreadLevel {
             Self::Multiple => "MPI_THREAD_MULTIPLE",
         })
     }
-}
-
-/// A number for this thread that no other thread of the process ever has; never 0.
-pub(crate) fn this_thread() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    thread_local! {
-        static ME: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
-    }
-    ME.with(|me| *me)
 }
 
 #[cfg(test)]

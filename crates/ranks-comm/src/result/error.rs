@@ -102,9 +102,10 @@ impl ErrorKind {
     }
 }
 
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl ErrorKind {
+    /// The kind in a few words.
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
             Self::Load => "no MPI library",
             Self::Launch => "launcher and library do not fit",
             Self::NotInLibrary => "not in this MPI library",
@@ -129,7 +130,13 @@ impl fmt::Display for ErrorKind {
             Self::Device => "failure in the CUDA driver",
             Self::Argument => "argument not usable",
             Self::Library => "failure in the library",
-        })
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
     }
 }
 

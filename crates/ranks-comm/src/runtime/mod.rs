@@ -8,12 +8,14 @@ mod world;
 
 use std::sync::Arc;
 
+use ranks_trace::{Clock, Statistics, Who};
+
 pub use builder::Builder;
 
 use crate::call::call_description::CallDescription;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::communicator::Communicator;
-use crate::observe::{self, Clock, Statistics, Who};
+use crate::observe;
 use crate::result::Result;
 use crate::transport::backend::Backend as Behind;
 use crate::transport::facts::{Backend, Facts};
@@ -114,7 +116,7 @@ pub(crate) fn in_process(place: Place) -> Runtime {
         library: LIBRARY.to_owned(),
         job: place.world.job,
     };
-    observe::begin(place.home(), who, Clock::own());
+    ranks_trace::begin(place.home(), who, Clock::own());
     let facts = Facts {
         backend: Backend::InProcess,
         library: LIBRARY.to_owned(),

@@ -9,7 +9,6 @@ use super::builder::Chosen;
 use crate::call::checks::Checks;
 use crate::call::limit::{self, Limit, OnTimeLimit, Origin};
 use crate::call::record::dump::FAULTS;
-use crate::call::record::own_file;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::Backend;
 
@@ -22,7 +21,8 @@ const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];
 pub(crate) fn environment() -> Result<Environment> {
     for name in FOLDERS {
         let folder = env::var_os(name).filter(|folder| !folder.is_empty());
-        let tried = folder.map(|folder| (own_file::try_folder(folder.as_ref()), folder));
+        let tried =
+            folder.map(|folder| (ranks_trace::own_file::try_folder(folder.as_ref()), folder));
         if let Some((Err(reason), folder)) = tried {
             let text = format!(
                 "{name} is {}, where nothing can be written: {reason}; name a folder that all nodes can write to, or unset it",

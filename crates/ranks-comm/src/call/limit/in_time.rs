@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use ranks_trace::Home;
+
 use super::last_resort::abort_for_sure;
 use super::processes::processes;
 use super::report::{Report, State};
 use super::{Limit, OnTimeLimit, Origin, Pause, lock};
 use crate::call::inflight_calls::{self, CallInFlight, Held};
 use crate::call::last_words::last_words;
-use crate::call::record::Home;
 use crate::call::record::dump::{self, Reason};
 use crate::result::{Error, ErrorKind, Result};
 

@@ -1,6 +1,8 @@
 //! The record of a call.
 
-use super::kind::Kind;
+use ranks_trace::Facts;
+
+use super::kind::{Class, Kind};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 
@@ -64,6 +66,13 @@ impl Call {
         self
     }
 
+    /// Adds the other rank.
+    #[must_use]
+    pub fn peer(mut self, peer: usize) -> Self {
+        self.peer = rank(peer);
+        self
+    }
+
     /// Adds the destination and the tag of a message.
     #[inline(always)]
     #[must_use]
@@ -94,6 +103,26 @@ impl Call {
     pub(crate) fn and_to(mut self, dest: Destination) -> Self {
         self.dest = destination(dest);
         self
+    }
+
+    /// The facts that are reported of it.
+    pub(crate) fn facts(&self) -> Facts {
+        let kind = self.kind;
+        let one = usize::try_from(self.peer).ok();
+        let is_rooted = kind.class == Class::Collective;
+        let count = u64::from(self.items);
+        let size = kind.element.map_or(0, |(_, size)| size as u64);
+        Facts {
+            operation: kind.operation,
+            element: kind.element.map(|(name, _)| name()),
+            reduction: kind.reduction.map(|name| name()),
+            peer: one.filter(|_| !is_rooted),
+            dest: usize::try_from(self.dest).ok(),
+            root: one.filter(|_| is_rooted),
+            tag: Some(self.tag).filter(|&tag| tag >= 0),
+            count,
+            bytes: count.saturating_mul(size),
+        }
     }
 
     /// The C name.

@@ -17,7 +17,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use content::Cause;
 pub(crate) use fault::VARIABLE as FAULTS;
 
-use super::own_file;
 use crate::call::inflight_calls;
 
 use super::recorder::{Recorder, recorders};
@@ -77,7 +76,7 @@ pub(crate) fn write(reason: Reason, error: Option<&dyn Display>, rank: Option<us
 
 fn write_once(reason: Reason, error: Option<&dyn Display>, rank: Option<usize>) {
     static WRITTEN: Mutex<bool> = Mutex::new(false);
-    inflight_calls::the_process_ends();
+    ranks_trace::the_process_ends();
     let Some(folder) = folder() else {
         return;
     };
@@ -128,7 +127,7 @@ fn write_all(
             here.map(|one| content::under_way(one)),
         );
         let name = format!("rank-{}.json", place.0);
-        own_file::write(folder, &name, dump.as_bytes())?;
+        ranks_trace::own_file::write(folder, &name, dump.as_bytes())?;
     }
     Ok(())
 }

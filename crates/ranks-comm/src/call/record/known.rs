@@ -1,5 +1,6 @@
 //! Kinds of calls that are made at run time.
 
+use std::any::type_name;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -27,6 +28,17 @@ impl Kind {
             ranks: Ranks::One,
             ..Self::of(class(operation), operation)
         })
+    }
+
+    /// A call of that C name, with elements.
+    #[must_use]
+    pub fn named_of<T>(operation: &'static str) -> &'static Self {
+        let element = Some((type_name::<T> as Name, size_of::<T>()));
+        let kind = || Self {
+            element,
+            ..*Self::named(operation)
+        };
+        find(key(operation, element.map(|(name, _)| name), None), kind)
     }
 
     /// This kind in memory that is never freed, once for each name and each type.
@@ -65,11 +77,13 @@ fn find_far(key: Key, near: usize, make: impl FnOnce() -> Kind) -> &'static Kind
     let found = known.as_ref().and_then(|known| known.get(&key).copied());
     drop(known);
     let kind = found.unwrap_or_else(|| {
+        // It may look for another kind.
+        let made = make();
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
         let known = known.get_or_insert_default();
         known
             .entry(key)
-            .or_insert_with(|| Box::leak(Box::new(make())))
+            .or_insert_with(|| Box::leak(Box::new(made)))
     });
     // A thread that ends has lost this list.
     let _ = LAST.try_with(|last| last[near].set(Some((key, kind))));

@@ -3,34 +3,14 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use ranks_trace::{Comm, Home};
+
 use super::call::Call;
 use super::kind::Class;
 use super::ring::Ring;
 use crate::call::identity::digest;
 use crate::call::inside::Inside;
 use crate::result::{Error, ErrorKind, Result};
-
-/// A rank of the world: a process is one over MPI, an in-process world has several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Home {
-    /// The number of the in-process world in this process; 0 for MPI.
-    pub(crate) world: u64,
-    /// The rank there; 0 for MPI.
-    pub(crate) rank: usize,
-}
-
-impl Home {
-    /// The rank of this process over MPI.
-    pub(crate) const MPI: Self = Self { world: 0, rank: 0 };
-
-    fn of(world: u64, rank: usize) -> Self {
-        if world == Self::MPI.world {
-            Self::MPI
-        } else {
-            Self { world, rank }
-        }
-    }
-}
 
 /// The rings of a communicator, and its identity.
 pub(crate) struct Recorder {
@@ -109,6 +89,23 @@ impl Recorder {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// The communicator, as reports name it.
+    pub(crate) fn traced(&self) -> Comm<'_> {
+        Comm {
+            home: self.home,
+            backend: if self.home == Home::PROCESS {
+                "mpi"
+            } else {
+                "in process"
+            },
+            id: self.id,
+            rank: self.rank,
+            size: self.size,
+            world_ranks: &self.world_ranks,
+            name: &self.name,
+        }
     }
 
     pub(crate) fn set_name(&self, name: &str) {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Comm;
+use ranks_trace::Home;
 
 use super::split::nothing_made;
-use crate::call::record::{Home, Recorder};
+use crate::call::record::Recorder;
 use crate::communicator::Communicator;
 use crate::communicator::agree::Join;
 use crate::result::Result;
@@ -170,7 +171,7 @@ impl Comm {
         // Ranks of another world are unknown.
         let ranks = (size <= MOST).then(|| self.world_ranks().ok()).flatten();
         Recorder::new(
-            Home::MPI.world,
+            Home::PROCESS.world,
             origin,
             rank,
             size,

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use ranks_trace::Home;
+
 use super::world::World;
 use crate::call::checks::{Checks, Comparing};
 use crate::call::inflight_calls::Hold;
-use crate::call::record::Home;
 use crate::call::thread_guard::ThreadGuard;
 use crate::call::thread_level::ThreadLevel;
 

@@ -15,7 +15,6 @@ use super::meetings::Meetings;
 use super::shared::Shared;
 use crate::call::inflight_calls::{Hold, Threads};
 use crate::call::limit::Limit;
-use crate::observe;
 
 /// The context of the world communicator's messages; collectives use the odd number that follows an even one.
 pub(crate) const WORLD_CONTEXT: u64 = 0;
@@ -71,7 +70,7 @@ impl World {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            job: observe::new_job(),
+            job: ranks_trace::new_job(),
             ranks: (0..size).collect(),
             mailboxes: (0..size).map(|_| Mailbox::default()).collect(),
             next_context: AtomicU64::new(WORLD_CONTEXT + 2),
@@ -105,7 +104,7 @@ impl World {
 
     /// Publishes the observations of its ranks, which make no more calls; once.
     pub(crate) fn end_observing(&self) {
-        observe::end_of_world(self.number);
+        ranks_trace::end_of_world(self.number);
     }
 
     /// The first of `count` new contexts; they are two apart, the odd ones are for collectives.

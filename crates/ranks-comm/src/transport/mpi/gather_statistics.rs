@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::{MPI_Comm, MPI_Request};
+use ranks_trace::{Clock, Home, Job, Part, Reading, Together, Who};
 
 use super::error::check;
 use super::internal_comm::{self, ANSWERED, PART, QUESTION, READING};
@@ -16,11 +17,9 @@ use super::message::Message;
 use super::peer;
 use super::probe::improbe;
 use crate::call::limit::{Limit, OnTimeLimit, Pause};
-use crate::call::record::Home;
 use crate::data::in_flight::{InFlight, Over};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
-use crate::observe::{self, Clock, Job, Part, Reading, Together, Who};
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::Facts;
 
@@ -59,7 +58,7 @@ impl GatherStatistics {
     ///
     /// An MPI that another part of the program has initialised may be in use, so that each rank observes alone there.
     pub(crate) fn open(facts: &Facts, max_tag: i32, owner: bool) -> Result<Option<Self>> {
-        let Some(mine) = observe::together() else {
+        let Some(mine) = ranks_trace::together() else {
             return Ok(None);
         };
         let (rank, size) = (facts.rank, facts.size);
@@ -69,7 +68,7 @@ impl GatherStatistics {
             size,
             together: mine,
         };
-        let mut job = observe::new_job();
+        let mut job = ranks_trace::new_job();
         if size > 1 && !owner {
             job = 0;
         } else if size > 1 {
@@ -89,14 +88,14 @@ impl GatherStatistics {
             job,
         };
         let clock = Clock { first, last: None };
-        observe::begin(Home::MPI, who, clock);
+        ranks_trace::begin(Home::PROCESS, who, clock);
         Ok(Some(gathering))
     }
 
     /// Gathers the observations. Called by all ranks, at the end; waits up to the limit.
     pub(crate) fn close(self, limit: Option<Limit>) -> Result<()> {
         let outcome = self.bring_together(at_end(limit));
-        observe::end(Home::MPI);
+        ranks_trace::end(Home::PROCESS);
         outcome
     }
 
@@ -107,16 +106,16 @@ impl GatherStatistics {
             for rank in 1..self.size {
                 job.miss(rank, "the ranks did not come to the end together");
             }
-            observe::publish(&job);
+            ranks_trace::publish(&job);
         }
-        observe::end(Home::MPI);
+        ranks_trace::end(Home::PROCESS);
     }
 
     /// A table with the observations of this rank.
     fn job(&self) -> Job {
         let library = ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name);
         let mut job = Job::new(self.size, library);
-        if let Some(part) = observe::part(Home::MPI) {
+        if let Some(part) = ranks_trace::part(Home::PROCESS) {
             job.add(self.rank, part);
         }
         job
@@ -137,16 +136,16 @@ impl GatherStatistics {
                     .map_err(|why| job.miss(rank, why))
                     .is_ok()
             });
-            observe::publish(&job);
+            ranks_trace::publish(&job);
         } else if self.together.statistics
             && let Some(comm) = self.comm
         {
-            let part = observe::part(Home::MPI).map(|part| part.to_bytes());
+            let part = ranks_trace::part(Home::PROCESS).map(|part| part.to_bytes());
             if !post(comm, 0, PART, part.unwrap_or_default(), left())? {
                 return Ok(());
             }
         }
-        observe::look_again(Home::MPI, self.compare_clocks(&others, left())?);
+        ranks_trace::look_again(Home::PROCESS, self.compare_clocks(&others, left())?);
         Ok(())
     }
 
@@ -202,7 +201,7 @@ fn at_end(limit: Option<Limit>) -> Duration {
 fn ask(comm: MPI_Comm, rank: usize, limit: Duration) -> Result<bool> {
     let mut answers = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS {
-        let asked = observe::now();
+        let asked = ranks_trace::now();
         if !post(comm, rank, QUESTION, Vec::new(), ANSWER)? {
             return Ok(false);
         }
@@ -211,7 +210,7 @@ fn ask(comm: MPI_Comm, rank: usize, limit: Duration) -> Result<bool> {
         let Some(there) = take(comm, rank, ANSWERED, limit)? else {
             return Ok(false);
         };
-        let back = observe::now();
+        let back = ranks_trace::now();
         if let [there] = words(&there)[..] {
             answers.push([asked, there, back]);
         }
@@ -231,7 +230,7 @@ fn answer(comm: MPI_Comm, limit: Duration) -> Result<Option<Reading>> {
         if take(comm, 0, QUESTION, limit)?.is_none() {
             return Ok(None);
         }
-        let now = observe::now().to_le_bytes().to_vec();
+        let now = ranks_trace::now().to_le_bytes().to_vec();
         if !post(comm, 0, ANSWERED, now, ANSWER)? {
             return Ok(None);
         }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ranks_mpi_sys as sys;
 use ranks_mpi_sys::MPI_Comm;
+use ranks_trace::Home;
 pub(crate) use start::{Started, Wishes, start};
 
 use super::buffered::Attached;
@@ -27,7 +28,7 @@ use super::status::CountWord;
 use crate::call::checks::{Checks, Comparing};
 use crate::call::inflight_calls::Hold;
 use crate::call::limit::Limit;
-use crate::call::record::{Home, Recorder};
+use crate::call::record::Recorder;
 use crate::call::thread_level::ThreadLevel;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::Facts;
@@ -114,7 +115,7 @@ impl Session {
     }
 
     fn world_recorder(&self, rank: usize, size: usize) -> Arc<Recorder> {
-        let new = || Recorder::of_world(Home::MPI.world, rank, (0..size).collect());
+        let new = || Recorder::of_world(Home::PROCESS.world, rank, (0..size).collect());
         Arc::clone(self.world_recorder.get_or_init(new))
     }
 

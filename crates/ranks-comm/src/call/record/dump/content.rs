@@ -2,11 +2,11 @@
 
 use super::json::Object;
 use crate::call::inflight_calls::CallInFlight;
+use crate::call::record::IN_PROCESS;
 use crate::call::record::call::{ANY, NONE};
 use crate::call::record::kind::{Class, Ranks};
 use crate::call::record::recorder::Recorder;
 use crate::call::record::ring::{Entry, Ring};
-use crate::call::record::{IN_PROCESS, host};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -29,7 +29,7 @@ pub(super) fn dump(
         .plain("version", VERSION)
         .plain("rank", rank)
         .plain("size", size)
-        .text("host", &host())
+        .text("host", &ranks_trace::host())
         .plain("pid", std::process::id())
         .text("library", library)
         .text("reason", &cause.reason)

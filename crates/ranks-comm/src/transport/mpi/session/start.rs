@@ -133,6 +133,9 @@ pub(crate) fn start(environment: &Environment, wishes: Wishes) -> Result<Started
         }
     };
     let _ = WHO.set((facts.rank, facts.size));
+    if let Some(path) = facts.library_path() {
+        ranks_trace::opened(&facts.library, path);
+    }
     dump::at_every_end();
     if let Err(error) = begin_limits(wishes.limit, &session, facts.rank, facts.size) {
         // There is no handle, and the session ends.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::observe::part::Part;
-use crate::observe::statistics::{Sum, sizes};
-use crate::observe::text::{self, Column, Side};
+use crate::part::Part;
+use crate::statistics::{Sum, sizes};
+use crate::text::{self, Column, Side};
 
 /// The key of a row: an operation on communicators of one name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ struct Row {
 
 /// The statistics of a job's ranks.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub struct Job {
     size: usize,
     library: String,
     rows: BTreeMap<Name, Row>,
@@ -41,7 +41,9 @@ pub(crate) struct Job {
 const LINES: usize = 30;
 
 impl Job {
-    pub(crate) fn new(size: usize, library: &str) -> Self {
+    /// A report without ranks.
+    #[must_use]
+    pub fn new(size: usize, library: &str) -> Self {
         Self {
             size,
             library: library.to_owned(),
@@ -52,7 +54,7 @@ impl Job {
     }
 
     /// Adds the statistics of a rank.
-    pub(crate) fn add(&mut self, rank: usize, part: Part) {
+    pub fn add(&mut self, rank: usize, part: Part) {
         self.elapsed.insert(rank, part.elapsed);
         for line in part.lines {
             let name = Name {
@@ -68,17 +70,17 @@ impl Job {
     }
 
     /// Notes that a rank is missing, and the reason.
-    pub(crate) fn miss(&mut self, rank: usize, why: impl Into<String>) {
+    pub fn miss(&mut self, rank: usize, why: impl Into<String>) {
         self.missing.insert(rank, why.into());
     }
 
     /// The summary for a screen.
-    pub(crate) fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         self.text(LINES).unwrap_or_default()
     }
 
     /// The whole table, with the sizes.
-    pub(crate) fn report(&self) -> String {
+    pub fn report(&self) -> String {
         let mut text = self.text(usize::MAX).unwrap_or_default();
         let _ = self.by_size(&mut text);
         text
@@ -188,7 +190,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::part::Line;
+    use crate::part::Line;
 
     fn line(operation: &'static str, bytes: u64, millis: u64) -> Line {
         Line {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes a file into a folder, which is made if there is none. An existing file or link of that name is replaced, not followed.
-pub(crate) fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+pub fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     make(folder)?;
     let unfinished = folder.join(format!(".{name}.{}", std::process::id()));
     create(&unfinished)
@@ -20,7 +20,7 @@ pub(crate) fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()>
 }
 
 /// Tests with a temporary file that files can be written to a folder.
-pub(crate) fn try_folder(folder: &Path) -> io::Result<()> {
+pub fn try_folder(folder: &Path) -> io::Result<()> {
     make(folder)?;
     // Ranks of this process, and processes of this number on other hosts, may try at the same time.
     static TRIALS: AtomicU64 = AtomicU64::new(0);

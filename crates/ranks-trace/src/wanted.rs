@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// The destination of the statistics of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// Standard error.
     Screen,
     File(PathBuf),
@@ -14,15 +14,15 @@ pub(super) enum Target {
 
 /// The data that is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// `RANKS_STATS`: `1` or a file.
-    pub(super) statistics: Option<Target>,
+    pub(crate) statistics: Option<Target>,
     /// `RANKS_TIMELINE`: a folder.
-    pub(super) timeline: Option<PathBuf>,
+    pub(crate) timeline: Option<PathBuf>,
 }
 
 impl Wanted {
-    pub(super) fn of_environment() -> Self {
+    pub(crate) fn of_environment() -> Self {
         Self::of(|name| env::var_os(name))
     }
 
@@ -39,7 +39,7 @@ impl Wanted {
         }
     }
 
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }

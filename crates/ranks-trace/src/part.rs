@@ -3,29 +3,31 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::observe::statistics::Sum;
+use crate::statistics::Sum;
 
 /// A rank's part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(super) lines: Vec<Line>,
-    pub(super) elapsed: Duration,
+pub struct Part {
+    pub(crate) lines: Vec<Line>,
+    pub(crate) elapsed: Duration,
 }
 
 /// The calls of one operation, communicator and size.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) operation: Cow<'static, str>,
-    pub(super) communicator: Cow<'static, str>,
-    pub(super) class: u8,
-    pub(super) sum: Sum,
+pub(crate) struct Line {
+    pub(crate) operation: Cow<'static, str>,
+    pub(crate) communicator: Cow<'static, str>,
+    pub(crate) class: u8,
+    pub(crate) sum: Sum,
 }
 
 /// The first byte: the version of the encoding.
 const FORM: u8 = 1;
 
 impl Part {
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// Encodes it.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![FORM];
         put_time(&mut out, self.elapsed);
         for line in &self.lines {
@@ -42,7 +44,8 @@ impl Part {
     }
 
     /// Decodes the bytes of [`to_bytes`](Self::to_bytes); `None` if they are not such.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
         if reader.byte()? != FORM {
             return None;

@@ -6,18 +6,18 @@
 
 /// The offset of this rank's clock from rank 0's, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub struct Reading {
     /// The local time.
-    pub(crate) at: i64,
+    pub at: i64,
     /// The local time minus that of rank 0.
-    pub(crate) ahead: i64,
+    pub ahead: i64,
     /// The largest error of `ahead`.
-    pub(crate) error: u64,
+    pub error: u64,
 }
 
 impl Reading {
     /// A reading from answers, each with rank 0's time before, the other's, and rank 0's after: the quickest one counts.
-    pub(crate) fn of(answers: impl IntoIterator<Item = [i64; 3]>) -> Option<Self> {
+    pub fn of(answers: impl IntoIterator<Item = [i64; 3]>) -> Option<Self> {
         let valid = answers.into_iter().filter(|[asked, _, back]| back >= asked);
         let quickest = valid.min_by_key(|[asked, _, back]| back.abs_diff(*asked));
         quickest.map(|[asked, there, back]| {
@@ -32,7 +32,7 @@ impl Reading {
     }
 
     /// The reading of rank 0's own clock.
-    pub(crate) fn own() -> Self {
+    pub fn own() -> Self {
         Self {
             at: 0,
             ahead: 0,
@@ -43,14 +43,16 @@ impl Reading {
 
 /// A rank's clock, by two readings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Clock {
-    pub(crate) first: Option<Reading>,
-    pub(crate) last: Option<Reading>,
+pub struct Clock {
+    /// At the start.
+    pub first: Option<Reading>,
+    /// At the end.
+    pub last: Option<Reading>,
 }
 
 impl Clock {
     /// The clock of rank 0.
-    pub(crate) fn own() -> Self {
+    pub fn own() -> Self {
         Self {
             first: Some(Reading::own()),
             last: Some(Reading::own()),
@@ -58,7 +60,7 @@ impl Clock {
     }
 
     /// Rank 0's time when it is `here` on this rank; the local time if there is no reading.
-    pub(crate) fn there(&self, here: i64) -> i64 {
+    pub fn there(&self, here: i64) -> i64 {
         here.saturating_sub(self.ahead(here))
     }
 
@@ -78,13 +80,13 @@ impl Clock {
     }
 
     /// The largest error of [`there`](Self::there) between the readings; `None` if there is no reading.
-    pub(crate) fn error(&self) -> Option<u64> {
+    pub fn error(&self) -> Option<u64> {
         let errors = [self.first, self.last].map(|reading| reading.map(|reading| reading.error));
         errors.into_iter().flatten().max()
     }
 
     /// Returns `true` if the drift is known, and so corrected.
-    pub(crate) fn knows_drift(&self) -> bool {
+    pub fn knows_drift(&self) -> bool {
         self.first.is_some() && self.last.is_some()
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::observe::text;
+use crate::text;
 
 /// The sums of the calls of one operation on one communicator, where each moved about as many bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Statistics {
         self.elapsed
     }
 
-    pub(super) fn new(mut operations: Vec<OperationStatistics>, elapsed: Duration) -> Self {
+    pub(crate) fn new(mut operations: Vec<OperationStatistics>, elapsed: Duration) -> Self {
         operations.sort_by(|one, other| {
             let name = |line: &OperationStatistics| (line.operation, line.communicator.clone());
             let time = other.time.cmp(&one.time);
@@ -87,26 +87,26 @@ impl fmt::Display for Statistics {
 
 /// The key of calls that are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(crate) struct Key {
     /// One of the rank's communicators.
-    pub(super) communicator: u64,
-    pub(super) operation: &'static str,
+    pub(crate) communicator: u64,
+    pub(crate) operation: &'static str,
     /// The number of bits of the number of bytes.
-    pub(super) class: u8,
+    pub(crate) class: u8,
 }
 
 /// The sums of such calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Sum {
-    pub(super) calls: u64,
-    pub(super) failed: u64,
-    pub(super) bytes: u64,
-    pub(super) time: Duration,
-    pub(super) longest: Duration,
+pub(crate) struct Sum {
+    pub(crate) calls: u64,
+    pub(crate) failed: u64,
+    pub(crate) bytes: u64,
+    pub(crate) time: Duration,
+    pub(crate) longest: Duration,
 }
 
 impl Sum {
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.calls = self.calls.saturating_add(other.calls);
         self.failed = self.failed.saturating_add(other.failed);
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -117,12 +117,12 @@ impl Sum {
 
 /// The sums of a rank.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    pub(super) sums: HashMap<Key, Sum>,
+pub(crate) struct Table {
+    pub(crate) sums: HashMap<Key, Sum>,
 }
 
 impl Table {
-    pub(super) fn count(
+    pub(crate) fn count(
         &mut self,
         (communicator, operation): (u64, &'static str),
         bytes: u64,
@@ -150,7 +150,7 @@ fn class(bytes: u64) -> u8 {
 }
 
 /// The numbers of bytes of a class.
-pub(super) fn sizes(class: u8) -> RangeInclusive<u64> {
+pub(crate) fn sizes(class: u8) -> RangeInclusive<u64> {
     match class {
         0 => 0..=0,
         1..64 => 1 << (class - 1)..=(1 << class) - 1,

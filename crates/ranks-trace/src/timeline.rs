@@ -8,47 +8,39 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use crate::call::record::own_file;
-use crate::observe::clock::Clock;
-use crate::observe::collector::Who;
-use crate::result::ErrorKind;
+use crate::call::Facts;
+use crate::clock::Clock;
+use crate::collector::Who;
+use crate::observer::Failure;
+use crate::own_file;
 
 /// The number of calls that are kept of a rank: about twelve megabytes.
 const KEPT: usize = 1 << 17;
 
 /// A call from its start to its end. Times are this rank's, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Event {
-    pub(super) operation: &'static str,
-    pub(super) element: Option<&'static str>,
-    pub(super) reduction: Option<&'static str>,
+pub(crate) struct Event {
+    pub(crate) facts: Facts,
     /// The number of the communicator.
-    pub(super) communicator: u64,
+    pub(crate) communicator: u64,
     /// The number of the call among those of its kind on that communicator.
-    pub(super) number: u64,
-    pub(super) thread: u64,
-    /// A rank of the communicator: the destination or the source of the message, or the root.
-    pub(super) peer: Option<usize>,
-    /// The destination of a message, if another one comes from `peer`.
-    pub(super) dest: Option<usize>,
-    pub(super) tag: Option<i32>,
-    pub(super) count: u64,
-    pub(super) bytes: u64,
-    pub(super) begun: i64,
-    pub(super) ended: i64,
-    pub(super) error: Option<ErrorKind>,
+    pub(crate) number: u64,
+    pub(crate) thread: u64,
+    pub(crate) begun: i64,
+    pub(crate) ended: i64,
+    pub(crate) error: Option<Failure>,
 }
 
 /// The calls of a rank.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(crate) struct Events {
     kept: VecDeque<Event>,
     /// The number of calls that were dropped.
     lost: u64,
 }
 
 impl Events {
-    pub(super) fn push(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         if self.kept.len() == KEPT {
             self.kept.pop_front();
             self.lost += 1;
@@ -59,30 +51,30 @@ impl Events {
 
 /// A communicator that events are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Member {
-    pub(super) id: u64,
-    pub(super) name: String,
-    pub(super) rank: usize,
+pub(crate) struct Member {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) rank: usize,
     /// The world rank of each of its ranks.
-    pub(super) world_ranks: Vec<usize>,
+    pub(crate) world_ranks: Vec<usize>,
 }
 
 /// The rank whose calls they are.
 #[derive(Debug)]
-pub(super) struct Whose<'a> {
-    pub(super) who: &'a Who,
-    pub(super) host: &'a str,
-    pub(super) clock: Clock,
-    pub(super) communicators: &'a [Member],
+pub(crate) struct Whose<'a> {
+    pub(crate) who: &'a Who,
+    pub(crate) host: &'a str,
+    pub(crate) clock: Clock,
+    pub(crate) communicators: &'a [Member],
 }
 
 /// The name of a rank's file.
-pub(super) fn file_name(rank: usize) -> String {
+pub(crate) fn file_name(rank: usize) -> String {
     format!("rank-{rank}.timeline")
 }
 
 /// Writes the file of a rank: a line about the rank, then a line for each call, all of them JSON.
-pub(super) fn write(folder: &Path, whose: &Whose<'_>, events: &Events) -> io::Result<()> {
+pub(crate) fn write(folder: &Path, whose: &Whose<'_>, events: &Events) -> io::Result<()> {
     let name = file_name(whose.who.rank);
     own_file::write(folder, &name, text(whose, events).as_bytes())
 }
@@ -111,31 +103,32 @@ fn text(whose: &Whose<'_>, events: &Events) -> String {
 }
 
 fn line(mut out: Line, event: &Event, clock: &Clock) -> Line {
-    out.text("op", event.operation);
+    let facts = &event.facts;
+    out.text("op", facts.operation);
     out.number("comm", event.communicator);
     out.number("n", event.number);
     out.number("thread", event.thread);
     out.number("begin", clock.there(event.begun));
     out.number("end", clock.there(event.ended));
-    if let Some(peer) = event.peer {
+    if let Some(peer) = facts.peer.or(facts.root) {
         out.number("peer", peer);
     }
-    if let Some(dest) = event.dest {
+    if let Some(dest) = facts.dest {
         out.number("dest", dest);
     }
-    if let Some(tag) = event.tag {
+    if let Some(tag) = facts.tag {
         out.number("tag", tag);
     }
-    if let Some(element) = event.element {
+    if let Some(element) = facts.element {
         out.text("dtype", element);
     }
-    if let Some(reduction) = event.reduction {
+    if let Some(reduction) = facts.reduction {
         out.text("reduction", reduction);
     }
-    out.number("count", event.count);
-    out.number("bytes", event.bytes);
+    out.number("count", facts.count);
+    out.number("bytes", facts.bytes);
     if let Some(error) = event.error {
-        out.text("error", &error.to_string());
+        out.text("error", error);
     }
     out
 }
@@ -220,21 +213,22 @@ impl std::fmt::Display for Communicators<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::clock::Reading;
+    use crate::clock::Reading;
 
     fn event(operation: &'static str) -> Event {
         Event {
-            operation,
-            element: Some("f64"),
-            reduction: None,
+            facts: Facts {
+                operation,
+                element: Some("f64"),
+                peer: Some(3),
+                tag: Some(9),
+                count: 4,
+                bytes: 32,
+                ..Facts::default()
+            },
             communicator: 0,
             number: 7,
             thread: 1,
-            peer: Some(3),
-            dest: None,
-            tag: Some(9),
-            count: 4,
-            bytes: 32,
             begun: 1_000,
             ended: 2_000,
             error: None,
@@ -291,7 +285,7 @@ mod tests {
         }
         events.push(event("MPI_Recv"));
         assert_eq!((events.kept.len(), events.lost), (KEPT, 1));
-        assert_eq!(events.kept.back().unwrap().operation, "MPI_Recv");
+        assert_eq!(events.kept.back().unwrap().facts.operation, "MPI_Recv");
         assert!(KEPT * size_of::<Event>() <= 24 << 20);
     }
 }

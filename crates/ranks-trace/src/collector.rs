@@ -4,19 +4,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use crate::call::inflight_calls::{self, CallInFlight, Observer};
-use crate::call::record::{Home, Recorder, host};
-use crate::observe::clock::Clock;
-use crate::observe::facts::{self, Facts};
-use crate::observe::part::{Line, Part};
-use crate::observe::statistics::{OperationStatistics, Statistics, Table, sizes};
-use crate::observe::timeline::{self, Event, Events, Member, Whose};
-use crate::observe::wanted::Wanted;
-use crate::result::ErrorKind;
+use crate::call::{Call, Comm, Home};
+use crate::clock::Clock;
+use crate::observer::{self, Failure, Observer};
+use crate::part::{Line, Part};
+use crate::statistics::{OperationStatistics, Statistics, Table, sizes};
+use crate::timeline::{self, Event, Events, Member, Whose};
+use crate::wanted::Wanted;
 
 /// The collector of a process, made once it is known that anything is wanted.
-pub(super) struct Collector {
-    pub(super) wanted: Wanted,
+pub(crate) struct Collector {
+    pub(crate) wanted: Wanted,
     /// The origin of times.
     origin: Instant,
     ranks: RwLock<HashMap<Home, Arc<Mutex<Collected>>>>,
@@ -24,23 +22,26 @@ pub(super) struct Collector {
 
 /// A rank, as reports name it.
 #[derive(Debug, Clone)]
-pub(crate) struct Who {
-    pub(crate) rank: usize,
-    pub(crate) size: usize,
-    pub(crate) library: String,
+pub struct Who {
+    /// Its number.
+    pub rank: usize,
+    /// The number of ranks.
+    pub size: usize,
+    /// The library, or `in process`.
+    pub library: String,
     /// Equal on all ranks of a job, and different for each job; 0 if they could not agree.
-    pub(crate) job: u64,
+    pub job: u64,
 }
 
 /// The data of a rank.
 #[derive(Debug)]
-pub(super) struct Collected {
-    pub(super) who: Who,
+pub(crate) struct Collected {
+    pub(crate) who: Who,
     since: Instant,
     table: Table,
     events: Events,
     members: HashMap<u64, Member>,
-    pub(super) clock: Clock,
+    pub(crate) clock: Clock,
 }
 
 static COLLECTOR: OnceLock<Option<Arc<Collector>>> = OnceLock::new();
@@ -51,7 +52,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Collector {
     /// Starts the collector of this process, if anything is wanted.
-    pub(super) fn start() -> Option<&'static Arc<Self>> {
+    pub(crate) fn start() -> Option<&'static Arc<Self>> {
         let collector = COLLECTOR.get_or_init(|| {
             let wanted = Wanted::of_environment();
             if wanted.is_nothing() {
@@ -62,19 +63,19 @@ impl Collector {
                 origin: Instant::now(),
                 ranks: RwLock::default(),
             });
-            inflight_calls::tell(Arc::clone(&collector) as Arc<dyn Observer>);
+            observer::tell(Arc::clone(&collector) as Arc<dyn Observer>);
             Some(collector)
         });
         collector.as_ref()
     }
 
     /// The collector, if it was started.
-    pub(super) fn get() -> Option<&'static Arc<Self>> {
+    pub(crate) fn get() -> Option<&'static Arc<Self>> {
         COLLECTOR.get()?.as_ref()
     }
 
     /// The local time, in nanoseconds.
-    pub(super) fn now(&self) -> i64 {
+    pub(crate) fn now(&self) -> i64 {
         self.at(Instant::now())
     }
 
@@ -84,7 +85,7 @@ impl Collector {
     }
 
     /// Starts to collect the calls of a rank.
-    pub(super) fn begin(&self, home: Home, who: Who, clock: Clock) {
+    pub(crate) fn begin(&self, home: Home, who: Who, clock: Clock) {
         let kept = Arc::new(Mutex::new(Collected {
             who,
             since: Instant::now(),
@@ -104,26 +105,26 @@ impl Collector {
     }
 
     /// Calls `look` with the data of a registered rank.
-    pub(super) fn with<R>(&self, home: Home, look: impl FnOnce(&mut Collected) -> R) -> Option<R> {
+    pub(crate) fn with<R>(&self, home: Home, look: impl FnOnce(&mut Collected) -> R) -> Option<R> {
         let kept = self.of(home)?;
         let mut kept = lock(&kept);
         Some(look(&mut kept))
     }
 
     /// Takes out the data of a rank.
-    pub(super) fn take(&self, home: Home) -> Option<Arc<Mutex<Collected>>> {
+    pub(crate) fn take(&self, home: Home) -> Option<Arc<Mutex<Collected>>> {
         let mut ranks = self.ranks.write().unwrap_or_else(PoisonError::into_inner);
         ranks.remove(&home)
     }
 
     /// All registered ranks.
-    pub(super) fn homes(&self) -> Vec<Home> {
+    pub(crate) fn homes(&self) -> Vec<Home> {
         let ranks = self.ranks.read().unwrap_or_else(PoisonError::into_inner);
         ranks.keys().copied().collect()
     }
 
     /// Writes the timeline of a rank, if one is wanted; reports a failure on standard error.
-    pub(super) fn write(&self, kept: &Collected) {
+    pub(crate) fn write(&self, kept: &Collected) {
         let Some(folder) = &self.wanted.timeline else {
             return;
         };
@@ -143,33 +144,25 @@ impl Collector {
 }
 
 impl Observer for Collector {
-    fn ended(&self, call: &CallInFlight, took: Duration, failed: Option<ErrorKind>) {
-        let recorder = &call.recorder;
-        let facts = Facts::of(call);
-        let Some(kept) = self.of(recorder.home) else {
+    fn ended(&self, call: &Call<'_>, took: Duration, failed: Option<Failure>) {
+        let Call { comm, facts, .. } = call;
+        let Some(kept) = self.of(comm.home) else {
             return;
         };
         let mut kept = lock(&kept);
-        kept.meet(recorder, facts.operation);
+        kept.meet(comm, facts.operation);
         if call.depth == 0 {
-            let which = (recorder.id, facts.operation);
+            let which = (comm.id, facts.operation);
             kept.table.count(which, facts.bytes, took, failed.is_some());
         }
         if self.wanted.timeline.is_some() {
             let begun = self.at(call.started);
             let took = i64::try_from(took.as_nanos()).unwrap_or(i64::MAX);
             kept.events.push(Event {
-                operation: facts.operation,
-                element: facts.element,
-                reduction: facts.reduction,
-                communicator: recorder.id,
+                facts: *facts,
+                communicator: comm.id,
                 number: call.number.unwrap_or_default(),
                 thread: call.thread,
-                peer: facts.peer.or(facts.root),
-                dest: facts.dest,
-                tag: facts.tag,
-                count: facts.count,
-                bytes: facts.bytes,
                 begun,
                 ended: begun.saturating_add(took),
                 error: failed,
@@ -184,20 +177,27 @@ impl Observer for Collector {
     }
 }
 
+/// The name of this machine; empty if it is unknown.
+#[must_use]
+pub fn host() -> String {
+    let name = std::fs::read_to_string(std::path::Path::new("/proc/sys/kernel/hostname"));
+    name.map(|name| name.trim().to_owned()).unwrap_or_default()
+}
+
 impl Collected {
     /// Registers the communicator of a call, with its name at the first call, and as it is set later.
-    fn meet(&mut self, recorder: &Recorder, operation: &str) {
+    fn meet(&mut self, comm: &Comm<'_>, operation: &str) {
         let named = operation == "MPI_Comm_set_name";
-        if self.members.contains_key(&recorder.id) && !named {
+        if self.members.contains_key(&comm.id) && !named {
             return;
         }
         let member = Member {
-            id: recorder.id,
-            name: facts::label(recorder),
-            rank: recorder.rank,
-            world_ranks: recorder.world_ranks.to_vec(),
+            id: comm.id,
+            name: comm.label(),
+            rank: comm.rank,
+            world_ranks: comm.world_ranks.to_vec(),
         };
-        self.members.insert(recorder.id, member);
+        self.members.insert(comm.id, member);
     }
 
     fn name(&self, communicator: u64) -> String {
@@ -206,7 +206,7 @@ impl Collected {
     }
 
     /// The statistics of all communicators, or of one.
-    pub(super) fn statistics(&self, of: Option<u64>) -> Statistics {
+    pub(crate) fn statistics(&self, of: Option<u64>) -> Statistics {
         let lines = self.table.sums.iter();
         let lines = lines.filter(|(key, _)| of.is_none_or(|one| one == key.communicator));
         let lines = lines.map(|(key, sum)| OperationStatistics {
@@ -223,7 +223,7 @@ impl Collected {
     }
 
     /// The rank's part of the table of the job.
-    pub(super) fn part(&self) -> Part {
+    pub(crate) fn part(&self) -> Part {
         let lines = self.table.sums.iter().map(|(key, sum)| Line {
             operation: key.operation.into(),
             communicator: self.name(key.communicator).into(),

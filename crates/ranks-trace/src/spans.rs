@@ -1,0 +1,161 @@
+//! A span of `tracing` for each operation.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tracing::Level;
+use tracing::span::EnteredSpan;
+
+use crate::call::Call;
+use crate::observer::{self, Failure, Observer};
+
+/// The target that spans and events are filtered by.
+const TARGET: &str = "ranks::comm";
+
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Looks for a subscriber that takes spans of operations, and sends it the spans from now on. Returns `true` if there is one.
+pub fn look_for_subscriber() -> bool {
+    let wanted = tracing::span_enabled!(target: TARGET, Level::DEBUG);
+    if wanted && !WATCHED.swap(true, Ordering::Relaxed) {
+        observer::tell(Arc::new(Spans));
+    }
+    wanted
+}
+
+/// Tells which library was opened, once for each.
+pub(crate) fn opened(library: &str, path: &Path) {
+    static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_new = told.insert(path.to_owned());
+    drop(told);
+    if is_new {
+        let path = path.display();
+        tracing::info!(target: "ranks::load", library, %path, "opened");
+    }
+}
+
+struct Spans;
+
+thread_local! {
+    /// The spans of the calls that this thread is in, each with the depth of its call.
+    static OPEN: RefCell<Vec<(usize, EnteredSpan)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Observer for Spans {
+    fn begun(&self, call: &Call<'_>) {
+        let span = span(call);
+        if span.is_disabled() {
+            return;
+        }
+        let entered = span.entered();
+        // While a thread ends there is no place for it, and it is closed immediately.
+        let _ = OPEN.try_with(|open| {
+            if let Ok(mut open) = open.try_borrow_mut() {
+                open.push((call.depth, entered));
+            }
+        });
+    }
+
+    fn ended(&self, call: &Call<'_>, _took: Duration, failed: Option<Failure>) {
+        if let Some(error) = failed {
+            let op = call.facts.operation;
+            tracing::warn!(target: TARGET, op, error, "failed");
+        }
+        let over = OPEN.try_with(|open| {
+            let mut open = open.try_borrow_mut().ok()?;
+            let place = open.iter().position(|(depth, _)| *depth >= call.depth)?;
+            Some(open.split_off(place))
+        });
+        // Left in the opposite order, and with nothing borrowed: a subscriber may communicate.
+        for (_, span) in over.ok().flatten().into_iter().flatten().rev() {
+            span.exit();
+        }
+    }
+}
+
+fn span(call: &Call<'_>) -> tracing::Span {
+    let Call { comm, facts, .. } = call;
+    tracing::debug_span!(
+        target: TARGET,
+        "operation",
+        op = facts.operation,
+        backend = comm.backend,
+        comm = comm.label(),
+        number = call.number.unwrap_or_default(),
+        rank = comm.rank,
+        size = comm.size,
+        peer = facts.peer,
+        dest = facts.dest,
+        root = facts.root,
+        tag = facts.tag,
+        dtype = facts.element,
+        reduction = facts.reduction,
+        count = facts.count,
+        bytes = facts.bytes,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::subscriber::with_default;
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Notes(Arc<Mutex<Vec<String>>>);
+
+    impl Visit for Notes {
+        fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+            self.0.lock().unwrap().push(format!("{field}={value:?}"));
+        }
+    }
+
+    impl Subscriber for Notes {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == "ranks::load"
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            event.record(&mut self.clone());
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn a_library_that_is_opened_is_told_once() {
+        let notes = Notes::default();
+        with_default(notes.clone(), || {
+            opened("MPICH 5.0.2", Path::new("/lib/libmpi.so.12"));
+            opened("NCCL 2.32.3", Path::new("/lib/libnccl.so.2"));
+            opened("MPICH 5.0.2", Path::new("/lib/libmpi.so.12"));
+        });
+        let told = [
+            "message=opened",
+            "library=\"MPICH 5.0.2\"",
+            "path=/lib/libmpi.so.12",
+            "message=opened",
+            "library=\"NCCL 2.32.3\"",
+            "path=/lib/libnccl.so.2",
+        ];
+        assert_eq!(*notes.0.lock().unwrap(), told);
+    }
+}
