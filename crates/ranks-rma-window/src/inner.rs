@@ -9,7 +9,8 @@ use std::thread;
 
 use bytemuck::Pod;
 use ranks_collectives::backend::agree;
-use ranks_comm::backend::CallGuard;
+use ranks_comm::backend::{CallGuard, TypeOf};
+use ranks_comm::record::{Call, Kind};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
 use crate::epochs::{Epochs, Hold};
@@ -128,11 +129,13 @@ impl<T: Pod> Inner<T> {
         over_mpi: impl FnOnce(&mpi::Window<T>, A) -> Result<R>,
         in_process: impl FnOnce(&LocalWindow, A) -> Result<R>,
     ) -> Result<R> {
-        let _entered = self.comm.enter(operation)?;
-        match &self.backend {
+        let mut entered = self.comm.enter(operation)?;
+        let result = match &self.backend {
             Backend::Mpi(window) => over_mpi(window, with),
             Backend::InProcess(window) => in_process(window, with),
-        }
+        };
+        entered.note(&result);
+        result
     }
 
     /// As [`dispatch`](Self::dispatch), on a thread that was let in before.
@@ -200,18 +203,20 @@ impl<T: Pod> Inner<T> {
         over_mpi: impl FnOnce(&mpi::Window<T>, A) -> Result<()>,
         in_process: impl FnOnce(&LocalWindow, A) -> Result<()>,
     ) -> Result<()> {
-        let _entered = self.comm.enter(operation)?;
+        let elements = items / TypeOf::<T>::items().max(1);
+        let call = Call::of(Kind::named_of::<T>(operation)).items(elements);
+        let mut entered = self.comm.enter(call.peer(place.rank))?;
         if items == 0 {
             return Ok(());
         }
-        match &self.backend {
+        let result = match &self.backend {
             Backend::Mpi(window) => {
-                over_mpi(window, arguments)?;
-                self.end(window, over, place);
-                Ok(())
+                over_mpi(window, arguments).map(|()| self.end(window, over, place))
             }
             Backend::InProcess(window) => in_process(window, arguments),
-        }
+        };
+        entered.note(&result);
+        result
     }
 
     /// Completes an operation that was started, if it is to be complete when the call returns.
