@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use ranks_comm::Result;
+use ranks_comm::backend::CallFacts;
 use ranks_cuda::RawStream;
 use ranks_nccl_sys::{Table, cudaStream_t, ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
 
@@ -101,10 +102,33 @@ impl Call {
             // SAFETY: passed on.
             return unsafe { self.enqueue_parts(shared, stream) };
         }
-        shared.call(self.what.name(), |table, comm| {
-            // SAFETY: the communicator is alive, by `call`; the rest is passed on.
-            unsafe { self.make(table, comm, stream) }
-        })
+        let name = self.what.name();
+        shared.call_with(
+            name,
+            || self.facts(),
+            |table, comm| {
+                // SAFETY: the communicator is alive, by `call_with`; the rest is passed on.
+                unsafe { self.make(table, comm, stream) }
+            },
+        )
+    }
+
+    /// The facts that observers are told of it.
+    fn facts(&self) -> CallFacts {
+        let peer = usize::try_from(self.peer).ok();
+        let (is_rooted, is_message) = match self.what {
+            What::Broadcast | What::Reduce | What::Gather | What::Scatter => (true, false),
+            What::Send | What::Recv => (false, true),
+            _ => (false, false),
+        };
+        CallFacts {
+            operation: self.what.name(),
+            peer: peer.filter(|_| is_message),
+            root: peer.filter(|_| is_rooted),
+            count: self.count as u64,
+            bytes: (self.count * self.width) as u64,
+            ..CallFacts::default()
+        }
     }
 
     /// Makes the call; `None` if the library has no such function.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ranks_comm::backend::observed;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Stream;
 use ranks_nccl_sys::{Nccl, ncclInProgress, ncclSuccess};
@@ -230,7 +231,11 @@ fn leave() -> Result<()> {
     let Some(Open { nccl, members, .. }) = whole else {
         return Ok(());
     };
-    nccl.map_or(Ok(()), |nccl| end(nccl, &members))
+    let end = || nccl.map_or(Ok(()), |nccl| end(nccl, &members));
+    match members.first() {
+        Some(first) => observed(&first.track, || END.into(), end),
+        None => end(),
+    }
 }
 
 fn end(nccl: &'static Nccl, members: &[Arc<Shared>]) -> Result<()> {

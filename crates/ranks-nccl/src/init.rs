@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ranks_bootstrap::Bootstrap;
 use ranks_bootstrap::backend::{all_succeed, same_version};
+use ranks_comm::backend::{observed, opened};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Cuda};
 use ranks_nccl_sys::{Nccl, ncclConfig_t, ncclInProgress, ncclSuccess, version_text};
@@ -152,6 +153,7 @@ impl Means {
                 Error::new(ErrorKind::NotAvailable, INIT, &error).with_source(error)
             })?,
         };
+        opened(&format!("NCCL {}", nccl.version_text()), nccl.path());
         let config = Config::of(options, nccl)?;
         let cuda = match options.cuda {
             Some(cuda) => cuda,
@@ -183,10 +185,13 @@ impl Means {
         let mut deadline = Deadline::after(self.time_limit);
         let nccl = self.nccl;
         let mut joining = self.joining(place);
-        joining
-            .begin(id)
-            .inspect_err(|_| group::end_left_open(nccl))?;
-        joining.finish(INIT, &mut deadline)
+        let join = || {
+            joining
+                .begin(id)
+                .inspect_err(|_| group::end_left_open(nccl))?;
+            joining.finish(INIT, &mut deadline)
+        };
+        observed(&place.track(), || INIT.into(), join)
     }
 
     /// A communicator that is about to be made.

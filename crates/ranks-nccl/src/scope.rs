@@ -1,6 +1,7 @@
 //! Operations on borrowed memory that are over when their scope ends.
 
 use ranks_comm::Result;
+use ranks_comm::backend::observed;
 use ranks_cuda::Stream;
 
 use super::NcclCommunicator;
@@ -66,7 +67,12 @@ impl NcclCommunicator {
         let value = body(&queue)?;
         if let Some(event) = queue.end() {
             let over = || event.query().map_err(|error| of_driver(SCOPE, error));
-            self.shared().until(SCOPE, None, over)?;
+            let shared = self.shared();
+            observed(
+                &shared.track,
+                || SCOPE.into(),
+                || shared.until(SCOPE, None, over),
+            )?;
         }
         Ok(value)
     }
@@ -79,6 +85,8 @@ impl NcclCommunicator {
         const OPERATION: &str = "cuStreamQuery";
         group::none_open(OPERATION)?;
         let over = || stream.query().map_err(|error| of_driver(OPERATION, error));
-        self.shared().until(OPERATION, None, over)
+        let shared = self.shared();
+        let wait = || shared.until(OPERATION, None, over);
+        observed(&shared.track, || OPERATION.into(), wait)
     }
 }

@@ -14,6 +14,7 @@ use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ranks_comm::backend::{CallFacts, Track, observed};
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::Context;
 use ranks_nccl_sys::{
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(super) family: Family,
     pub(super) turn: Turn,
     pub(super) attic: Attic,
+    /// Its calls, as observers see them.
+    pub(super) track: Track,
     state: Mutex<State>,
 }
 
@@ -86,6 +89,7 @@ impl Shared {
             family,
             turn: Turn::default(),
             attic: Attic::default(),
+            track: place.track(),
             state: Mutex::new(State::Live {
                 comm,
                 grouped: false,
@@ -131,6 +135,26 @@ impl Shared {
     /// reports, which aborts the communicator unless the library only refuses an argument; [`ErrorKind::TimedOut`], which aborts it.
     #[inline]
     pub(crate) fn call(
+        self: &Arc<Self>,
+        operation: &'static str,
+        make: impl FnOnce(&Table, ncclComm_t) -> Option<ncclResult_t>,
+    ) -> Result<()> {
+        self.call_with(operation, || operation.into(), make)
+    }
+
+    /// The same for a call with these facts for observers.
+    #[inline]
+    pub(crate) fn call_with(
+        self: &Arc<Self>,
+        operation: &'static str,
+        facts: impl FnOnce() -> CallFacts,
+        make: impl FnOnce(&Table, ncclComm_t) -> Option<ncclResult_t>,
+    ) -> Result<()> {
+        observed(&self.track, facts, || self.call_unobserved(operation, make))
+    }
+
+    #[inline]
+    fn call_unobserved(
         self: &Arc<Self>,
         operation: &'static str,
         make: impl FnOnce(&Table, ncclComm_t) -> Option<ncclResult_t>,
@@ -354,6 +378,13 @@ pub(super) struct Place {
     pub(super) rank: usize,
     pub(super) size: usize,
     pub(super) device: usize,
+}
+
+impl Place {
+    /// A communicator of this rank, as observers see it.
+    pub(super) fn track(self) -> Track {
+        Track::new("nccl", "NCCL", self.rank, self.size)
+    }
 }
 
 impl State {

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use std::ptr;
 use std::sync::Arc;
 
+use ranks_comm::backend::observed;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_nccl_sys::{
     NCCL_SHRINK_ABORT, NCCL_SHRINK_DEFAULT, NCCL_SPLIT_NOCOLOR, Table, ncclComm_t, ncclConfig_t,
@@ -220,6 +221,23 @@ impl NcclCommunicator {
         ) -> Option<ncclResult_t>,
     ) -> Result<Option<Self>> {
         group::none_open(operation)?;
+        let shared = self.shared();
+        let child = || self.child_unobserved(operation, family, parent, make);
+        observed(&shared.track, || operation.into(), child)
+    }
+
+    fn child_unobserved(
+        &self,
+        operation: &'static str,
+        family: Family,
+        parent: Parent,
+        make: impl FnOnce(
+            &Table,
+            ncclComm_t,
+            *mut ncclComm_t,
+            *mut ncclConfig_t,
+        ) -> Option<ncclResult_t>,
+    ) -> Result<Option<Self>> {
         let shared = self.shared();
         let mut deadline = Deadline::after(shared.time_limit);
         let mut joining = Joining {

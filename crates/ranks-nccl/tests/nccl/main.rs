@@ -10,6 +10,7 @@ mod launched;
 mod life;
 mod missing;
 mod misuse;
+mod observed;
 mod one_sided;
 mod operations;
 mod over_mpi;
