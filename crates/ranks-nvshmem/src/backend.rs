@@ -349,6 +349,28 @@ pub(crate) enum Movement {
     Reducescatter(Kind, Reduce),
 }
 
+impl Movement {
+    /// The size in bytes of what amounts are counted in.
+    pub(crate) fn width(self) -> usize {
+        match self {
+            Self::Reduce(kind, _) | Self::Reducescatter(kind, _) => kind.size(),
+            _ => 1,
+        }
+    }
+}
+
+impl Kind {
+    /// The size of an element in bytes.
+    fn size(self) -> usize {
+        match self {
+            Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+}
+
 /// From where to where, which are the same or do not overlap, and how much: bytes, or elements that are reduced; for each PE, where each has its own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moved<'a> {

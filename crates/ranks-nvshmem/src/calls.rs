@@ -40,7 +40,7 @@ pub(crate) const PUT_SIGNAL: Names = Names {
 };
 
 /// By the bits of an element.
-const IPUT: [[&str; 2]; 5] = [
+pub(crate) const IPUT: [[&str; 2]; 5] = [
     ["nvshmem_iput8", "nvshmemx_iput8_on_stream"],
     ["nvshmem_iput16", "nvshmemx_iput16_on_stream"],
     ["nvshmem_iput32", "nvshmemx_iput32_on_stream"],
@@ -48,7 +48,7 @@ const IPUT: [[&str; 2]; 5] = [
     ["nvshmem_iput128", "nvshmemx_iput128_on_stream"],
 ];
 
-const IGET: [[&str; 2]; 5] = [
+pub(crate) const IGET: [[&str; 2]; 5] = [
     ["nvshmem_iget8", "nvshmemx_iget8_on_stream"],
     ["nvshmem_iget16", "nvshmemx_iget16_on_stream"],
     ["nvshmem_iget32", "nvshmemx_iget32_on_stream"],
@@ -228,7 +228,11 @@ impl Reach<'_> {
 ///
 /// # Errors
 /// [`ErrorKind::Argument`] if there is none.
-fn strided(names: [[&'static str; 2]; 5], size: usize, order: Order<'_>) -> Result<&'static str> {
+pub(crate) fn strided(
+    names: [[&'static str; 2]; 5],
+    size: usize,
+    order: Order<'_>,
+) -> Result<&'static str> {
     let at = match size {
         1 => 0,
         2 => 1,

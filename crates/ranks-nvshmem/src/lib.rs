@@ -79,6 +79,7 @@ mod memory;
 mod module;
 mod movement;
 mod nvshmem;
+mod observed;
 mod one_sided;
 mod options;
 mod order;

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use ranks_bootstrap::Bootstrap;
 use ranks_bootstrap::backend::{all_succeed, same_version};
+use ranks_comm::backend::{Track, observed};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::in_process::Heap;
@@ -49,12 +50,17 @@ impl<'b> Nvshmem<'b> {
         same_version(INIT, ("NVSHMEM", "RANKS_NVSHMEM"), &said, |name| {
             String::from_utf8(name.to_vec()).ok()
         })?;
-        let backend = match means {
-            Means::InProcess => Heap::join(bootstrap, options)?,
-            Means::Library(prepared) => prepared.join(bootstrap)?,
+        let join = || match means {
+            Means::InProcess => Heap::join(bootstrap, options),
+            Means::Library(prepared) => prepared.join(bootstrap),
         };
+        let track = Track::new("nvshmem", "NVSHMEM", bootstrap.rank(), bootstrap.size());
+        let backend = observed(&track, || INIT.into(), join)?;
         TAKEN.set(true);
-        Ok(Self::of(bootstrap, Pe::new(backend, options.time_limit)))
+        Ok(Self::of(
+            bootstrap,
+            Pe::new(backend, track, options.time_limit),
+        ))
     }
 
     /// Takes up the handle that this thread has dropped without [finalizing](Self::finalize), over the same bootstrap or another of the same ranks. Not collective.

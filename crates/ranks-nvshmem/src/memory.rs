@@ -9,11 +9,11 @@ use crate::dropped::Dropped;
 use crate::nvshmem::Nvshmem;
 use crate::symmetric_vec::{Span, SymmetricSlice, SymmetricSliceMut, SymmetricVec};
 
-const ALLOC: &str = "nvshmem_align";
-const FREE: &str = "nvshmem_free";
-const READ: &str = "cuMemcpyDtoH_v2";
-const WRITE: &str = "cuMemcpyHtoDAsync_v2";
-const FILL: &str = "cuMemsetD8Async";
+pub(crate) const ALLOC: &str = "nvshmem_align";
+pub(crate) const FREE: &str = "nvshmem_free";
+pub(crate) const READ: &str = "cuMemcpyDtoH_v2";
+pub(crate) const WRITE: &str = "cuMemcpyHtoDAsync_v2";
+pub(crate) const FILL: &str = "cuMemsetD8Async";
 
 /// Blocks of the heap are aligned to so many bytes.
 const ALIGNMENT: usize = 512;

@@ -6,13 +6,13 @@ use crate::backend::Order;
 use crate::nvshmem::Nvshmem;
 use crate::queue::Queue;
 
-const FENCE: &str = "nvshmem_fence";
-const QUIET: &str = "nvshmem_quiet";
-const FLUSH: &str = "nvshmemx_flush";
-const BARRIER_ALL: &str = "nvshmem_barrier_all";
-const SYNC_ALL: &str = "nvshmem_sync_all";
+pub(crate) const FENCE: &str = "nvshmem_fence";
+pub(crate) const QUIET: &str = "nvshmem_quiet";
+pub(crate) const FLUSH: &str = "nvshmemx_flush";
+pub(crate) const BARRIER_ALL: &str = "nvshmem_barrier_all";
+pub(crate) const SYNC_ALL: &str = "nvshmem_sync_all";
 pub(crate) const QUIET_ON_STREAM: &str = "nvshmemx_quiet_on_stream";
-const FLUSH_ON_STREAM: &str = "nvshmemx_flush_on_stream";
+pub(crate) const FLUSH_ON_STREAM: &str = "nvshmemx_flush_on_stream";
 pub(crate) const BARRIER_ALL_ON_STREAM: &str = "nvshmemx_barrier_all_on_stream";
 pub(crate) const SYNC_ALL_ON_STREAM: &str = "nvshmemx_sync_all_on_stream";
 

@@ -1,12 +1,15 @@
 //! State of a PE, whatever its heap is made of.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
+use ranks_comm::backend::{Track, is_observed};
 use ranks_comm::{Error, ErrorKind, Result};
 
 use crate::backend::{Backend, Limit};
 use crate::dropped::Dropped;
+use crate::observed::Observed;
 use crate::reach::OwnStream;
 use crate::registration::Gone;
 use crate::team::Stable;
@@ -16,6 +19,8 @@ use crate::under_way::UnderWay;
 #[derive(Debug)]
 pub(crate) struct Pe {
     backend: Box<dyn Backend>,
+    /// Its calls, as observers see them.
+    pub(crate) track: Rc<Track>,
     pub(crate) my_pe: usize,
     pub(crate) n_pes: usize,
     /// The one that may call.
@@ -39,12 +44,22 @@ pub(crate) struct Pe {
 }
 
 impl Pe {
-    pub(crate) fn new(backend: Box<dyn Backend>, limit: Limit) -> Self {
+    pub(crate) fn new(backend: Box<dyn Backend>, track: Track, limit: Limit) -> Self {
+        let (my_pe, n_pes) = (backend.my_pe(), backend.n_pes());
+        let track = Rc::new(track);
+        let limited = backend.limited();
+        let backend: Box<dyn Backend> = if is_observed() {
+            let track = Rc::clone(&track);
+            Box::new(Observed { backend, track })
+        } else {
+            backend
+        };
         Self {
-            my_pe: backend.my_pe(),
-            n_pes: backend.n_pes(),
-            limited: backend.limited(),
+            my_pe,
+            n_pes,
+            limited,
             backend,
+            track,
             thread: thread::current().id(),
             limit,
             blocks: Cell::new(0),

@@ -5,6 +5,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
+use ranks_comm::backend::observed;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, DeviceSlice, Entered};
 
@@ -17,6 +18,9 @@ use crate::stream::sealed::Sealed;
 use crate::stream::{Mark, Ordered, PeStream, StreamRef};
 use crate::symmetric::part::Near;
 use crate::waiting::until;
+
+/// The call that waits for what is enqueued.
+const WAIT: &str = "cuEventQuery";
 
 /// A PE, as operations see it.
 #[derive(Clone, Copy)]
@@ -252,7 +256,8 @@ impl<'a> Reach<'a> {
     /// # Errors
     /// [`ErrorKind::TimedOut`] after `limit` (the PE's own if it is `None`); what went wrong with what was enqueued.
     pub(crate) fn finish(&self, what: What, mark: Mark, limit: Limit) -> Result<()> {
-        let waited = until(limit.or(self.pe.limit), || mark.is_over(what.name));
+        let wait = || until(limit.or(self.pe.limit), || mark.is_over(what.name));
+        let waited = observed(&self.pe.track, || WAIT.into(), wait);
         let error = match waited {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(limit)) => what.too_late(limit),

@@ -14,9 +14,9 @@ use crate::error::of_driver;
 use crate::nvshmem::Nvshmem;
 use crate::symmetric_vec::SymmetricVec;
 
-const REGISTER: &str = "nvshmemx_buffer_register";
-const UNREGISTER: &str = "nvshmemx_buffer_unregister";
-const REGISTER_SYMMETRIC: &str = "nvshmemx_buffer_register_symmetric";
+pub(crate) const REGISTER: &str = "nvshmemx_buffer_register";
+pub(crate) const UNREGISTER: &str = "nvshmemx_buffer_unregister";
+pub(crate) const REGISTER_SYMMETRIC: &str = "nvshmemx_buffer_register_symmetric";
 
 /// Memory of this PE's device that NVSHMEM puts from and gets into directly, also over a network: what [`Nvshmem::register`] makes.
 ///

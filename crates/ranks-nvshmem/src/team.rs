@@ -17,13 +17,13 @@ use crate::team_id::{Origin, TeamId};
 use crate::team_use::TeamUse;
 
 mod collectives;
-mod of_id;
+pub(crate) mod of_id;
 mod on_stream;
-mod splits;
+pub(crate) mod splits;
 
 pub use of_id::TeamUniqueId;
 
-const DESTROY: &str = "nvshmem_team_destroy";
+pub(crate) const DESTROY: &str = "nvshmem_team_destroy";
 const TRANSLATE: &str = "nvshmem_team_translate_pe";
 
 /// Some of the PEs of a heap, numbered from 0 in the team, that do something together: barriers, broadcasts, reductions.

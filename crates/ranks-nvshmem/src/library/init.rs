@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use ranks_bootstrap::Bootstrap;
 use ranks_bootstrap::backend::all_succeed;
+use ranks_comm::backend::opened;
 use ranks_comm::{Error, ErrorKind, Result};
 use ranks_cuda::{Context, Cuda};
 use ranks_nvshmem_sys::{
@@ -45,6 +46,10 @@ impl Prepared {
                 Error::new(ErrorKind::NotAvailable, INIT, &error).with_source(error)
             })?,
         };
+        opened(
+            &format!("NVSHMEM {}", library.version_text()),
+            library.path(),
+        );
         let failed = |error| of_driver(INIT, error);
         let cuda = match options.cuda {
             Some(cuda) => cuda,

@@ -7,8 +7,8 @@ use crate::check;
 use crate::nvshmem::Nvshmem;
 use crate::team_id::{Origin, TeamId};
 
-const UNIQUE_ID: &str = "nvshmemx_team_get_uniqueid";
-const INIT: &str = "nvshmemx_team_init";
+pub(crate) const UNIQUE_ID: &str = "nvshmemx_team_get_uniqueid";
+pub(crate) const INIT: &str = "nvshmemx_team_init";
 
 /// The id by which the PEs of a team that is not split from another find each other.
 ///

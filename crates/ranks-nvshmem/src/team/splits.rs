@@ -6,8 +6,8 @@ use super::{Team, TeamRef, TeamState};
 use crate::nvshmem::Nvshmem;
 use crate::team_id::Part;
 
-const STRIDED: &str = "nvshmem_team_split_strided";
-const GRID: &str = "nvshmem_team_split_2d";
+pub(crate) const STRIDED: &str = "nvshmem_team_split_strided";
+pub(crate) const GRID: &str = "nvshmem_team_split_2d";
 
 impl Team<'_> {
     /// A team of `size` PEs of this one: `start`, and each `stride` after the one before. `None` on those that are not in it. Collective over this team.

@@ -11,6 +11,7 @@ mod launched;
 mod life;
 mod memory;
 mod misuse;
+mod observed;
 mod raw;
 mod room;
 mod support;
