@@ -5,18 +5,13 @@
 mod begun;
 mod edges;
 
-use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, digest};
 use ranks_comm::record::{self, Class, Kind};
 use ranks_comm::{Communicator, Error, ErrorKind, Result};
 
-use crate::layouts::Pattern;
-use crate::neighbors::{Division, Edge, Trade};
-use crate::stable::Stable;
-use crate::transfer::Transfer;
-use crate::varying::{Exchange, Gathering, Scattering};
+use crate::proven::Proven;
 
 pub(crate) use begun::begin;
 
@@ -77,110 +72,6 @@ impl Call {
             Some(root) => call.root(root),
             None => call,
         }
-    }
-}
-
-/// The slices of a call, proven to fit it on this rank.
-pub(crate) trait Proven {
-    /// The lengths that must be the same on every rank, in elements.
-    fn lengths(&self) -> Cow<'_, [usize]>;
-
-    /// The number of elements, as far as one number says that.
-    fn elements(&self) -> usize {
-        0
-    }
-
-    /// The numbers of elements that this rank sends to and expects from each, where that is for each pair to agree on.
-    fn pairs(&self) -> Option<[&[usize]; 2]> {
-        None
-    }
-
-    /// The edges on which this rank sends to and expects from its neighbours, where that is for each two to agree on.
-    fn edges(&self) -> Option<[Vec<Edge>; 2]> {
-        None
-    }
-}
-
-impl Proven for () {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-}
-
-impl<P: Proven> Proven for Stable<P> {
-    fn elements(&self) -> usize {
-        self.get().elements()
-    }
-
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        self.get().lengths()
-    }
-
-    fn pairs(&self) -> Option<[&[usize]; 2]> {
-        self.get().pairs()
-    }
-
-    fn edges(&self) -> Option<[Vec<Edge>; 2]> {
-        self.get().edges()
-    }
-}
-
-/// Arguments that are each rank's own affair.
-impl<A, B> Proven for (A, B) {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-}
-
-impl<T> Proven for Transfer<'_, T> {
-    fn elements(&self) -> usize {
-        self.block()
-    }
-
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Owned(vec![self.block()])
-    }
-}
-
-impl<T> Proven for Gathering<'_, T> {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(self.recv.blocks.counts())
-    }
-}
-
-impl<T> Proven for Scattering<'_, T> {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(self.send.blocks.counts())
-    }
-}
-
-impl<T> Proven for Exchange<'_, T> {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-
-    fn pairs(&self) -> Option<[&[usize]; 2]> {
-        Some([self.send.blocks.counts(), self.recv.blocks.counts()])
-    }
-}
-
-impl<T> Proven for Pattern<'_, T> {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-
-    fn pairs(&self) -> Option<[&[usize]; 2]> {
-        Some([self.send.1.counts(), self.recv.1.counts()])
-    }
-}
-
-impl<T, D: Division> Proven for Trade<'_, T, D> {
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-
-    fn edges(&self) -> Option<[Vec<Edge>; 2]> {
-        Some([self.outgoing().collect(), self.incoming()])
     }
 }
 

@@ -9,7 +9,8 @@ use ranks_comm::{Communicator, Result};
 use crate::moves::{InPlaceMover, Mover};
 use crate::mpi::functions::Named;
 use crate::ops::Reduction;
-use crate::reductions::{InPlaceReducer, Reducer, Reducing, Share};
+use crate::reducing::{Reducing, Share};
+use crate::reductions::{InPlaceReducer, Reducer};
 use crate::stable::{Slices, Stable};
 use crate::transfer::Transfer;
 

@@ -1,41 +1,20 @@
 //! Collective operations between the two groups of an intercommunicator.
 
-use std::borrow::Cow;
-use std::ffi::c_int;
-use std::marker::PhantomData;
-
 use bytemuck::Pod;
 use ranks_comm::backend::{InProcessComm, StartedOp};
 use ranks_comm::{
-    Communicator, Error, ErrorKind, Intercommunicator, Persistent, RecvBuffer, Request, Result,
-    SendBuffer,
+    Communicator, Intercommunicator, Persistent, RecvBuffer, Request, Result, SendBuffer,
 };
-use ranks_launch::RDMA_PER_REQUEST;
 
-use crate::agreement::Proven;
-use crate::mpi::functions::{Allgather, Allreduce, Bcast, Named};
+use crate::crossing::{BetweenGroups, RootGroup, must_fit};
+use crate::mpi::functions::{Allgather, Allreduce, Bcast};
 use crate::ops::Reduction;
-use crate::reductions::{Reducer, Reducing, Share};
+use crate::reducing::{Reducing, Share};
+use crate::reductions::Reducer;
 use crate::sealed::Between;
 use crate::stable::{Shape, Slices, Stable};
 use crate::transfer::Transfer;
-use crate::with_deadline::{Both, Movable};
 use crate::{barrier, in_process, moves, reductions};
-
-/// Which rank an operation between two groups goes out from, as each of the ranks has to see it.
-///
-/// The root says [`This`](Self::This), the other ranks of its group [`OfThisGroup`](Self::OfThisGroup), and all ranks of the
-/// other group [`OfOtherGroup`](Self::OfOtherGroup) with its number there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RootGroup {
-    /// This rank is the root (`MPI_ROOT`).
-    #[doc(alias = "MPI_ROOT")]
-    This,
-    /// Another rank of this group is the root, and this one has no part in it (`MPI_PROC_NULL`).
-    OfThisGroup,
-    /// This rank of the other group is the root.
-    OfOtherGroup(usize),
-}
 
 /// Operations in which every rank of both groups takes part, and in which data goes from one group to the other: blocking,
 /// nonblocking and persistent.
@@ -262,18 +241,6 @@ fn handle(between: &Intercommunicator) -> &Communicator {
     unsafe { between.handle() }
 }
 
-/// The operation between two groups.
-pub(crate) enum BetweenGroups<M> {
-    #[expect(dead_code, reason = "it is a name of types")]
-    Of(PhantomData<M>),
-}
-
-impl<M: Named> Named for BetweenGroups<M> {
-    const BLOCKING: &'static str = M::BLOCKING;
-    const NONBLOCKING: &'static str = M::NONBLOCKING;
-    const INIT: &'static str = M::INIT;
-}
-
 impl Reducer for BetweenGroups<Allreduce> {
     type Functions = Allreduce;
     type With<'a> = ();
@@ -311,125 +278,4 @@ impl Reducer for BetweenGroups<Allreduce> {
     ) -> Result<StartedOp> {
         in_process::iallreduce_between(comm, op, reducing)
     }
-}
-
-/// Slices of an operation in which blocks go to the other group, of so many `ranks`: `recv` has room for those that this rank receives, and `root` is
-/// where they go out from, if not from all.
-pub(crate) struct Crossing<'a, T> {
-    pub(crate) operation: &'static str,
-    pub(crate) send: &'a [T],
-    pub(crate) recv: &'a mut [T],
-    /// The length of a block that is received.
-    pub(crate) block: usize,
-    pub(crate) root: Option<RootGroup>,
-    pub(crate) ranks: usize,
-}
-
-impl<'a, T> Crossing<'a, T> {
-    /// `data` is the block that the root sends and the other group receives.
-    ///
-    /// # Errors
-    /// [`Root`](ErrorKind::Root) if the other group has no such rank.
-    pub(crate) fn from_root(
-        operation: &'static str,
-        comm: &Communicator,
-        data: &'a mut [T],
-        root: RootGroup,
-    ) -> Result<Self> {
-        must_fit(operation, comm)?;
-        let ranks = comm.peers();
-        match root {
-            RootGroup::OfOtherGroup(rank) if rank >= ranks || c_int::try_from(rank).is_err() => {
-                let detail = format_args!("root {rank} is not in the other group of {ranks} ranks");
-                Err(Error::new(ErrorKind::Root, operation, detail))
-            }
-            _ => Ok(Self {
-                operation,
-                send: &[],
-                block: data.len(),
-                recv: data,
-                root: Some(root),
-                ranks,
-            }),
-        }
-    }
-
-    /// `send` is one block, and `recv` one of each rank of the other group.
-    ///
-    /// # Errors
-    /// [`Length`](ErrorKind::Length) if `recv` cannot be divided so.
-    pub(crate) fn gathered(
-        operation: &'static str,
-        comm: &Communicator,
-        send: &'a [T],
-        recv: &'a mut [T],
-    ) -> Result<Self> {
-        must_fit(operation, comm)?;
-        let ranks = comm.peers();
-        match (recv.len().checked_div(ranks), recv.len().checked_rem(ranks)) {
-            (Some(block), Some(0)) => Ok(Self {
-                operation,
-                send,
-                recv,
-                block,
-                root: None,
-                ranks,
-            }),
-            _ => Err(Error::new(
-                ErrorKind::Length,
-                operation,
-                format_args!(
-                    "recv has {} elements, which cannot be divided evenly among the {ranks} ranks of the other group",
-                    recv.len()
-                ),
-            )),
-        }
-    }
-}
-
-impl<T> Proven for Crossing<'_, T> {
-    fn elements(&self) -> usize {
-        self.block
-    }
-
-    fn lengths(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&[])
-    }
-}
-
-impl<'a, T: Pod> Movable<'a> for Crossing<'a, T> {
-    type Element = T;
-
-    fn slices(&mut self) -> Both<'_, 'a, T> {
-        (Some(&mut self.send), Some(&mut self.recv))
-    }
-}
-
-impl RootGroup {
-    /// As MPI writes it, in the standard's terms.
-    pub(crate) fn number(self, this: c_int, of_this_group: c_int) -> c_int {
-        match self {
-            Self::This => this,
-            Self::OfThisGroup => of_this_group,
-            // In range, by `Crossing::from_root`.
-            Self::OfOtherGroup(rank) => c_int::try_from(rank).unwrap_or(of_this_group),
-        }
-    }
-}
-
-/// # Errors
-/// [`NotInLibrary`](ErrorKind::NotInLibrary) where the library may write past a slice if the lengths of ranks differ: ranks of two groups do not
-/// compare theirs.
-fn must_fit(operation: &'static str, comm: &Communicator) -> Result<()> {
-    if !comm.may_overrun() {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::NotInLibrary,
-        operation,
-        format_args!(
-            "between two groups this library may write past a slice if the lengths of ranks differ; start all programs of the job with \
-             {RDMA_PER_REQUEST}=0 in their environment, as `ranks run` does"
-        ),
-    ))
 }

@@ -80,6 +80,7 @@ mod bcast_value;
 mod blocks;
 mod collectives;
 mod counts;
+mod crossing;
 mod fractional;
 #[cfg(all(fuzzing, feature = "topology"))]
 #[doc(hidden)]
@@ -106,7 +107,9 @@ mod persistent_collectives;
 mod persistent_neighbor_collectives;
 mod persistent_varying_collectives;
 mod post_process;
+mod proven;
 mod reduce_local;
+mod reducing;
 mod reductions;
 mod reproducible;
 mod root;
@@ -128,6 +131,7 @@ mod with_deadline;
 
 pub use blocks::Blocks;
 pub use collectives::Collectives;
+pub use crossing::RootGroup;
 pub use fractional::Fractional;
 pub use gathered::Gathered;
 pub use hierarchy::Hierarchy;
@@ -135,7 +139,7 @@ pub use in_place_collectives::InPlaceCollectives;
 pub use in_place_forms::{
     NonblockingInPlaceCollectives, PersistentInPlaceCollectives, ScopedInPlaceCollectives,
 };
-pub use intercommunicators::{IntercommunicatorCollectives, RootGroup};
+pub use intercommunicators::IntercommunicatorCollectives;
 pub use layouts::Layouts;
 pub use located::{Locate, Located};
 pub use neighbor_collectives::{NeighborCollectives, NonblockingNeighborCollectives};

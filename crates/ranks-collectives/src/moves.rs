@@ -10,14 +10,15 @@ use ranks_comm::{
 
 use crate::agreement::{Call, begin};
 use crate::blocks::Blocks;
-use crate::intercommunicators::{BetweenGroups, Crossing, RootGroup};
+use crate::crossing::{BetweenGroups, Crossing, RootGroup};
 use crate::layouts::{Layouts, Pattern};
 use crate::mpi::functions::{self, Moves, Named};
 use crate::neighbors::Trade;
+use crate::proven::Movable;
 use crate::stable::{self, Shape, Slices, Stable};
 use crate::transfer::Transfer;
 use crate::varying::{Exchange, Gathering, Scattering};
-use crate::with_deadline::{Movable, carry_out_in_time};
+use crate::with_deadline::carry_out_in_time;
 use crate::{in_process, mpi, trial};
 
 /// One operation that moves elements.

@@ -24,9 +24,10 @@ use bytemuck::Pod;
 use ranks_comm::backend::{self, Plain};
 use ranks_comm::{Communicator, Request, Result, ScopedRequest, Source};
 
-use crate::agreement::{Call, Proven, carry_out_by};
+use crate::agreement::{Call, carry_out_by};
 use crate::counts;
 use crate::nonblocking_collectives::NonblockingCollectives;
+use crate::proven::Proven;
 
 /// Exchanges in which each rank sends to few others: the time that one takes grows with the messages of a rank and the logarithm of the
 /// number of ranks, and not with the number of ranks as in [`alltoallv`](crate::VaryingCollectives::alltoallv).

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -14,8 +15,9 @@ use ranks_comm::{
 };
 
 use crate::blocks::Blocks;
+use crate::neighbors::Edge;
+use crate::proven::{Movable, Proven};
 use crate::transfer::Transfer;
-use crate::with_deadline::Movable;
 
 /// The slices that an operation sends and receives into; one that it does not use is empty.
 pub(crate) struct Slices<'a, T> {
@@ -28,6 +30,24 @@ pub(crate) struct Slices<'a, T> {
 ///
 /// It is made by the functions below and by nothing else; they give the memory to what waits for the end.
 pub(crate) struct Stable<X>(X);
+
+impl<P: Proven> Proven for Stable<P> {
+    fn elements(&self) -> usize {
+        self.get().elements()
+    }
+
+    fn lengths(&self) -> Cow<'_, [usize]> {
+        self.get().lengths()
+    }
+
+    fn pairs(&self) -> Option<[&[usize]; 2]> {
+        self.get().pairs()
+    }
+
+    fn edges(&self) -> Option<[Vec<Edge>; 2]> {
+        self.get().edges()
+    }
+}
 
 impl<X> Stable<X> {
     pub(crate) fn get(&self) -> &X {

@@ -16,10 +16,11 @@ use ranks_comm::backend::{Backend, MpiComm, StartedOp};
 use ranks_comm::layout::Layout;
 use ranks_comm::{Communicator, Persistent, Result};
 
-use crate::agreement::{Call, Proven, carry_out};
+use crate::agreement::{Call, carry_out};
 use crate::blocks::Blocks;
 use crate::layouts::Layouts;
 use crate::ops::Sum;
+use crate::proven::Proven;
 use crate::{
     Collectives, InPlaceCollectives, NeighborCollectives, PersistentCollectives,
     PersistentInPlaceCollectives, PersistentNeighborCollectives, PersistentVaryingCollectives,

@@ -3,7 +3,8 @@
 use ranks_comm::backend::{Backend, CallDescription, InProcessComm, MpiComm, StartedOp};
 use ranks_comm::{Communicator, Result};
 
-use super::{Call, Proven, compared, description};
+use super::{Call, compared, description};
+use crate::proven::Proven;
 
 /// Begins a collective on whichever backend this is, if this thread may.
 pub(crate) fn begin<P: Proven>(

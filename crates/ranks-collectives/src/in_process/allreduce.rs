@@ -11,7 +11,7 @@ use super::bytes::bytes_mut;
 use super::call::{Call, Outcome};
 use super::reduce::reduce_slices;
 use crate::ops::Reduction;
-use crate::reductions::Reducing;
+use crate::reducing::Reducing;
 
 /// The words of rank 0 before the result.
 const WELL: u8 = 0;

@@ -9,9 +9,9 @@ use super::bytes::{block_mut, bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use super::folding::Folding;
 use super::reduce::combine;
-use crate::intercommunicators::{Crossing, RootGroup};
+use crate::crossing::{Crossing, RootGroup};
 use crate::ops::Reduction;
-use crate::reductions::Reducing;
+use crate::reducing::Reducing;
 use crate::stable::Stable;
 
 pub(super) fn barrier_between(call: &Call<'_>) -> Result<()> {

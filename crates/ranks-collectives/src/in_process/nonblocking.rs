@@ -12,7 +12,7 @@ use super::bytes::{Bytes, block_mut, block_of, bytes, bytes_mut};
 use super::call::Call;
 use super::folding::Folding;
 use crate::ops::Reduction;
-use crate::reductions::Reducing;
+use crate::reducing::Reducing;
 use crate::stable::{Stable, nowhere};
 use crate::transfer::Transfer;
 

@@ -7,7 +7,7 @@ use ranks_comm::backend::InProcessComm as Comm;
 use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use crate::ops::Reduction;
-use crate::reductions::Reducing;
+use crate::reducing::Reducing;
 use crate::user_op::Panicked;
 
 pub(crate) fn reduce<T: Pod, O: Reduction<T>>(

@@ -5,7 +5,7 @@ use ranks_comm::Result;
 use ranks_comm::backend::InProcessComm as Comm;
 
 use crate::ops::Reduction;
-use crate::reductions::Reducing;
+use crate::reducing::Reducing;
 
 pub(crate) fn reduce_scatter<T: Pod, O: Reduction<T>>(
     comm: &Comm,

@@ -8,7 +8,7 @@ use super::bytes::{bytes, bytes_mut};
 use super::call::{Call, Outcome};
 use super::reduce::combine;
 use crate::ops::Reduction;
-use crate::reductions::Reducing;
+use crate::reducing::Reducing;
 use crate::transfer::Transfer;
 
 /// Up to this rank.

@@ -11,7 +11,7 @@ use super::begun::begin_large;
 use super::functions::{Abi, Alltoallv, Large, Moved, Moves};
 use super::varying::{self, Division, Side, Varying};
 use crate::blocks::Blocks;
-use crate::intercommunicators::{Crossing, RootGroup};
+use crate::crossing::{Crossing, RootGroup};
 use crate::stable::Stable;
 
 const NOBODY: RootGroup = RootGroup::OfThisGroup;

@@ -19,7 +19,7 @@ use super::in_pieces;
 use super::operation::{Operation, OwnedOperation, PIECE, count, is_small, large_count};
 use crate::blocks::Blocks;
 use crate::ops::Reduction;
-use crate::reductions::{Reducing, Share};
+use crate::reducing::{Reducing, Share};
 use crate::stable::Stable;
 use crate::transfer::Transfer;
 
