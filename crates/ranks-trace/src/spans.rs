@@ -64,7 +64,7 @@ impl Observer for Spans {
     fn ended(&self, call: &Call<'_>, _took: Duration, failed: Option<Failure>) {
         if let Some(error) = failed {
             let op = call.facts.operation;
-            tracing::warn!(target: TARGET, op, error, "failed");
+            tracing::warn!(target: TARGET, op, %error, "failed");
         }
         let over = OPEN.try_with(|open| {
             let mut open = open.try_borrow_mut().ok()?;
