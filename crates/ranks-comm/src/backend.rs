@@ -4,7 +4,8 @@ pub use ranks_trace::{Facts as CallFacts, Track, is_observed, opened};
 
 pub use crate::call::call_description::CallDescription;
 pub use crate::call::call_guard::CallGuard;
-pub use crate::call::callback::{calling_back, do_what_is_left};
+pub use crate::call::callback::do_what_is_left;
+pub use crate::call::calling_back::calling_back;
 pub use crate::call::identity::digest;
 pub use crate::call::identity::unused_number;
 pub use crate::call::limit::Pause;

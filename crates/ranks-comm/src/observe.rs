@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use ranks_trace::{Facts, Statistics, Track};
 
-use crate::call::inflight_calls::Hold;
+use crate::call::hold::Hold;
 use crate::call::record::Recorder;
 use crate::result::{Error, Result};
 

@@ -1,7 +1,8 @@
 //! The guard of a call.
 
+use crate::call::hold;
 use crate::call::inflight_calls::{self, Callee, Held};
-use crate::call::inside::Inside;
+use crate::call::inside::{Alone, Inside};
 use crate::call::record::{Call, Class, Recorder, Ring};
 use crate::result::{Error, Result};
 
@@ -9,7 +10,7 @@ use crate::result::{Error, Result};
 #[must_use = "dropping it ends the call"]
 #[derive(Debug)]
 pub struct CallGuard<'a> {
-    serialized: Option<&'a Inside>,
+    _serialized: Option<Alone<'a>>,
     /// The lock of the communicator's collectives, if this is one.
     collective: Option<&'a Inside>,
     /// The ring that the call is recorded in.
@@ -22,18 +23,14 @@ impl<'a> CallGuard<'a> {
     /// A guard with nothing to undo.
     #[inline(always)]
     pub(crate) fn freely() -> Self {
-        Self {
-            serialized: None,
-            collective: None,
-            recorded: None,
-            held: None,
-        }
+        Self::of(None)
     }
 
-    /// The guard of a thread that is alone inside, until it is dropped.
-    pub(crate) fn alone(inside: &'a Inside) -> Self {
+    /// The guard of a thread that was let in.
+    #[inline(always)]
+    pub(crate) fn of(serialized: Option<Alone<'a>>) -> Self {
         Self {
-            serialized: Some(inside),
+            _serialized: serialized,
             collective: None,
             recorded: None,
             held: None,
@@ -46,7 +43,7 @@ impl<'a> CallGuard<'a> {
     /// [`ErrorKind::WrongThread`](crate::ErrorKind::WrongThread) if it is a collective, and another thread is in one.
     #[inline]
     pub(crate) fn begin(&mut self, on: &'a impl Callee, call: Call) -> Result<()> {
-        if inflight_calls::is_wanted() {
+        if hold::is_wanted() {
             self.begin_watched(on, call)
         } else {
             self.record(on.recorder(), call)
@@ -56,7 +53,7 @@ impl<'a> CallGuard<'a> {
     /// Adds a part of an operation, which is recorded itself, to the calls in flight.
     #[inline]
     pub(crate) fn begin_part(&mut self, on: &impl Callee, operation: &'static str) {
-        if inflight_calls::is_wanted() {
+        if hold::is_wanted() {
             self.hold(on, operation.into(), false);
         }
     }
@@ -109,7 +106,7 @@ impl Drop for CallGuard<'_> {
         if let Some(ring) = self.recorded {
             ring.end();
         }
-        for inside in [self.collective, self.serialized].into_iter().flatten() {
+        if let Some(inside) = self.collective {
             inside.leave();
         }
     }

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::call::thread_guard::THREAD_GUARD;
 use crate::result::{Error, ErrorKind, Result};
 
 thread_local! {
@@ -12,38 +11,10 @@ thread_local! {
     static INSIDE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs a function that a reduction calls back; communication from there is an error.
-///
-/// Meanwhile the fast path of the whole process is closed, so that it need not ask.
-pub fn calling_back<R>(function: impl FnOnce() -> R) -> R {
-    let _inside = Callback::enter();
-    function()
-}
-
-/// Guard of such a function; a panic ends it too.
-struct Callback {
-    /// `true` if it holds the fast path closed.
-    holds: bool,
-}
-
-impl Callback {
-    fn enter() -> Self {
-        INSIDE.set(INSIDE.get() + 1);
-        let holds = THREAD_GUARD.was_opened();
-        if holds {
-            THREAD_GUARD.hold_fast_path();
-        }
-        Self { holds }
-    }
-}
-
-impl Drop for Callback {
-    fn drop(&mut self) {
-        INSIDE.set(INSIDE.get() - 1);
-        if self.holds {
-            THREAD_GUARD.release_fast_path();
-        }
-    }
+/// Records that this thread enters such a function, or leaves it.
+pub(super) fn count(entered: bool) {
+    let inside = INSIDE.get();
+    INSIDE.set(if entered { inside + 1 } else { inside - 1 });
 }
 
 /// Returns `true` if this thread is in such a function.

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use crate::call::inflight_calls::Hold;
+use crate::call::hold::Hold;
 use crate::result::{Error, ErrorKind};
 
 /// The level of checks before a call. From [`Builder::checks`](crate::Builder::checks) or `RANKS_CHECK`.

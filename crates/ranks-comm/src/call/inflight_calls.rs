@@ -8,16 +8,16 @@ mod of_threads;
 
 use std::collections::HashSet;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use of_threads::ThreadCalls;
 use ranks_trace::this_thread;
 
+use crate::call::hold::is_wanted;
 use crate::call::limit::Limit;
 use crate::call::record::{Call, Class, Recorder};
-use crate::call::thread_guard::THREAD_GUARD;
 use crate::result::ErrorKind;
 
 /// A call that a thread is in, or was in.
@@ -64,34 +64,6 @@ pub(crate) trait Callee {
 
     /// The world, in process.
     fn threads(&self) -> Option<Arc<dyn Threads>>;
-}
-
-/// The number of holds.
-static HOLDS: AtomicUsize = AtomicUsize::new(0);
-
-/// Keeps every call in the list while it lives.
-#[derive(Debug)]
-pub(crate) struct Hold(());
-
-impl Hold {
-    pub(crate) fn new() -> Self {
-        HOLDS.fetch_add(1, Ordering::Relaxed);
-        THREAD_GUARD.hold_fast_path();
-        Self(())
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        THREAD_GUARD.release_fast_path();
-        HOLDS.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Returns `true` if calls are listed.
-#[inline]
-pub(crate) fn is_wanted() -> bool {
-    HOLDS.load(Ordering::Relaxed) > 0
 }
 
 /// The calls of this process, the oldest first.

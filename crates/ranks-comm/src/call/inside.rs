@@ -21,6 +21,11 @@ impl Inside {
         }
     }
 
+    /// Enters until the guard is dropped, unless another thread is inside.
+    pub(crate) fn guard(&self) -> Option<Alone<'_>> {
+        self.enter().map(|_| Alone(self))
+    }
+
     /// Enters, until [`leave`](Self::leave), unless another thread is inside; returns the depth before.
     pub(crate) fn enter(&self) -> Option<u32> {
         let me = this_thread();
@@ -38,5 +43,16 @@ impl Inside {
         if self.depth.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.thread.store(0, Ordering::Release);
         }
+    }
+}
+
+/// Guard of the thread that is inside.
+#[derive(Debug)]
+pub(crate) struct Alone<'a>(&'a Inside);
+
+impl Drop for Alone<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.leave();
     }
 }

@@ -23,7 +23,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::call::inflight_calls::Hold;
+use crate::call::hold::Hold;
 
 pub use in_time::look;
 pub(crate) use in_time::{in_time, may_end, own_state};

@@ -9,8 +9,10 @@
 pub(crate) mod call_description;
 pub(crate) mod call_guard;
 pub(crate) mod callback;
+pub(crate) mod calling_back;
 pub(crate) mod checks;
 pub(crate) mod fast_path;
+pub(crate) mod hold;
 pub(crate) mod identity;
 pub(crate) mod inflight_calls;
 pub(crate) mod inside;

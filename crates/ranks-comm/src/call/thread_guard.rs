@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use ranks_trace::this_thread;
 
-use crate::call::call_guard::CallGuard;
 use crate::call::callback;
 use crate::call::fast_path::FastPath;
-use crate::call::inside::Inside;
+use crate::call::inside::{Alone, Inside};
 use crate::call::thread_level::ThreadLevel;
 use crate::result::{Error, ErrorKind, Result};
 
@@ -120,7 +119,7 @@ impl ThreadGuard {
     /// [`ErrorKind::Finalized`] and [`ErrorKind::WrongThread`].
     #[cold]
     #[inline(never)]
-    pub(crate) fn enter(&self, operation: &'static str) -> Result<CallGuard<'_>> {
+    pub(crate) fn enter(&self, operation: &'static str) -> Result<Option<Alone<'_>>> {
         callback::none_is_under_way(operation)?;
         let flags = self.flags.load(Ordering::Acquire);
         if flags & FINALIZED != 0 {
@@ -139,9 +138,10 @@ impl ThreadGuard {
             ));
         }
         if flags & ONE_AT_A_TIME == 0 {
-            return Ok(CallGuard::freely());
+            return Ok(None);
         }
-        if self.inside.enter().is_none() {
+        let alone = self.inside.guard();
+        if alone.is_none() {
             return Err(Error::new(
                 ErrorKind::WrongThread,
                 operation,
@@ -149,7 +149,7 @@ impl ThreadGuard {
                  MPI_THREAD_SERIALIZED; ask for ThreadLevel::Multiple, or let one call end before the next begins",
             ));
         }
-        Ok(CallGuard::alone(&self.inside))
+        Ok(alone)
     }
 }
 

@@ -21,6 +21,7 @@ use std::sync::{Arc, PoisonError};
 use ranks_trace::Statistics;
 
 use crate::call::limit::{self, Limit, OwnLimit};
+use crate::call::record::IN_PROCESS;
 use crate::call::record::Recorder;
 use crate::call::record::dump::{self, Reason};
 use crate::call::thread_guard::THREAD_GUARD;
@@ -141,7 +142,7 @@ impl Communicator {
     pub fn library(&self) -> &'static str {
         match self.backend() {
             Backend::Mpi(_) => ranks_mpi_sys::loaded().map_or("MPI", ranks_mpi_sys::Loaded::name),
-            Backend::InProcess(_) => transport::in_process::LIBRARY,
+            Backend::InProcess(_) => IN_PROCESS,
         }
     }
 

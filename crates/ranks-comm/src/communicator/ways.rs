@@ -96,7 +96,7 @@ impl Communicator {
         callback::do_what_is_left();
         match self.backend() {
             Backend::Mpi(_) if THREAD_GUARD.is_open() => Ok(CallGuard::freely()),
-            Backend::Mpi(_) => THREAD_GUARD.enter(operation),
+            Backend::Mpi(_) => THREAD_GUARD.enter(operation).map(CallGuard::of),
             Backend::InProcess(comm) => comm.enter(operation),
         }
     }

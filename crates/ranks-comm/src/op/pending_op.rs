@@ -9,8 +9,9 @@ use crate::data::in_flight::KeepAlive;
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::{Backend, StartedOp};
+use crate::transport::completion::Completion;
 use crate::transport::in_process;
-use crate::transport::pending_op::{Completion, Deferred, PendingOp};
+use crate::transport::pending_op::{Deferred, PendingOp};
 
 impl PendingOp {
     /// An operation that a sibling crate has started.

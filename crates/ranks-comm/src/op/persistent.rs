@@ -16,9 +16,10 @@ use crate::op::mpi::persistent::Silent;
 use crate::op::mpi::side::{ROOMS, Side};
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::backend::Backend;
+use crate::transport::completion::Completion;
 use crate::transport::in_process::Sent;
 use crate::transport::mpi::{Native, SendMode};
-use crate::transport::pending_op::{Completion, PendingOp};
+use crate::transport::pending_op::PendingOp;
 
 mod active;
 mod collective;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
-use crate::call::inflight_calls;
+use crate::call::hold;
 use crate::call::limit::{self, Pause};
 use crate::communicator::Communicator;
 use crate::op::mpi::any::wait_any;
@@ -238,7 +238,7 @@ impl<R: Pending> Requests<R> {
         if self.pending.is_empty() {
             return Ok(None);
         }
-        let comm = inflight_calls::is_wanted().then(|| self.pending[0].1.comm().clone());
+        let comm = hold::is_wanted().then(|| self.pending[0].1.comm().clone());
         let entered = comm.as_ref().map(|comm| comm.enter("MPI_Waitany"));
         let mut entered = entered.transpose()?;
         let index = match limit::in_time() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::run::{self, BoxedError};
+use super::settings::Chosen;
 use super::{Runtime, in_process, settings, world};
 use crate::call::checks::{Checks, Comparing};
 use crate::call::limit::{Limit, OnTimeLimit};
@@ -177,11 +178,4 @@ impl Builder {
     fn level(&self) -> ThreadLevel {
         self.required.unwrap_or(ThreadLevel::Multiple)
     }
-}
-
-/// The transport, decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Chosen {
-    Mpi,
-    InProcess,
 }

@@ -13,14 +13,15 @@ use ranks_trace::{Clock, Statistics, Who};
 pub use builder::Builder;
 
 use crate::call::call_description::CallDescription;
+use crate::call::record::IN_PROCESS;
 use crate::call::thread_guard::THREAD_GUARD;
 use crate::communicator::Communicator;
 use crate::observe;
 use crate::result::Result;
 use crate::transport::backend::Backend as Behind;
 use crate::transport::facts::{Backend, Facts};
+use crate::transport::in_process::Comm;
 use crate::transport::in_process::place::Place;
-use crate::transport::in_process::{Comm, LIBRARY};
 
 /// The communication layer while it lives: from `MPI_Init_thread` to `MPI_Finalize`, or the in-process world.
 ///
@@ -113,13 +114,13 @@ pub(crate) fn in_process(place: Place) -> Runtime {
     let who = Who {
         rank: place.rank,
         size: place.world.size(),
-        library: LIBRARY.to_owned(),
+        library: IN_PROCESS.to_owned(),
         job: place.world.job,
     };
     ranks_trace::begin(place.home(), who, Clock::own());
     let facts = Facts {
         backend: Backend::InProcess,
-        library: LIBRARY.to_owned(),
+        library: IN_PROCESS.to_owned(),
         path: None,
         standard: None,
         thread_level: place.gate.level(),

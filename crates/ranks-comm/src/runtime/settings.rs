@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ranks_launch::{Environment, Ground, Undecided};
 
-use super::builder::Chosen;
 use crate::call::checks::Checks;
 use crate::call::limit::{self, Limit, OnTimeLimit, Origin};
 use crate::call::record::dump::FAULTS;
@@ -13,6 +12,13 @@ use crate::result::{Error, ErrorKind, Result};
 use crate::transport::facts::Backend;
 
 const OPERATION: &str = "MPI_Init_thread";
+
+/// The transport, decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    Mpi,
+    InProcess,
+}
 
 /// The variables that name folders for the files that ranks write at their end.
 const FOLDERS: [&str; 2] = ["RANKS_DUMP", "RANKS_TIMELINE"];

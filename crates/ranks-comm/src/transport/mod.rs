@@ -3,6 +3,7 @@
 pub(crate) mod backend;
 pub(crate) mod buffered;
 pub(crate) mod comparison;
+pub(crate) mod completion;
 pub(crate) mod facts;
 pub(crate) mod in_process;
 pub(crate) mod info;

@@ -4,24 +4,10 @@
 use std::fmt;
 
 use crate::data::in_flight::Over;
-use crate::data::raw_slice::RecvStorage;
 use crate::result::{Error, ErrorKind, Result, Status};
+use crate::transport::completion::Completion;
 use crate::transport::scatter::Scatter;
 use crate::transport::{in_process, mpi};
-
-/// The result of a complete operation.
-#[derive(Debug)]
-pub(crate) struct Completion {
-    pub(crate) status: Status,
-    /// The memory of a message of unknown length.
-    pub(crate) room: Option<RecvStorage>,
-}
-
-impl Completion {
-    pub(crate) fn plain(status: Status) -> Self {
-        Self { status, room: None }
-    }
-}
 
 /// An operation of another crate among threads, which progresses only when it is tested or waited for.
 pub trait Deferred: Send + fmt::Debug {

@@ -4,7 +4,7 @@ use crate::data::element::Pod;
 use crate::data::raw_slice::{RawSlice, receive_of};
 use crate::layout::{Element, Layout, Taken};
 use crate::result::{Result, error};
-use crate::transport::pending_op::Completion;
+use crate::transport::completion::Completion;
 
 /// The selected elements of memory that an operation may use while it is pending.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use super::last_resort::abort_for_sure;
 use super::processes::processes;
 use super::report::{Report, State};
 use super::{Limit, OnTimeLimit, Origin, Pause, lock};
+use crate::call::hold;
 use crate::call::inflight_calls::{self, CallInFlight, Held};
 use crate::call::last_words::last_words;
 use crate::call::record::dump::{self, Reason};
@@ -17,7 +18,7 @@ use crate::result::{Error, ErrorKind, Result};
 
 /// The outermost call of this thread with a limit.
 pub(crate) fn in_time() -> Option<Arc<CallInFlight>> {
-    if !inflight_calls::is_wanted() {
+    if !hold::is_wanted() {
         return None;
     }
     inflight_calls::limited_here()

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use crate::result::Result;
 use crate::transport::comparison::Comparison;
 use crate::transport::in_process::agreements::Purpose;
+use crate::transport::in_process::channels::Channels;
 use crate::transport::in_process::comm::Comm;
-use crate::transport::in_process::partitioned::Channels;
 
 /// The context for a rank that belongs to no part.
 const NOBODY: u64 = u64::MAX;

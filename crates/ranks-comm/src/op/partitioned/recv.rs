@@ -14,7 +14,7 @@ use crate::data::owned::RecvBuffer;
 use crate::data::raw_slice::OpInfo;
 use crate::result::{Error, ErrorKind, Result};
 use crate::transport::backend::Backend;
-use crate::transport::in_process::partitioned::Side;
+use crate::transport::in_process::channels::Side;
 
 static RECV: OpInfo = OpInfo::of("MPI_Precv_init");
 

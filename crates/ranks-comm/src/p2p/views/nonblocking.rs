@@ -4,6 +4,7 @@
 //! length must be known before (see `mpi/layout.rs`), and nobody may touch the slice until then in any case.
 #![allow(unsafe_code)]
 
+use crate::call::record::IN_PROCESS;
 use crate::communicator::Communicator;
 use crate::data::element::Pod;
 use crate::data::owned::{RecvBuffer, SendBuffer};
@@ -14,7 +15,7 @@ use crate::layout::{Layout, Taken, View};
 use crate::op::request::Request;
 use crate::result::Result;
 use crate::transport::backend::Backend;
-use crate::transport::in_process::{self, Sent};
+use crate::transport::in_process::Sent;
 use crate::transport::mpi::{self, SendMode};
 use crate::transport::pending_op::PendingOp;
 use crate::transport::scatter::{Scatter, Spread};
@@ -114,7 +115,7 @@ impl Communicator {
             check: Taken::check_whole::<T>,
             library: match self.backend() {
                 Backend::Mpi(_) => mpi::library(),
-                Backend::InProcess(_) => in_process::LIBRARY,
+                Backend::InProcess(_) => IN_PROCESS,
             },
         };
         Ok(PendingOp::Scattered(Box::new((flight, scatter))))

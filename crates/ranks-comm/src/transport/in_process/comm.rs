@@ -4,14 +4,14 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::channels::Channels;
 use super::mailbox::{Envelope, Pattern, Receipt};
-use super::partitioned::Channels;
 use super::payload::{Matched, Sent};
 use super::place::Place;
 use super::world::{WORLD_CONTEXT, World};
 use crate::call::call_guard::CallGuard;
 use crate::call::limit::Limit;
-use crate::call::record::{IN_PROCESS, Recorder};
+use crate::call::record::Recorder;
 use crate::call::thread_level::ThreadLevel;
 use crate::data::buffer::Buffer;
 use crate::data::element::Pod;
@@ -20,9 +20,6 @@ use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result, Status};
 use crate::transport::info::Info;
 use crate::transport::shape::Shape;
-
-/// The name of this backend in texts that name the MPI library.
-pub(crate) const LIBRARY: &str = IN_PROCESS;
 
 /// The name in errors of an operation that is made of internal messages.
 const COLLECTIVE: &str = "a collective";
@@ -137,7 +134,7 @@ impl Comm {
         if self.place.gate.is_open() {
             return Ok(CallGuard::freely());
         }
-        self.place.gate.enter(operation)
+        self.place.gate.enter(operation).map(CallGuard::of)
     }
 
     /// The thread level.

@@ -2,15 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use super::world::{World, lock};
+use super::lock::lock;
+use super::world::{Failure, World};
 use crate::result::{Error, ErrorKind, Result};
-
-/// A rank that failed, and the error. The first is the cause of all later ones, unless the others go on without it.
-#[derive(Debug, Clone)]
-pub(crate) struct Failure {
-    pub(crate) rank: usize,
-    pub(crate) what: String,
-}
 
 impl World {
     /// Records that `rank` failed, and ends the waits of all ranks.

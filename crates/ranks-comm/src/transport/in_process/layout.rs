@@ -1,7 +1,8 @@
 //! Messages of the elements that layouts select, as copies.
 
-use super::comm::{Comm, LIBRARY};
+use super::comm::Comm;
 use super::payload::{Matched, Sent};
+use crate::call::record::IN_PROCESS;
 use crate::data::element::Pod;
 use crate::data::raw_slice::Element;
 use crate::data::source::{Destination, Source};
@@ -76,7 +77,7 @@ impl Matched {
                 Some(length),
                 capacity,
                 width,
-                LIBRARY,
+                IN_PROCESS,
             ));
         }
         buf.taken.check_whole::<T>(operation, length)?;

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use super::lock::lock;
 use super::mailbox::{Envelope, Pattern, Receipt};
-use super::world::{World, lock};
+use super::world::World;
 use crate::result::{Error, ErrorKind, Result};
 
 impl World {

@@ -6,10 +6,13 @@
 
 pub(crate) mod agreements;
 pub(crate) mod buffered;
+pub(crate) mod channels;
 pub(crate) mod comm;
 pub(crate) mod exchange;
+pub(crate) mod exchanges;
 pub(crate) mod failures;
 pub(crate) mod layout;
+pub(crate) mod lock;
 pub(crate) mod mailbox;
 pub(crate) mod meetings;
 pub(crate) mod messages;
@@ -17,6 +20,7 @@ pub(crate) mod partitioned;
 pub(crate) mod payload;
 pub(crate) mod pending_op;
 pub(crate) mod place;
+pub(crate) mod share;
 pub(crate) mod shared;
 pub(crate) mod topology;
 pub(crate) mod waiting;
@@ -24,7 +28,6 @@ pub(crate) mod watch;
 pub(crate) mod world;
 
 pub use comm::Comm;
-pub(crate) use comm::LIBRARY;
 pub(crate) use payload::{Matched, Sent};
 pub(crate) use pending_op::PendingOp;
 pub use watch::Watch;

@@ -3,24 +3,12 @@
 //! A channel connects a `psend_init` with the `precv_init` that it matches: it is the two ranks, the tag, and the number of
 //! the pair among those with the same ranks and tag.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
+use super::channels::Side;
 use super::comm::Comm;
 use super::mailbox::Pattern;
 use super::payload::Sent;
 use crate::data::raw_slice::RawSlice;
 use crate::result::{Error, ErrorKind, Result};
-
-/// The number of channels that were made, by side, rank and tag.
-#[derive(Debug, Default)]
-pub(crate) struct Channels(Mutex<HashMap<(Side, usize, i32), u64>>);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
-    Sender,
-    Receiver,
-}
 
 /// One side of a channel.
 #[derive(Debug, Clone, Copy)]
@@ -35,15 +23,9 @@ const HEADER: usize = 16;
 
 impl Comm {
     pub(crate) fn channel(&self, side: Side, peer: usize, tag: i32) -> Channel {
-        let mut channels = self
-            .channels
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let number = channels.entry((side, peer, tag)).or_default();
+        let number = self.channels.next(side, peer, tag);
         // The upper half of all contexts belongs to channels; other messages are never there.
-        let context = (1 << 63) | (self.context << 20) | (*number & 0xf_ffff);
-        *number += 1;
+        let context = (1 << 63) | (self.context << 20) | (number & 0xf_ffff);
         Channel { context, peer, tag }
     }
 

@@ -1,7 +1,7 @@
 //! The payload of a message, before it is sent and after it is matched.
 
-use super::comm::LIBRARY;
 use super::mailbox::Envelope;
+use crate::call::record::IN_PROCESS;
 use crate::data::buffer::{Buffer, Memory};
 use crate::data::element::Pod;
 use crate::data::raw_slice::Element;
@@ -68,7 +68,7 @@ impl Matched {
                 arrived,
                 capacity,
                 size_of::<T>(),
-                LIBRARY,
+                IN_PROCESS,
             ));
         };
         if whole::<T>(payload.len()).is_none() {

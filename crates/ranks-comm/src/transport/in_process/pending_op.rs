@@ -1,13 +1,15 @@
 //! Posted receives, and synchronous sends that are not matched yet.
 
-use super::comm::{Comm, LIBRARY};
+use super::comm::Comm;
 use super::mailbox::{Pattern, Receipt};
 use super::payload::{Matched, Sent};
+use crate::call::record::IN_PROCESS;
 use crate::data::raw_slice::{OpInfo, RecvStorage, RecvTarget};
 use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::{Result, Status};
-use crate::transport::pending_op::{self, Completion};
+use crate::transport::completion::Completion;
+use crate::transport::pending_op;
 
 /// A pending operation among threads.
 #[derive(Debug)]
@@ -161,7 +163,7 @@ fn land(role: &OpInfo, landing: RecvTarget, message: Matched) -> Result<Completi
         return Ok(Completion::plain(status));
     };
     message.is_for(role.operation, element)?;
-    let refused = landing.refuses(role.operation, element, payload.len(), LIBRARY);
+    let refused = landing.refuses(role.operation, element, payload.len(), IN_PROCESS);
     if let Some(error) = refused {
         return Err(error);
     }

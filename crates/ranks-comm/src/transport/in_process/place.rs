@@ -6,7 +6,7 @@ use ranks_trace::Home;
 
 use super::world::World;
 use crate::call::checks::{Checks, Comparing};
-use crate::call::inflight_calls::Hold;
+use crate::call::hold::Hold;
 use crate::call::thread_guard::ThreadGuard;
 use crate::call::thread_level::ThreadLevel;
 

@@ -4,9 +4,6 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::comm::Comm;
-use crate::result::{Error, ErrorKind, Result};
-
 /// The objects that some ranks have not taken yet, each with a number of its own.
 #[derive(Default)]
 pub(crate) struct Shared(Mutex<Shelf>);
@@ -25,7 +22,7 @@ impl std::fmt::Debug for Shared {
 
 impl Shared {
     /// Stores an object for so many other ranks.
-    fn leave(&self, thing: Arc<dyn Any + Send + Sync>, others: usize) -> u64 {
+    pub(super) fn leave(&self, thing: Arc<dyn Any + Send + Sync>, others: usize) -> u64 {
         let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         shelf.next += 1;
         let number = shelf.next;
@@ -36,7 +33,7 @@ impl Shared {
     }
 
     /// Takes a reference to one of them.
-    fn take(&self, number: u64) -> Option<Arc<dyn Any + Send + Sync>> {
+    pub(super) fn take(&self, number: u64) -> Option<Arc<dyn Any + Send + Sync>> {
         let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (thing, others) = shelf.things.get_mut(&number)?;
         *others -= 1;
@@ -45,34 +42,6 @@ impl Shared {
             shelf.things.remove(&number);
         }
         Some(thing)
-    }
-}
-
-impl Comm {
-    /// Shares one object among all ranks, which rank 0 makes. Collective.
-    ///
-    /// # Errors
-    /// [`ErrorKind::PeerFailed`] if a rank has ended; [`ErrorKind::Mismatch`] if ranks expect different types.
-    pub fn share<S: Send + Sync + 'static>(&self, make: impl FnOnce() -> S) -> Result<Arc<S>> {
-        let shelf = &self.place.world.shared;
-        let mut number = [0u8; 8];
-        if self.rank() == 0 {
-            let thing = Arc::new(make());
-            let others = Arc::clone(&thing);
-            number = shelf.leave(others, self.size() - 1).to_ne_bytes();
-            for dest in 1..self.size() {
-                self.coll_send(dest, &number)?;
-            }
-            return Ok(thing);
-        }
-        self.coll_recv(0, &mut number)?;
-        let thing = shelf.take(u64::from_ne_bytes(number));
-        let thing = thing.and_then(|thing| thing.downcast().ok());
-        thing.ok_or_else(|| {
-            let why =
-                "ranks make different things together; all must call the same in the same order";
-            Error::new(ErrorKind::Mismatch, "share", why)
-        })
     }
 }
 

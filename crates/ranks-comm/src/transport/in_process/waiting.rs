@@ -4,9 +4,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::lock::lock;
 use super::mailbox::{Pattern, Queues};
 use super::meetings::{Outcome, Word};
-use super::world::{Mailbox, World, lock};
+use super::world::{Mailbox, World};
 use crate::call::limit;
 use crate::result::{Error, ErrorKind, Result};
 

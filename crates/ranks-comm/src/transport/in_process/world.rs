@@ -5,15 +5,15 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 
 use super::agreements::Agreements;
-use super::exchange::Exchanges;
-use super::failures::Failure;
+use super::exchanges::Exchanges;
 use super::mailbox::Queues;
 use super::meetings::Meetings;
 use super::shared::Shared;
-use crate::call::inflight_calls::{Hold, Threads};
+use crate::call::hold::Hold;
+use crate::call::inflight_calls::Threads;
 use crate::call::limit::Limit;
 
 /// The context of the world communicator's messages; collectives use the odd number that follows an even one.
@@ -45,6 +45,13 @@ pub(crate) struct World {
     limit: Option<(Limit, Hold)>,
 }
 
+/// A rank that failed, and the error. The first is the cause of all later ones, unless the others go on without it.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) rank: usize,
+    pub(crate) what: String,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Mailbox {
     pub(crate) queues: Mutex<Queues>,
@@ -52,11 +59,6 @@ pub(crate) struct Mailbox {
     pub(crate) ended: AtomicBool,
     /// The number of failures that this rank has acknowledged: only later ones end its waits.
     pub(crate) acknowledged: AtomicUsize,
-}
-
-/// A lock whose holder panicked holds valid data all the same: no code between lock and unlock can panic half-way.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl World {

@@ -33,7 +33,7 @@ use crate::data::raw_slice::{Element, OpInfo, RecvTarget};
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::{Result, Status};
-use crate::transport::pending_op::Completion;
+use crate::transport::completion::Completion;
 use queue::{Entry, Phase, Queue};
 
 mod queue;

@@ -21,7 +21,8 @@ use crate::data::source::{Destination, Source};
 use crate::data::tag::Tag;
 use crate::result::status::{EMPTY_STATUS, Kind, Status, Words};
 use crate::result::{Error, ErrorKind, Result};
-use crate::transport::pending_op::{self, Completion};
+use crate::transport::completion::Completion;
+use crate::transport::pending_op;
 
 /// A request in the library's own width.
 pub(crate) type Cell = native::Cell<MPI_Request>;

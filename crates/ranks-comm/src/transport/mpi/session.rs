@@ -26,7 +26,7 @@ use super::peer::Sentinels;
 use super::receives::Receives;
 use super::status::CountWord;
 use crate::call::checks::{Checks, Comparing};
-use crate::call::inflight_calls::Hold;
+use crate::call::hold::Hold;
 use crate::call::limit::Limit;
 use crate::call::record::Recorder;
 use crate::call::thread_level::ThreadLevel;

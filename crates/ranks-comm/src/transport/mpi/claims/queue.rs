@@ -10,9 +10,9 @@ use crate::data::raw_slice::{Element, OpInfo, RawSlice, RecvStorage, RecvTarget}
 use crate::data::source::Source;
 use crate::data::tag::Tag;
 use crate::result::{Error, ErrorKind, Result, Status};
+use crate::transport::completion::Completion;
 use crate::transport::mpi::error::{check, library};
 use crate::transport::mpi::{buffer, fault_tolerance};
-use crate::transport::pending_op::Completion;
 
 #[derive(Default)]
 pub(super) struct Queue {

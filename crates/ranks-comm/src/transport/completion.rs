@@ -1,0 +1,18 @@
+//! Results of complete operations.
+
+use crate::data::raw_slice::RecvStorage;
+use crate::result::Status;
+
+/// The result of a complete operation.
+#[derive(Debug)]
+pub(crate) struct Completion {
+    pub(crate) status: Status,
+    /// The memory of a message of unknown length.
+    pub(crate) room: Option<RecvStorage>,
+}
+
+impl Completion {
+    pub(crate) fn plain(status: Status) -> Self {
+        Self { status, room: None }
+    }
+}

@@ -1,0 +1,27 @@
+//! Numbers of the channels of partitioned communication.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::lock::lock;
+
+/// The number of channels that were made, by side, rank and tag.
+#[derive(Debug, Default)]
+pub(crate) struct Channels(Mutex<HashMap<(Side, usize, i32), u64>>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    Sender,
+    Receiver,
+}
+
+impl Channels {
+    /// The number of a new channel among those of that side, rank and tag.
+    pub(super) fn next(&self, side: Side, peer: usize, tag: i32) -> u64 {
+        let mut made = lock(&self.0);
+        let made = made.entry((side, peer, tag)).or_default();
+        let number = *made;
+        *made += 1;
+        number
+    }
+}
